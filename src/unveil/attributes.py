@@ -1,0 +1,66 @@
+"""What an attribute is to the question asked: its role, its kind, and what a null in it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, get_args
+
+from unveil.errors import ArgumentError, ColumnNotFoundError
+
+__all__ = ["KINDS", "NULLS", "ROLES", "Kind", "Names", "Nulls", "Role", "checked_nulls", "names_of", "require_columns", "sides_of"]
+
+Role: TypeAlias = Literal["identifier", "key", "sensitive", "other"]
+"""identifier: names a person outright; key: an intruder may know it; sensitive: to be kept secret; other: neither."""
+
+Kind: TypeAlias = Literal["nominal", "ordinal", "continuous"]
+"""nominal: names without order; ordinal: names with an order; continuous: numbers."""
+
+Nulls: TypeAlias = Literal["category", "drop", "error"]
+"""category: a null is a value; drop: leave the record out and report it; error: refuse."""
+
+Names: TypeAlias = str | Sequence[str]
+"""One column name, or several taken together."""
+
+ROLES: tuple[Role, ...] = get_args(Role)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+NULLS: tuple[Nulls, ...] = get_args(Nulls)
+
+
+def names_of(names: Names | None) -> tuple[str, ...]:
+    """Return one name or several as a tuple; none as the empty tuple."""
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def checked_nulls(nulls: str) -> Nulls:
+    """Return the null policy, or refuse one that does not exist."""
+    for known in NULLS:
+        if nulls == known:
+            return known
+    raise ArgumentError.not_one_of("nulls", nulls, NULLS)
+
+
+def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of both sides of the question, each once, refusing a column that stands on both."""
+    keys, secrets = names_of(key), names_of(sensitive)
+    if not keys:
+        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
+    if sensitive is not None and not secrets:
+        raise ArgumentError("the list of sensitive attributes is empty; name one, or none to measure record identity.")
+    for side, names in (("key", keys), ("sensitive", secrets)):
+        for name in names:
+            if names.count(name) > 1:
+                raise ArgumentError(f"column {name!r} is named twice as {side}; name it once.")
+    for name in secrets:
+        if name in keys:
+            raise ArgumentError.key_is_sensitive(name)
+    return keys, secrets
+
+
+def require_columns(columns: Sequence[str], available: Sequence[str]) -> None:
+    """Refuse a column that the data does not have."""
+    present = set(available)
+    for column in columns:
+        if column not in present:
+            raise ColumnNotFoundError.among(column, available)

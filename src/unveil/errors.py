@@ -1,0 +1,176 @@
+"""What can go wrong, said so that a person knows what to do next.
+
+Every exception inherits from `UnveilError` and from the built-in that a caller would catch anyway. A message says what was
+asked, what was found and what to do. It names columns, files and lines, never a data value: that may be personal data.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "ArgumentError",
+    "ColumnNotFoundError",
+    "CountsError",
+    "DataFileError",
+    "DataNotFoundError",
+    "DuplicateColumnError",
+    "EmptyDataError",
+    "HierarchyError",
+    "MissingExtraError",
+    "NullsError",
+    "OutputError",
+    "PartitionError",
+    "ProjectError",
+    "UndefinedMeasureError",
+    "UnsupportedDataError",
+    "UnveilError",
+    "listed",
+    "near_miss",
+    "shown",
+]
+
+_LONGEST_NAME = 80
+_MOST_NAMES = 12
+
+
+def shown(name: object) -> str:
+    """Quote a name for a message; a very long one is cut, so that a message stays one line."""
+    text = repr(str(name))
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...'"
+
+
+def listed(names: Iterable[object]) -> str:
+    """List names for a message, the first few of many."""
+    all_names = [str(name) for name in names]
+    text = ", ".join(shown(name)[1:-1] for name in all_names[:_MOST_NAMES])
+    more = len(all_names) - _MOST_NAMES
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
+def near_miss(name: str, known: Iterable[str]) -> str:
+    """Return " Hint: did you mean ...?" for the known name that is closest to `name`, or nothing."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return f" Hint: did you mean {shown(by_folded[close[0]])}?" if close else ""
+
+
+class UnveilError(Exception):
+    """The base of everything this package raises on purpose."""
+
+    def __str__(self) -> str:
+        """Return the message as it is (`KeyError` would quote it)."""
+        return str(self.args[0]) if self.args else ""
+
+
+class ArgumentError(UnveilError, ValueError):
+    """An argument that makes no sense, alone or with the others."""
+
+    @classmethod
+    def not_one_of(cls, name: str, value: object, known: Sequence[str]) -> ArgumentError:
+        """Report a word outside the list of those allowed."""
+        return cls(f"{name} {shown(value)} is unknown; it is one of: {listed(known)}.{near_miss(str(value), known)}")
+
+    @classmethod
+    def key_is_sensitive(cls, column: str) -> ArgumentError:
+        """Report a column that stands on both sides of the question."""
+        return cls(
+            f"column {shown(column)} is named as key and as sensitive; a column tells everything about itself: "
+            "name it on one side only."
+        )
+
+
+class ColumnNotFoundError(UnveilError, KeyError):
+    """A column that the data does not have."""
+
+    @classmethod
+    def among(cls, column: str, columns: Sequence[str]) -> ColumnNotFoundError:
+        """Report the missing column, those there are, and the near miss."""
+        return cls(f"column {shown(column)} not found; columns are: {listed(columns)}.{near_miss(column, columns)}")
+
+
+class DuplicateColumnError(UnveilError, ValueError):
+    """Two columns of one name."""
+
+    @classmethod
+    def named(cls, column: str, place: str) -> DuplicateColumnError:
+        """Report the name that stands twice."""
+        return cls(f"{place}: the column name {shown(column)} stands more than once; rename one of them.")
+
+
+class DataNotFoundError(UnveilError, FileNotFoundError):
+    """A file that is not there."""
+
+
+class DataFileError(UnveilError, ValueError):
+    """A file that cannot be read as the table it should be."""
+
+    @classmethod
+    def at_line(cls, path: object, line: int, problem: str) -> DataFileError:
+        """Report a problem with the line it stands in."""
+        return cls(f"{path}, line {line:,}: {problem}")
+
+
+class EmptyDataError(UnveilError, ValueError):
+    """A table with nothing to measure."""
+
+    @classmethod
+    def no_records(cls, place: str, *, dropped: int = 0) -> EmptyDataError:
+        """Report a table without records, or one that the null policy emptied."""
+        if dropped:
+            return cls(f"{place}: no records are left: all {dropped:,} have a null in a named column (nulls='drop').")
+        return cls(f"{place}: there are columns but no records; nothing can be measured.")
+
+
+class UnsupportedDataError(UnveilError, TypeError):
+    """Data, or a column, of a type that cannot be counted."""
+
+
+class NullsError(UnveilError, ValueError):
+    """Nulls where the caller asked for none."""
+
+    @classmethod
+    def present(cls, counts: dict[str, int]) -> NullsError:
+        """Report how many nulls each column holds."""
+        found = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items())
+        return cls(f"nulls found in {found}, and nulls='error' refuses them; choose 'category' or 'drop'.")
+
+
+class CountsError(UnveilError, ValueError):
+    """Count tables that do not fit together."""
+
+
+class PartitionError(UnveilError, ValueError):
+    """A semantic partition that is none: overlapping, with an empty block, or not covering the values present."""
+
+
+class HierarchyError(UnveilError, ValueError):
+    """A hierarchy whose levels do not form a chain, or that misses values."""
+
+
+class ProjectError(UnveilError, ValueError):
+    """A project file that cannot be read."""
+
+    @classmethod
+    def at(cls, path: object, line: int | None, key: str, problem: str) -> ProjectError:
+        """Report a problem with its line and key."""
+        place = f"{path}, line {line}" if line else f"{path}"
+        return cls(f"{place}: {key}: {problem}")
+
+
+class UndefinedMeasureError(UnveilError, ValueError):
+    """A measure that has no value for this data."""
+
+
+class MissingExtraError(UnveilError, ImportError):
+    """An optional dependency that is not installed."""
+
+    @classmethod
+    def needed(cls, what: str, *, extra: str) -> MissingExtraError:
+        """Report what needs the extra and how to install it."""
+        return cls(f"{what} needs an optional part; install it with: pip install 'unveil[{extra}]'")
+
+
+class OutputError(UnveilError, OSError):
+    """A file that cannot be written."""
