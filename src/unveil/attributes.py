@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
-from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.errors import ArgumentError, ColumnNotFoundError, shown
 
-__all__ = ["KINDS", "NULLS", "ROLES", "Kind", "Names", "Nulls", "Role", "checked_nulls", "names_of", "require_columns", "sides_of"]
+__all__ = [
+    "KINDS",
+    "NULLS",
+    "ROLES",
+    "Kind",
+    "Names",
+    "Nulls",
+    "Role",
+    "checked_nulls",
+    "names_of",
+    "require_columns",
+    "sides_of",
+]
 
 Role: TypeAlias = Literal["identifier", "key", "sensitive", "other"]
 """identifier: names a person outright; key: an intruder may know it; sensitive: to be kept secret; other: neither."""
@@ -49,11 +61,12 @@ def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tupl
     if sensitive is not None and not secrets:
         raise ArgumentError("the list of sensitive attributes is empty; name one, or none to measure record identity.")
     for side, names in (("key", keys), ("sensitive", secrets)):
-        for name in names:
-            if names.count(name) > 1:
-                raise ArgumentError(f"column {name!r} is named twice as {side}; name it once.")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ArgumentError(f"column {shown(twice)} is named twice as {side}; name it once.")
+    known = set(keys)
     for name in secrets:
-        if name in keys:
+        if name in known:
             raise ArgumentError.key_is_sensitive(name)
     return keys, secrets
 

@@ -1,0 +1,120 @@
+"""How is a file written? Whole or not at all: a reader finds the old file or the new one, never half of either."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from unveil.errors import OutputError, UnveilError
+
+__all__ = ["atomic_write", "check_replaceable"]
+
+_LONGEST_PREFIX = 40
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that appears at `path` when the block ends well, and not at all when it does not.
+
+    What is written goes to a hidden file in the same folder, which then takes the place of an older file in one step.
+    After an error or an interrupt the hidden file is gone and the older file is as it was. Where `path` is a link, the
+    file it leads to is replaced. A new file has the rights that a plain `open` would give it, a replaced one keeps
+    its own. A library that writes to a path, not to an open file, may write to the file's `name`.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written. Any other error of the block passes through.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder, "rates.csv")
+    ...     with atomic_write(target) as file:
+    ...         _ = file.write(b"key,rate")
+    ...     target.read_bytes()
+    b'key,rate'
+    """
+    mode = check_replaceable(path)
+    real = Path(os.path.realpath(path))
+    hidden = real.with_name(f".{real.name[:_LONGEST_PREFIX]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with hidden.open("xb") as file:
+            if mode is not None:
+                hidden.chmod(mode)  # before there is anything to read
+            yield file
+            _to_disk(file, hidden)
+        hidden.replace(real)
+        _folder_to_disk(real.parent)
+    except OSError as error:
+        if isinstance(error, UnveilError) or str(error.filename or hidden) != str(hidden):
+            raise  # the block's own trouble, with another file
+        raise _cannot_write(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            hidden.unlink(missing_ok=True)
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> int | None:
+    """Refuse a place where no file can be put; return the rights of the file that is there, if there is one."""
+    real = Path(os.path.realpath(path))
+    try:
+        found = real.stat()
+    except FileNotFoundError as error:
+        if not real.parent.is_dir():
+            raise _cannot_write(path, error) from error
+        return None
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    if stat.S_ISDIR(found.st_mode):
+        raise _cannot_write(path, IsADirectoryError(errno.EISDIR, ""))
+    if not stat.S_ISREG(found.st_mode):
+        raise OutputError(f"cannot write {str(path)!r}: it is a device or a pipe, where no file can be put.")
+    if not os.access(real, os.W_OK):
+        raise _cannot_write(path, PermissionError(errno.EACCES, ""))
+    return stat.S_IMODE(found.st_mode)
+
+
+def _cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
+    """Say in one line why a file cannot be written."""
+    folder = repr(str(Path(path).parent))
+    reasons = {
+        errno.ENOENT: f"the folder {folder} does not exist.",
+        errno.ENOTDIR: f"{folder} is not a folder.",
+        errno.EISDIR: "it is a folder; name a file in it.",
+        errno.EACCES: "permission denied; choose another place, or close the program that holds the file.",
+        errno.EPERM: "permission denied; choose another place.",
+        errno.EROFS: "the disk is read-only; choose another place.",
+        errno.ENOSPC: "the disk is full.",
+        errno.EDQUOT: "the disk quota is used up.",
+        errno.ENAMETOOLONG: "the file name is too long.",
+    }
+    reason = reasons.get(error.errno or 0) or f"{error.strerror or error}."
+    return OutputError(f"cannot write {str(path)!r}: {reason}")
+
+
+def _to_disk(file: BinaryIO, hidden: Path) -> None:
+    """Have the content on the disk before it gets its name (the block may have closed the file)."""
+    if file.closed:
+        with hidden.open("r+b") as again:
+            os.fsync(again.fileno())
+        return
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _folder_to_disk(folder: Path) -> None:
+    """Have the new name on the disk too, where the system allows it."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

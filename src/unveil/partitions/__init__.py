@@ -1,0 +1,12 @@
+"""Which values count as the same? One answer is a partition; a chain of ever coarser answers is a hierarchy.
+
+A *semantic partition* splits the values of one column into disjoint, non-empty blocks that cover every value present. A
+*hierarchy* is a chain of partitions, each coarser than the one before. Both recode a column; neither touches a record.
+"""
+
+from __future__ import annotations
+
+from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.partition import Partition, PartitionSpec
+
+__all__ = ["Hierarchy", "Partition", "PartitionSpec"]

@@ -1,0 +1,131 @@
+"""Decides whether a value that someone wrote down is the value that stands in the column.
+
+People write partitions by hand, in JSON, TOML or Python, and a column may hold text where they think of numbers. So
+both sides are read the way the column needs: as numbers where all its values are numbers, as dates where all are dates,
+else as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = ["Reading", "forms_of", "keys_of", "moment_of", "number_of", "plain", "reading_for", "text_of"]
+
+Reading: TypeAlias = Callable[[Any], Hashable | None]
+"""From a value, or a text for it, to what is compared; None: it cannot stand in such a column."""
+
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
+
+
+def plain(value: Any) -> Any:
+    """Return a numpy scalar as the Python value it stands for, and anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def text_of(value: Any) -> str:
+    """Return the text form of a value: ISO 8601 for dates, `true` and `false`, the shortest exact form for floats."""
+    value = plain(value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return str(value)
+
+
+def forms_of(member: Any) -> tuple[str, ...]:
+    """Return the texts that a member of a block may stand for; only a boolean has several."""
+    text = text_of(member)
+    return (text, text.capitalize(), text.upper()) if isinstance(plain(member), bool) else (text,)
+
+
+def number_of(value: Any) -> Decimal | None:
+    """Return the number that a value is, or that its text reads as; None where there is none (NaN is none)."""
+    value = plain(value)
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return Decimal(value)
+    if isinstance(value, (float, Decimal)):
+        number = Decimal(str(value))
+        return None if number.is_nan() else number
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
+        return None
+    try:
+        return Decimal(value.strip())
+    except InvalidOperation:  # an exponent beyond what a decimal holds
+        return None
+
+
+def moment_of(value: Any) -> datetime | None:
+    """Return the moment that a value is, or that its text reads as, by the wall clock; a date is its midnight."""
+    value = plain(value)
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None)
+    return datetime(value.year, value.month, value.day) if isinstance(value, date) else None  # noqa: DTZ001
+
+
+def reading_for(values: Sequence[Any]) -> Reading:
+    """Return how the values of a column, and the members of blocks meant for it, are to be read."""
+    kinds = {_kind(value) for value in values if value is not None}
+    return _READINGS[kinds.pop()] if len(kinds) == 1 else text_of
+
+
+def keys_of(member: Any, read: Reading) -> set[Hashable]:
+    """Return what a member of a block is compared by in such a column; nothing where it cannot stand in it."""
+    return {key for form in forms_of(member) if (key := read(form)) is not None}
+
+
+def _kind(value: Any) -> str:
+    value = plain(value)
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float, Decimal)):
+        return "number"
+    if isinstance(value, datetime):
+        return "moment"
+    return "date" if isinstance(value, date) else "text"
+
+
+def _as_number(value: Any) -> Hashable | None:
+    number = number_of(value)
+    return "nan" if number is None and text_of(value).strip().casefold() == "nan" else number
+
+
+def _as_boolean(value: Any) -> Hashable | None:
+    return text_of(value).strip().casefold()
+
+
+def _as_date(value: Any) -> Hashable | None:
+    try:
+        return date.fromisoformat(text_of(value).strip())
+    except ValueError:
+        return None
+
+
+def _as_moment(value: Any) -> Hashable | None:
+    try:
+        return datetime.fromisoformat(text_of(value).strip())
+    except ValueError:
+        return None
+
+
+_READINGS: dict[str, Reading] = {
+    "number": _as_number,
+    "boolean": _as_boolean,
+    "date": _as_date,
+    "moment": _as_moment,
+    "text": text_of,
+}

@@ -1,0 +1,98 @@
+"""Reads and writes the small text files that people keep beside their data.
+
+Reading says in one line what is wrong with a file; writing is whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from unveil.errors import DataNotFoundError, OutputError, UnveilError, near_miss
+from unveil.output import atomic_write
+
+__all__ = ["DocumentError", "PathLike", "not_there", "parse_json", "parse_toml", "read_text", "write_whole"]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+"""A file's name, as text or as a path."""
+
+_PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+_NAMES_A_KEY = re.compile(r"^(Duplicate inline table key) .*$", re.DOTALL)
+
+
+class DocumentError(ValueError):
+    """Text that is not the JSON or TOML it should be, and its line where known. The caller says in which file."""
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.line = line
+
+
+def not_there(path: Path) -> str:
+    """Say that a file is missing, and which file of its folder has nearly that name."""
+    names: list[str] = []
+    with contextlib.suppress(OSError):
+        names = [entry.name for entry in path.parent.iterdir()]
+    return f"the file '{path}' is not there.{near_miss(path.name, names)}"
+
+
+def read_text(path: PathLike, error: type[UnveilError]) -> str:
+    """Return a file's text, read as UTF-8 with its line ends kept; what is wrong is raised as `error`."""
+    place = Path(path)
+    try:
+        return place.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise DataNotFoundError(not_there(place)) from None
+    except UnicodeDecodeError as problem:
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        raise error(f"{place}, line {line:,}: the text is not UTF-8; save the file as UTF-8.") from None
+    except OSError as problem:
+        raise error(f"{place}: the file cannot be read: {problem.strerror}.") from None
+
+
+def write_whole(path: PathLike, text: str) -> None:
+    """Write a file's text as UTF-8, whole or not at all."""
+    try:
+        content = text.encode()
+    except UnicodeEncodeError:
+        raise OutputError(f"{path}: the text holds characters that UTF-8 cannot write.") from None
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def parse_json(text: str) -> Any:
+    """Return what a JSON text holds, refusing an object that names a key twice: the second would silently win."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_twins)
+    except json.JSONDecodeError as problem:
+        raise DocumentError(f"this is not JSON: {problem.msg}.", problem.lineno) from None
+    except RecursionError:
+        raise DocumentError("this JSON is nested too deeply.") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what a TOML text holds."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise DocumentError("this TOML is nested too deeply.") from None
+    except ValueError as problem:  # TOMLDecodeError, or a number that Python will not read
+        message = str(problem)
+        place = _PLACE.search(message)
+        line = int(place["line"]) if place and place["line"] else text.rstrip().count("\n") + 1
+        said = _NAMES_A_KEY.sub(r"\1", _PLACE.sub("", message))  # the key may be a value of the data
+        raise DocumentError(f"this is not TOML: {said}.", line) from None
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twins = len(pairs) - len(found)
+        raise DocumentError(f"{twins:,} {'key stands' if twins == 1 else 'keys stand'} more than once in an object.")
+    return found

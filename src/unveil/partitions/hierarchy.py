@@ -1,0 +1,366 @@
+"""How the values of a column can be made coarser, step by step.
+
+A hierarchy gives every value a label at each level: level 0 is the value itself, each level above is coarser or equal.
+The file form is that of ARX: one row per value, `value;level 1;level 2;...`, without a header.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil.errors import HierarchyError, shown
+from unveil.partitions._match import keys_of, reading_for, text_of
+from unveil.partitions.files import DocumentError, PathLike, read_text, write_whole
+from unveil.partitions.partition import Partition, PartitionSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = ["Hierarchy"]
+
+_ROOT = "*"
+_SEPARATORS = (";", ",", "\t")
+_QUOTED = frozenset('";,\t\r\n\ufeff')
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Hierarchy:
+    """A chain of ever coarser partitions of one column.
+
+    A null is no leaf: it keeps a block of its own at every level.
+
+    Parameters
+    ----------
+    column
+        The column it is for, or None.
+    labels
+        One row per leaf: the value, then its label at each level. Kept as text.
+
+    Raises
+    ------
+    HierarchyError
+        If there is no row, the rows differ in length, a value has two rows, or a level is not coarser than the one
+        before: a label leads to two labels of the next level.
+
+    See Also
+    --------
+    Partition : One level alone.
+
+    Examples
+    --------
+    >>> rows = [["Paris", "France", "Europe"], ["Lyon", "France", "Europe"], ["Lima", "Peru", "America"]]
+    >>> cities = Hierarchy("city", rows)
+    >>> cities
+    Hierarchy('city', 3 leaves, height 2)
+    >>> codes, labels = cities.level(1).apply(["Lima", "Lyon", "Paris"], "city")
+    >>> codes.tolist(), labels
+    ([1, 0, 0], ['France', 'Peru'])
+    >>> cities.with_root().height
+    3
+    """
+
+    column: str | None
+    labels: tuple[tuple[str, ...], ...]
+
+    def __init__(self, column: str | None, labels: Iterable[Iterable[Any]]) -> None:
+        cells = [list(row) for row in labels]
+        if nulls := sum(cell is None for row in cells for cell in row):
+            raise HierarchyError(f"{_of(column)} {nulls:,} {'label is' if nulls == 1 else 'labels are'} null.")
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "labels", tuple(tuple(map(text_of, row)) for row in cells))
+        self._refuse_ragged()
+        self._refuse_twins()
+        self._refuse_splits()
+
+    @classmethod
+    def read(cls, path: PathLike, column: str | None = None, separator: str | None = None) -> Hierarchy:
+        """Read a hierarchy in ARX's CSV form: `value;level 1;level 2;...`, without a header, UTF-8.
+
+        Parameters
+        ----------
+        path
+            The file.
+        column
+            The column it is for. By default the file's name without its ending, and what follows ``_hierarchy_`` in it.
+        separator
+            What stands between labels; by default found among semicolon, comma and tab, in this order.
+
+        Returns
+        -------
+        Hierarchy
+            Its leaves in the order of the file.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the file is not there.
+        HierarchyError
+            If the file holds no hierarchy, with the line where one line is to blame.
+        """
+        place = Path(path)
+        text = read_text(place, HierarchyError)
+        if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+            raise HierarchyError(f"{place}: the separator is one character, and no quote or line end.")
+        rows = _rows(text, separator or _separator_of(text), place)
+        name = column if column is not None else place.stem.rpartition("_hierarchy_")[2]
+        try:
+            return cls(name, rows)
+        except HierarchyError as problem:
+            raise HierarchyError(f"{place}: {problem}") from None
+
+    @classmethod
+    def from_levels(cls, values: Sequence[Any], *levels: Sequence[Any], column: str | None = None) -> Hierarchy:
+        """Return the hierarchy of the values, with the labels of each level in the order of the values.
+
+        Parameters
+        ----------
+        values
+            The leaves. A null among them is left out, with its labels.
+        *levels
+            For each level above the values, one label per value.
+        column
+            The column it is for.
+
+        Returns
+        -------
+        Hierarchy
+            As high as there are levels.
+
+        Raises
+        ------
+        HierarchyError
+            If a level has not one label per value, or what `Hierarchy` refuses.
+
+        Examples
+        --------
+        >>> Hierarchy.from_levels(["a", "b", "c"], ["ab", "ab", "c"], column="grade").with_root().labels
+        (('a', 'ab', '*'), ('b', 'ab', '*'), ('c', 'c', '*'))
+        """
+        for number, level in enumerate(levels, start=1):
+            if len(level) != len(values):
+                raise HierarchyError(
+                    f"{_of(column)} level {number} has {len(level):,} labels for {len(values):,} values; it needs one for each."
+                )
+        rows = zip(values, *levels, strict=True)
+        return cls(column, (row for row in rows if row[0] is not None))
+
+    @classmethod
+    def from_partitions(
+        cls, values: Sequence[Any], partitions: Iterable[PartitionSpec], *, column: str | None = None
+    ) -> Hierarchy:
+        """Return the hierarchy that ever coarser partitions of the values form.
+
+        Parameters
+        ----------
+        values
+            The leaves. A null among them is left out.
+        partitions
+            For each level above the values, a partition or what `Partition.of` understands.
+        column
+            The column it is for.
+
+        Returns
+        -------
+        Hierarchy
+            As high as there are partitions.
+
+        Raises
+        ------
+        PartitionError
+            If a partition does not cover the values.
+        HierarchyError
+            If a partition is not coarser than the one before.
+
+        Examples
+        --------
+        >>> ages = Hierarchy.from_partitions([21, 38, 59], [[20, 30, 40, 60], [20, 40, 60]], column="age")
+        >>> ages.labels
+        (('21', '[20, 30)', '[20, 40)'), ('38', '[30, 40)', '[20, 40)'), ('59', '[40, 60)', '[40, 60)'))
+        """
+        leaves = [value for value in values if value is not None]
+        levels: list[list[str | None]] = []
+        for spec in partitions:
+            codes, labels = Partition.of(spec, column=column).apply(leaves, column)
+            levels.append([labels[code] for code in codes.tolist()])
+        return cls.from_levels(leaves, *levels, column=column)
+
+    @property
+    def height(self) -> int:
+        """The number of levels above the values."""
+        return len(self.labels[0]) - 1
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The values, as text, in the order given."""
+        return tuple(row[0] for row in self.labels)
+
+    def level(self, number: int) -> Partition:
+        """Return the partition at a level: 0 keeps every value apart, `height` is the coarsest.
+
+        Parameters
+        ----------
+        number
+            The level, from 0 to `height`.
+
+        Returns
+        -------
+        Partition
+            From each value to its label at that level.
+
+        Raises
+        ------
+        HierarchyError
+            If there is no such level.
+        """
+        if not 0 <= number <= self.height:
+            raise HierarchyError(f"{_of(self.column)} there is no level {number}; levels are 0 to {self.height}.")
+        return Partition.from_mapping({row[0]: row[number] for row in self.labels}, column=self.column)
+
+    def check_covers(self, values: Iterable[Any]) -> None:
+        """Refuse values that the hierarchy has no leaf for; numbers match their text, a null needs no leaf.
+
+        Parameters
+        ----------
+        values
+            The values present in the column.
+
+        Raises
+        ------
+        HierarchyError
+            If a value is missing; it says how many are, not which.
+        """
+        present = list(values)
+        read = reading_for(present)
+        known = {key for leaf in self.leaves for key in keys_of(leaf, read)}
+        missing = sum(value is not None and read(value) not in known for value in present)
+        if missing:
+            verb = "is" if missing == 1 else "are"
+            raise HierarchyError(f"{_of(self.column)} {missing:,} of {len(present):,} values present {verb} not in it.")
+
+    def with_root(self) -> Hierarchy:
+        """Return a hierarchy whose top level is one label: itself if it is so already, else with a level `*` above.
+
+        Returns
+        -------
+        Hierarchy
+            One level higher at most.
+        """
+        if len({row[-1] for row in self.labels}) == 1:
+            return self
+        return Hierarchy(self.column, ((*row, _ROOT) for row in self.labels))
+
+    def write(self, path: PathLike, separator: str = ";") -> None:
+        """Write the hierarchy in ARX's CSV form, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file, replaced if it exists.
+        separator
+            What stands between labels: semicolon, comma or tab, so that `read` finds it.
+
+        Raises
+        ------
+        HierarchyError
+            If the separator is none of these.
+        OutputError
+            If the file cannot be written.
+        """
+        if separator not in _SEPARATORS:
+            raise HierarchyError(f"{_of(self.column)} the separator is a semicolon, a comma or a tab.")
+        write_whole(path, "".join(separator.join(map(_quoted, row)) + "\n" for row in self.labels))
+
+    def __repr__(self) -> str:
+        """Return one line that shows no value."""
+        leaves = f"{len(self.labels)} {'leaf' if len(self.labels) == 1 else 'leaves'}"
+        return f"Hierarchy({self.column!r}, {leaves}, height {self.height})"
+
+    def _refuse_ragged(self) -> None:
+        if not self.labels:
+            raise HierarchyError(f"{_of(self.column)} there are no values in it.")
+        width = len(self.labels[0])
+        ragged = sum(len(row) != width for row in self.labels)
+        if ragged or not width:
+            raise HierarchyError(
+                f"{_of(self.column)} {ragged:,} of {len(self.labels):,} rows are not as long as the first; "
+                "each row needs a label for every level."
+            )
+
+    def _refuse_twins(self) -> None:
+        twins = len(self.labels) - len(set(self.leaves))
+        if twins:
+            raise HierarchyError(f"{_of(self.column)} {twins:,} of {len(self.labels):,} rows repeat a value of another row.")
+
+    def _refuse_splits(self) -> None:
+        for level in range(1, self.height):
+            above: dict[str, set[str]] = {}
+            for row in self.labels:
+                above.setdefault(row[level], set()).add(row[level + 1])
+            split = sum(len(labels) > 1 for labels in above.values())
+            if split:
+                verb = "label leads" if split == 1 else "labels lead"
+                raise HierarchyError(
+                    f"{_of(self.column)} at level {level}, {split:,} {verb} to more than one label of level {level + 1}"
+                    "; each level must be coarser than the one before."
+                )
+
+
+def _of(column: str | None) -> str:
+    return f"hierarchy of column {shown(column)}:" if column is not None else "hierarchy:"
+
+
+def _quoted(label: str) -> str:
+    """Quote a label that would not come back as it is, whatever separator the reader tries."""
+    plain = label and not _QUOTED.intersection(label) and label == label.strip()
+    return label if plain else '"' + label.replace('"', '""') + '"'
+
+
+def _parsed(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Give each row that is not blank with the line it begins in."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as problem:
+        raise DocumentError(f"the row is not CSV: {problem}.", line) from None
+
+
+def _separator_of(text: str) -> str:
+    """Find the separator that cuts all rows into as many labels, else one that cuts the first row."""
+    fallback: list[str] = []
+    for separator in _SEPARATORS:
+        widths: list[int] = []
+        try:
+            widths.extend(len(row) for _, row in _parsed(text, separator))
+        except DocumentError:
+            widths.append(0)
+        if widths and widths[0] > 1:
+            if len(set(widths)) == 1:
+                return separator
+            fallback.append(separator)
+    return (*fallback, _SEPARATORS[0])[0]
+
+
+def _rows(text: str, separator: str, place: Path) -> list[list[str]]:
+    rows: list[list[str]] = []
+    line_of: dict[str, int] = {}
+    try:
+        for line, row in _parsed(text, separator):
+            if rows and len(row) != len(rows[0]):
+                raise HierarchyError(
+                    f"{place}, line {line:,}: the row has {len(row):,} labels where the first has {len(rows[0]):,}."
+                )
+            first = line_of.setdefault(row[0], line)
+            if first != line:
+                raise HierarchyError(f"{place}, line {line:,}: the value of this row has one already, in line {first:,}.")
+            rows.append(row)
+    except DocumentError as problem:
+        raise HierarchyError(f"{place}, line {problem.line:,}: {problem.problem}") from None
+    return rows

@@ -1,0 +1,11 @@
+"""The project file `unveil.toml`: where the data is, and what each of its attributes is.
+
+It is read whole and checked before anything is measured. What is wrong is said with the file, the line and the key.
+"""
+
+from __future__ import annotations
+
+from unveil.project.project import Project
+from unveil.project.sections import Attribute, DataSection
+
+__all__ = ["Attribute", "DataSection", "Project"]

@@ -1,0 +1,223 @@
+"""One file that says what a table's columns are, read by every verb and kept under version control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from unveil.attributes import ROLES, Role
+from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
+from unveil.partitions import Hierarchy, Partition
+from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text, write_whole
+from unveil.project._table import Table
+from unveil.project._toml import dotted, lines_of
+from unveil.project.sections import SECTIONS, Attribute, DataSection, relative_to
+
+__all__ = ["Project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project: its data, and the role, kind, order, hierarchy and partitions of each attribute.
+
+    Parameters
+    ----------
+    path
+        The project file. Other paths are kept as they follow from its folder.
+    data
+        Where the data is and how to read it.
+    attributes
+        The attributes by name, in the order of the file.
+
+    Examples
+    --------
+    >>> age = Attribute("age", role="key", kind="continuous", partitions={"adult": Partition.of([0, 18, 130])})
+    >>> project = Project(Path("unveil.toml"), DataSection(path=Path("people.csv")), {"age": age})
+    >>> print(project.to_toml())
+    [data]
+    path = "people.csv"
+    <BLANKLINE>
+    [attributes.age]
+    role = "key"
+    kind = "continuous"
+    <BLANKLINE>
+    [attributes.age.partitions]
+    adult = { edges = [0, 18, 130] }
+    <BLANKLINE>
+    >>> project.names("key")
+    ('age',)
+    """
+
+    path: Path
+    data: DataSection = field(default_factory=DataSection)
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: PathLike) -> Project:
+        """Read and check a project file.
+
+        Parameters
+        ----------
+        path
+            The file, usually `unveil.toml`.
+
+        Returns
+        -------
+        Project
+            With its partitions built; hierarchies are only looked for, `hierarchy` reads them.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the file is not there.
+        ProjectError
+            If it is not TOML, or a key is unknown or holds what it should not; with line and key.
+        """
+        place = Path(path)
+        text = read_text(place, ProjectError)
+        try:
+            fields = parse_toml(text)
+        except DocumentError as problem:
+            raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
+        root = Table(place, lines_of(text), (), fields)
+        root.only(SECTIONS, "section")
+        return cls(place, **{name: section.read(root.table(name)) for name, section in SECTIONS.items()})
+
+    def names(self, role: Role) -> tuple[str, ...]:
+        """Return the attributes of a role, in the order of the file.
+
+        Parameters
+        ----------
+        role
+            identifier, key, sensitive or other.
+
+        Returns
+        -------
+        tuple of str
+            Their names; empty where there are none.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such role.
+        """
+        if role not in ROLES:
+            raise ArgumentError.not_one_of("role", role, ROLES)
+        return tuple(name for name, attribute in self.attributes.items() if attribute.role == role)
+
+    def attribute(self, column: str) -> Attribute:
+        """Return what the project says of a column.
+
+        Parameters
+        ----------
+        column
+            The column's name.
+
+        Returns
+        -------
+        Attribute
+            Its role, kind, order, hierarchy file and partitions.
+
+        Raises
+        ------
+        ProjectError
+            If the project does not name the column.
+        """
+        if column not in self.attributes:
+            raise self._unknown("attribute", column, ("attributes",), self.attributes)
+        return self.attributes[column]
+
+    def partition(self, column: str, name: str) -> Partition:
+        """Return a column's semantic partition of a name.
+
+        Parameters
+        ----------
+        column, name
+            The column, and the name of its partition in the project.
+
+        Returns
+        -------
+        Partition
+            Not yet held against data.
+
+        Raises
+        ------
+        ProjectError
+            If the project does not name the column or the partition.
+        """
+        partitions = self.attribute(column).partitions
+        if name not in partitions:
+            raise self._unknown("partition", name, ("attributes", column, "partitions"), partitions)
+        return partitions[name]
+
+    def hierarchy(self, column: str) -> Hierarchy | None:
+        """Read a column's hierarchy.
+
+        Parameters
+        ----------
+        column
+            The column's name.
+
+        Returns
+        -------
+        Hierarchy or None
+            None where the project names no file for it.
+
+        Raises
+        ------
+        ProjectError
+            If the project does not name the column.
+        HierarchyError
+            If the file holds no hierarchy.
+        """
+        place = self.attribute(column).hierarchy
+        return None if place is None else Hierarchy.read(place, column=column)
+
+    def to_toml(self, folder: PathLike | None = None) -> str:
+        """Return the text of the project file; read back, it gives an equal project.
+
+        Parameters
+        ----------
+        folder
+            The folder it will stand in, by default that of `path`; relative paths are written from there.
+
+        Returns
+        -------
+        str
+            TOML. Comments of a file that was read are not kept.
+
+        Raises
+        ------
+        ProjectError
+            If a partition is a function or names the null: a file cannot hold that.
+        """
+        home = self.path.parent
+        relative = relative_to(home, home if folder is None else Path(folder))
+        lines = [line for name, section in SECTIONS.items() for line in section.write(getattr(self, name), relative)]
+        return "\n".join(lines[:-1]) + "\n" if lines else ""
+
+    def write(self, path: PathLike | None = None) -> None:
+        """Write the project file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file, by default the project's own.
+
+        Raises
+        ------
+        ProjectError
+            If a partition cannot be written.
+        OutputError
+            If the file cannot be written.
+        """
+        place = self.path if path is None else Path(path)
+        write_whole(place, self.to_toml(place.parent))
+
+    def _unknown(
+        self, noun: str, name: str, keys: tuple[str, ...], known: dict[str, Attribute] | dict[str, Partition]
+    ) -> ProjectError:
+        there = f"{noun}s are: {listed(known)}" if known else f"there are no {noun}s"
+        return ProjectError.at(
+            self.path, None, dotted(keys), f"the {noun} {shown(name)} is not there; {there}.{near_miss(name, known)}"
+        )

@@ -1,0 +1,230 @@
+"""What the sections of a project file hold, how each is read, and how it is written.
+
+To add a section: a dataclass or alias for its content, a reader, a writer, a line in `SECTIONS`, a field of `Project`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from dataclasses import dataclass, field
+from datetime import date, time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil.attributes import KINDS, NULLS, ROLES, Kind, Nulls, Role
+from unveil.errors import PartitionError, ProjectError
+from unveil.partitions import Partition
+from unveil.partitions._match import text_of
+from unveil.partitions.files import not_there
+from unveil.project._toml import dotted, written, written_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from unveil.project._table import Table
+
+__all__ = ["SECTIONS", "Attribute", "DataSection", "Section"]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSection:
+    """Where the data is and how to read it.
+
+    Parameters
+    ----------
+    path
+        The file, taken from the project file's folder. It need not be there yet.
+    separator, encoding
+        What stands between the columns of a text file, and its encoding; None: found out.
+    missing
+        Texts that stand for a null.
+    nulls
+        What a null means: ``"category"``, ``"drop"`` or ``"error"``.
+    weights
+        The column of sampling weights.
+
+    Examples
+    --------
+    >>> DataSection(path=Path("people.csv"), missing=("?",)).nulls
+    'category'
+    """
+
+    path: Path | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    nulls: Nulls = "category"
+    weights: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What one column is to the questions asked.
+
+    Parameters
+    ----------
+    name
+        The column.
+    role
+        identifier, key, sensitive or other.
+    kind
+        nominal, ordinal or continuous; None: found out.
+    order
+        The values of an ordinal column, lowest first.
+    hierarchy
+        The file of its hierarchy, taken from the project file's folder.
+    partitions
+        Its semantic partitions by name.
+
+    Examples
+    --------
+    >>> Attribute("age", role="key", partitions={"adult": Partition.from_edges(["-inf", 18, "inf"])}).partitions
+    {'adult': Partition(2 intervals)}
+    """
+
+    name: str
+    role: Role = "other"
+    kind: Kind | None = None
+    order: tuple[Any, ...] | None = None
+    hierarchy: Path | None = None
+    partitions: dict[str, Partition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """How a section is read from its table, and written as lines of TOML by a project in a folder."""
+
+    read: Callable[[Table], Any]
+    write: Callable[[Any, Callable[[Path], str]], Iterator[str]]
+
+
+def _read_data(table: Table) -> DataSection:
+    table.only(("path", "separator", "encoding", "missing", "nulls", "weights"))
+    return DataSection(
+        path=table.location("path"),
+        separator=table.checked("separator", lambda text: len(text) == 1, "expected one character."),
+        encoding=table.checked("encoding", _is_encoding, "this encoding is unknown. Hint: most files are 'utf-8'."),
+        missing=table.elements("missing", (str,), "text") or (),
+        nulls=table.word("nulls", NULLS) or "category",
+        weights=table.text("weights"),
+    )
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        codecs.lookup(name)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _write_data(data: DataSection, relative: Callable[[Path], str]) -> Iterator[str]:
+    default = DataSection()
+    if data == default:
+        return
+    yield "[data]"
+    if data.path is not None:
+        yield f"path = {written(relative(data.path))}"
+    for name in ("separator", "encoding", "missing", "nulls", "weights"):
+        value = getattr(data, name)
+        if value != getattr(default, name):
+            yield f"{name} = {written(value)}"
+    yield ""
+
+
+def _read_attributes(table: Table) -> dict[str, Attribute]:
+    return {name: _read_attribute(name, table.table(name)) for name in table.fields}
+
+
+def _read_attribute(name: str, table: Table) -> Attribute:
+    table.only(("role", "kind", "order", "hierarchy", "partitions"))
+    kind, order = table.word("kind", KINDS), _read_order(table)
+    if order is not None and kind not in {None, "ordinal"}:
+        raise table.wrong(f"only an ordinal attribute has an order, and this one's kind is {kind}.", "order")
+    return Attribute(
+        name=name,
+        role=table.word("role", ROLES) or "other",
+        kind=kind if order is None else "ordinal",
+        order=order,
+        hierarchy=_read_hierarchy(table),
+        partitions=_read_partitions(table.table("partitions")),
+    )
+
+
+def _read_order(table: Table) -> tuple[Any, ...] | None:
+    order = table.elements("order", (str, int, float, date, time), "text, numbers or dates")
+    if order is None:
+        return None
+    if not order:
+        raise table.wrong("the order is empty; list the values, lowest first.", "order")
+    if twins := len(order) - len({text_of(value) for value in order}):
+        raise table.wrong(f"{twins:,} of {len(order):,} values stand there already; each has one place.", "order")
+    return order
+
+
+def _read_hierarchy(table: Table) -> Path | None:
+    place = table.location("hierarchy")
+    if place is not None and not place.is_file():
+        problem = "this is a folder, not a file." if place.is_dir() else not_there(place)
+        raise table.wrong(problem, "hierarchy")
+    return place
+
+
+def _read_partitions(table: Table) -> dict[str, Partition]:
+    partitions = {}
+    for name, document in table.fields.items():
+        try:
+            partitions[name] = Partition.from_document(document)
+        except PartitionError as problem:
+            raise table.wrong(str(problem), name) from None
+    return partitions
+
+
+def _write_attributes(attributes: Mapping[str, Attribute], relative: Callable[[Path], str]) -> Iterator[str]:
+    for attribute in attributes.values():
+        yield f"[attributes.{written_key(attribute.name)}]"
+        yield f"role = {written(attribute.role)}"
+        if attribute.kind is not None:
+            yield f"kind = {written(attribute.kind)}"
+        if attribute.order is not None:
+            yield f"order = {written(attribute.order)}"
+        if attribute.hierarchy is not None:
+            yield f"hierarchy = {written(relative(attribute.hierarchy))}"
+        yield ""
+        if attribute.partitions:
+            yield f"[attributes.{written_key(attribute.name)}.partitions]"
+            for name, partition in attribute.partitions.items():
+                key = dotted(("attributes", attribute.name, "partitions", name))
+                yield f"{written_key(name)} = {_written_partition(partition, key)}"
+            yield ""
+
+
+def _written_partition(partition: Partition, key: str) -> str:
+    document = partition.to_dict()
+    if "function" in document:
+        raise ProjectError(f"{key}: the partition is a function, which a file cannot hold; list its blocks.")
+    try:
+        return written(document["blocks"] if set(document) == {"blocks"} else document)
+    except TypeError:
+        raise ProjectError(f"{key}: a block names the null, which TOML cannot write; leave it out of the blocks.") from None
+
+
+SECTIONS: dict[str, Section] = {
+    "data": Section(_read_data, _write_data),
+    "attributes": Section(_read_attributes, _write_attributes),
+}
+"""The sections of a project file by name; each fills the field of `Project` of that name."""
+
+
+def relative_to(home: Path, folder: Path) -> Callable[[Path], str]:
+    """Return how a project that lives in `home` writes its paths into a file in `folder`."""
+
+    def relative(path: Path) -> str:
+        try:
+            inside = path.relative_to(home)
+        except ValueError:
+            return path.as_posix()
+        return inside.as_posix() if folder == home else Path(os.path.relpath(path, folder)).as_posix()
+
+    return relative

@@ -1,0 +1,70 @@
+"""What several tests share: slow oracles from the definitions, random tables, and where the reference material is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+def shared(path: str) -> Path:
+    """Return a file of the reference material, or skip the test where it is absent."""
+    found = SHARED / path
+    if not found.exists():
+        pytest.skip(f"the reference material {path} is not on this machine")
+    return found
+
+
+def entropy(items: Sequence[Any]) -> float:
+    """H in bits, straight from the definition."""
+    return -sum(n / len(items) * math.log2(n / len(items)) for n in Counter(items).values())
+
+
+def rate(x: Sequence[Any], y: Sequence[Any]) -> float:
+    """DR_X(Y) = 1 - H(X|Y) / H(X), class by class."""
+    classes: dict[Any, list[Any]] = {}
+    for secret, key in zip(x, y, strict=True):
+        classes.setdefault(key, []).append(secret)
+    conditional = sum(len(some) / len(x) * entropy(some) for some in classes.values())
+    return 1.0 - conditional / entropy(x)
+
+
+def kind(x: Sequence[Any], y: Sequence[Any]) -> str:
+    """The kind of identifier, from the definition, on integers."""
+    total, n_x, n_y, n_xy = len(x), Counter(x), Counter(y), Counter(zip(x, y, strict=True))
+    values_in_class = Counter(key for _, key in n_xy)
+    if all(n == 1 for n in values_in_class.values()):
+        return "identifier"
+    if all(n_xy[a, b] * total == n_x[a] * n_y[b] for a in n_x for b in n_y):
+        return "zero-identifier"
+    return "partial-identifier" if any(n == 1 for n in values_in_class.values()) else "sketchy-identifier"
+
+
+@st.composite
+def tables(draw: st.DrawFn, *, columns: int = 3, max_rows: int = 14, nulls: bool = True) -> pl.DataFrame:
+    """A small table of columns a, b, c... with few values, nulls among them, and at least two rows."""
+    rows = draw(st.integers(2, max_rows))
+    found = {}
+    for name in "abcdefgh"[:columns]:
+        values = st.sampled_from([None, "x", "y", "z"] if nulls else ["x", "y", "z"])
+        found[name] = pl.Series(draw(st.lists(values, min_size=rows, max_size=rows)), dtype=pl.String)
+    return pl.DataFrame(found)
+
+
+def varied(frame: pl.DataFrame, column: str) -> bool:
+    """Whether a column holds more than one value."""
+    return frame[column].n_unique() > 1
+
+
+def together(frame: pl.DataFrame, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The columns' values, row by row."""
+    return frame.select(columns).rows()
