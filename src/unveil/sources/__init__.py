@@ -1,1 +1,80 @@
+"""From wherever the data is to coded columns that can be counted. The only room that knows an engine."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from unveil.attributes import Nulls, checked_nulls
+from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
+from unveil.sources.coding import Coded, encode, without_nan
+from unveil.sources.files import ReadOptions
+from unveil.sources.frames import Data, Source, open_source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Coded", "CodedTable", "Data", "ReadOptions", "Source", "load", "open_source"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedTable:
+    """Coded columns of the records that the null policy keeps."""
+
+    columns: tuple[Coded, ...]
+    records: int
+    dropped: int = 0
+    weights: NDArray[np.float64] | None = None
+
+
+def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:
+    """Read the columns named, apply the null policy, and code them.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set's name, a data frame, or an opened `Source`.
+    columns
+        The columns to code, each named once.
+    nulls
+        "category": a null is a value. "drop": a record with a null in any column named is left out, and counted. "error": refuse.
+    weights
+        A column of positive sampling weights.
+    """
+    policy = checked_nulls(nulls)
+    source = open_source(data)
+    wanted = [*columns, weights] if weights is not None and weights not in columns else list(columns)
+    frame = without_nan(source.collect(wanted))
+    if not frame.height:
+        raise EmptyDataError.no_records(source.place)
+    kept = _apply_policy(frame, columns, policy)
+    dropped = frame.height - kept.height
+    if not kept.height:
+        raise EmptyDataError.no_records(source.place, dropped=dropped)
+    shares = None if weights is None else _checked_weights(kept[weights])
+    return CodedTable(tuple(encode(kept[column]) for column in columns), kept.height, dropped, shares)
+
+
+def _apply_policy(frame: pl.DataFrame, columns: Sequence[str], nulls: Nulls) -> pl.DataFrame:
+    if nulls == "category":
+        return frame
+    if nulls == "drop":
+        return frame.filter(pl.all_horizontal(pl.col(*columns).is_not_null()))
+    found = {column: frame[column].null_count() for column in columns}
+    if any(found.values()):
+        raise NullsError.present({column: n for column, n in found.items() if n})
+    return frame
+
+
+def _checked_weights(series: pl.Series) -> NDArray[np.float64]:
+    if not series.dtype.is_numeric():
+        raise UnsupportedDataError(f"the weights in column {shown(series.name)} are not numbers.")
+    weights = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    bad = int(np.count_nonzero(~(np.isfinite(weights) & (weights > 0))))
+    if bad:
+        raise ArgumentError(f"{bad:,} of the weights in column {shown(series.name)} are not positive numbers.")
+    return weights

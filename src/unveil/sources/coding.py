@@ -1,0 +1,146 @@
+"""Which value does each record hold? A column as a dictionary of its values and a small integer per record.
+
+The dictionary is sorted, a null comes last, so the same data gives the same codes whatever the order of its rows and
+whichever library held it. A NaN is a null: pandas cannot tell them apart, so nobody may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import polars as pl
+
+from unveil.errors import UnsupportedDataError, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Coded", "encode", "smallest_unsigned", "without_nan"]
+
+_AS_TUPLE = 1 << 16
+"""Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """One column: its name, its distinct values in order, and the position of each record's value among them."""
+
+    name: str
+    values: Sequence[Any]
+    codes: NDArray[np.unsignedinteger[Any]]
+
+
+class _SeriesValues(Sequence[Any]):
+    """The values of a large dictionary, turned into Python objects only when asked for."""
+
+    __slots__ = ("_series",)
+
+    def __init__(self, series: pl.Series) -> None:
+        self._series = series
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return _SeriesValues(self._series[index])
+        return self._series[int(index)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._series)
+
+
+def encode(series: pl.Series) -> Coded:
+    """Code a column; `codes` come in the smallest unsigned type that holds them."""
+    if series.dtype == pl.Object:
+        return _encode_objects(series)
+    column = _countable(series)
+    present = column.drop_nulls().unique().sort()
+    codes = _positions(column, present)
+    if column.null_count():
+        codes[column.is_null().to_numpy()] = len(present)
+        present = present.extend(pl.Series([None], dtype=present.dtype))
+    values = tuple(present) if len(present) <= _AS_TUPLE else _SeriesValues(present)
+    return Coded(series.name, values, codes)
+
+
+def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
+    """Return the smallest unsigned type that holds the codes 0 to size - 1."""
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if size <= 1 << (8 * np.dtype(kind).itemsize):
+            return kind
+    return np.uint64
+
+
+def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with every NaN as a null."""
+    return frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+
+
+def _countable(series: pl.Series) -> pl.Series:
+    if series.dtype.is_nested() or series.dtype == pl.Binary:
+        raise UnsupportedDataError(
+            f"column {shown(series.name)} holds {series.dtype.base_type()} values, which cannot be counted; "
+            "leave it out, or turn it into text or numbers."
+        )
+    if series.dtype.is_float():
+        return series.fill_nan(None)
+    if series.dtype in (pl.Categorical, pl.Enum, pl.Null):
+        return series.cast(pl.String)
+    return series
+
+
+def _positions(column: pl.Series, present: pl.Series) -> NDArray[np.unsignedinteger[Any]]:
+    """Return where each record's value stands among those present; anything for a null."""
+    kind = smallest_unsigned(len(present) + 1)
+    if not len(present):
+        return np.zeros(len(column), dtype=kind)
+    if column.dtype == pl.String:
+        return column.cast(pl.Enum(present)).to_physical().fill_null(0).to_numpy().astype(kind)
+    if column.dtype == pl.Boolean:
+        column, present = column.cast(pl.UInt8), present.cast(pl.UInt8)
+    filled = column.fill_null(present[0]) if column.null_count() else column
+    if column.dtype.is_integer() and (codes := _positions_by_offset(filled, present, kind)) is not None:
+        return codes
+    return present.search_sorted(filled).to_numpy().astype(kind)
+
+
+def _positions_by_offset(
+    column: pl.Series, present: pl.Series, kind: type[np.unsignedinteger[Any]]
+) -> NDArray[np.unsignedinteger[Any]] | None:
+    """Look integers of a short range up in a table; None where the range is too long for one."""
+    low = int(present[0])
+    span = int(present[-1]) - low + 1
+    if span > max(1 << 16, len(column)):
+        return None
+    place = np.zeros(span, dtype=kind)
+    place[present.to_numpy().astype(np.int64) - low] = np.arange(len(present), dtype=kind)
+    offsets = column.to_numpy().astype(np.int64)
+    offsets -= low
+    codes: NDArray[np.unsignedinteger[Any]] = place[offsets]
+    return codes
+
+
+def _encode_objects(series: pl.Series) -> Coded:
+    """Code a column of mixed Python objects: values are told apart by their type and text."""
+    cells = series.to_list()
+    keys = [None if _is_missing(cell) else (type(cell).__name__, str(cell)) for cell in cells]
+    first = {key: cell for key, cell in zip(keys, cells, strict=True) if key is not None}
+    place: dict[tuple[str, str] | None, int] = {key: code for code, key in enumerate(sorted(first))}
+    values = [first[key] for key in place if key is not None]
+    if None in keys:
+        place[None] = len(values)
+        values.append(None)
+    codes = np.fromiter((place[key] for key in keys), dtype=smallest_unsigned(len(values)), count=len(keys))
+    return Coded(series.name, tuple(values), codes)
+
+
+def _is_missing(cell: object) -> bool:
+    return cell is None or cell != cell  # noqa: PLR0124 - a NaN is what differs from itself

@@ -1,0 +1,91 @@
+"""Which data is built in? The Adult census and the small tables printed in the publications of the Discrimination Rate."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, TypeAlias, get_args
+
+import narwhals as nw
+import polars as pl
+
+from unveil.errors import ArgumentError
+
+__all__ = ["adult", "describe", "load", "names", "published"]
+
+Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
+"""A data frame library."""
+
+ADULT = (
+    "Adult census (Becker and Kohavi 1996, UCI Machine Learning Repository, doi:10.24432/C5XW20, CC BY 4.0); "
+    "'adult' holds the 30,162 complete records, 'adult-raw' all 32,561 with nulls"
+)
+
+
+def adult(*, complete: bool = True, backend: Backend = "polars") -> Any:
+    """Return the training part of the Adult census as a data frame.
+
+    Parameters
+    ----------
+    complete
+        Leave out the records with a missing value, as the literature does (30,162 remain); otherwise all 32,561, with nulls.
+    backend
+        The library of the frame: "polars", "pandas" or "pyarrow".
+
+    Examples
+    --------
+    >>> from unveil import datasets
+    >>> datasets.adult().shape, datasets.adult(complete=False).shape
+    ((30162, 15), (32561, 15))
+    """
+    packed = files("unveil.sources").joinpath("data/adult.csv.xz").read_bytes()
+    frame = pl.read_csv(lzma.decompress(packed), null_values="?")
+    return _in_library(frame.drop_nulls() if complete else frame, backend)
+
+
+@cache
+def published() -> dict[str, Any]:
+    """Return the tables, partitions and figures of the publications, as the package ships them."""
+    content: dict[str, Any] = json.loads(files("unveil.sources").joinpath("data/published.json").read_text("utf-8"))
+    return content
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the built-in data sets."""
+    return ("adult", "adult-raw", *published()["tables"])
+
+
+def describe() -> list[dict[str, Any]]:
+    """Return each built-in data set's name, records, columns and origin."""
+    rows = []
+    for name in names():
+        frame = load(name)
+        origin = ADULT if name.startswith("adult") else published()["origins"][name]
+        rows.append({"name": name, "records": frame.height, "columns": frame.columns, "origin": origin})
+    return rows
+
+
+def load(name: str, *, backend: Backend = "polars") -> Any:
+    """Return a built-in data set by its name.
+
+    Examples
+    --------
+    >>> from unveil import datasets
+    >>> datasets.load("paper-2").columns
+    ['Age*', 'Disease']
+    """
+    if name in ("adult", "adult-raw"):
+        return adult(complete=name == "adult", backend=backend)
+    if name not in published()["tables"]:
+        raise ArgumentError.not_one_of("data set", name, names())
+    return _in_library(pl.DataFrame(published()["tables"][name]), backend)
+
+
+def _in_library(frame: pl.DataFrame, backend: Backend) -> Any:
+    if backend not in get_args(Backend):
+        raise ArgumentError.not_one_of("backend", backend, get_args(Backend))
+    if backend == "polars":
+        return frame
+    return nw.from_dict(frame.to_dict(as_series=False), backend=backend).to_native()

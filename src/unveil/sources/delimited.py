@@ -1,0 +1,175 @@
+"""What a file of delimited text (CSV, TSV and their kin) holds.
+
+The first record is the header. Blank lines are ignored, in a file of one column too: there an empty value is written
+`""`. A record spans several lines where a quoted field does, and has as many fields as the header. An empty field,
+quoted or not, is a null. Nothing is trimmed, and types are found on all values, never on a sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from unveil.attributes import require_columns
+from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError
+from unveil.sources.inputs import Input
+from unveil.sources.lines import Block, encoding_of, line_blocks, text_lines
+from unveil.sources.lossless import typed
+from unveil.sources.records import Record, records
+from unveil.sources.separators import separator_in
+from unveil.sources.survey import Survey, ragged, survey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from unveil.sources.options import ReadOptions
+
+__all__ = ["column_names", "read"]
+
+_BATCH = 50_000
+_NO_TEXT = {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file", b"PK\x03\x04": "a workbook or a zip archive"}
+_TAB_SUFFIXES = frozenset({".tsv", ".tab"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Delimited text whose header is known."""
+
+    source: Input
+    encoding: str
+    separator: str
+    names: list[str]
+
+    def blocks(self) -> Iterator[Block]:
+        return line_blocks(self.source, self.encoding)
+
+    def records(self) -> Iterator[Record]:
+        return records(text_lines(self.blocks()), self.separator, self.source.place)
+
+
+def column_names(source: Input, options: ReadOptions) -> list[str]:
+    """Read the header only."""
+    return _opened(source, options).names
+
+
+def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
+    """Read the columns, as text and then typed where nothing is lost."""
+    table = _opened(source, options)
+    wanted = table.names if columns is None else list(columns)
+    require_columns(wanted, table.names)
+    table = _in_memory(table)
+    found = survey(table.blocks(), table.separator, len(table.names), source.place)
+    texts = _by_engine(table, wanted, found) if found.regular else None
+    if texts is None:
+        texts = _by_hand(table, wanted)
+    if texts.is_empty():
+        raise EmptyDataError.no_records(source.place)
+    return typed(texts, options.missing)
+
+
+def _opened(source: Input, options: ReadOptions) -> _Table:
+    """Find encoding, separator and header."""
+    _refuse_no_text(source)
+    encoding = encoding_of(source, options.encoding)
+    first = next(line_blocks(source, encoding), None)
+    if first is None:
+        raise _empty(source)
+    separator = options.separator or ("\t" if source.suffix in _TAB_SUFFIXES else separator_in(list(text_lines(iter([first])))))
+    table = _Table(source, encoding, separator, [])
+    line, names = next(table.records(), (1, []))
+    if not "".join(names).strip() and all(block.data.isspace() for block in table.blocks()):
+        raise _empty(source)
+    _check_names(source.place, line, names)
+    return _Table(source, encoding, separator, names)
+
+
+def _refuse_no_text(source: Input) -> None:
+    head = source.head()
+    for magic, what in _NO_TEXT.items():
+        if head.startswith(magic) and b"\0" in head:
+            raise DataFileError(f"{source.place}: this is {what}, not text; give it its own suffix, or save it as CSV.")
+
+
+def _empty(source: Input) -> EmptyDataError:
+    return EmptyDataError(f"{source.place}: the file is empty; there is nothing to read.")
+
+
+def _check_names(place: str, line: int, names: list[str]) -> None:
+    """Refuse a name that stands twice, and a header that runs on because only carriage returns end the lines."""
+    if any("\r" in name and "\n" not in name for name in names):
+        raise DataFileError.at_line(
+            place, line, "a bare carriage return stands in the header; save the file with line feeds as line ends."
+        )
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DuplicateColumnError.named(name, place)
+        seen.add(name)
+
+
+def _in_memory(table: _Table) -> _Table:
+    """Hold the text as UTF-8, unless an engine can open the file as it is."""
+    source = table.source
+    if table.encoding == "utf-8" and not source.gzipped:
+        return table
+    content = b"".join(block.data for block in table.blocks())
+    return _Table(Input(source.place, source.suffix, content=content), "utf-8", table.separator, table.names)
+
+
+def _by_engine(table: _Table, wanted: Sequence[str], found: Survey) -> pl.DataFrame | None:
+    """Let Polars read the text, the header as a record like others; none if it does not see the records there are."""
+    ahead = int((found.blanks == np.arange(len(found.blanks))).sum())
+    position = {name: str(index) for index, name in enumerate(table.names)}
+    try:
+        frame = pl.read_csv(
+            table.source.for_engine(),
+            has_header=False,
+            schema=dict.fromkeys(position.values(), pl.String),
+            columns=sorted(int(position[name]) for name in wanted),
+            separator=table.separator,
+            skip_lines=ahead,
+            glob=False,
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return None
+    kept = _kept(frame.height, found, ahead)
+    if kept is None:
+        return None
+    return frame.filter(kept).select(pl.col(position[name]).alias(name) for name in wanted)
+
+
+def _kept(height: int, found: Survey, ahead: int) -> pl.Series | None:
+    """Mark the rows that are records and not the header; none if there are not as many as there should be."""
+    kept = np.ones(height, np.bool_)
+    if height != found.records:
+        blanks = found.blanks[ahead:] - ahead
+        if height != found.records + len(blanks):
+            return None
+        kept[blanks] = False
+    kept[:1] = False
+    return pl.Series(kept)
+
+
+def _by_hand(table: _Table, wanted: Sequence[str]) -> pl.DataFrame:
+    """Read record by record: slow, and right also where quotes stand inside unquoted fields."""
+    schema = dict.fromkeys(wanted, pl.String)
+    position = {name: index for index, name in enumerate(table.names)}
+    positions = [position[name] for name in wanted]
+    body = islice(_even(table), 1, None)
+    frames = [pl.DataFrame(schema=schema)]
+    while batch := list(islice(body, _BATCH)):
+        values = [[fields[at] for fields in batch] for at in positions]
+        frames.append(pl.DataFrame(dict(zip(wanted, values, strict=True)), schema=schema))
+    return pl.concat(frames)
+
+
+def _even(table: _Table) -> Iterator[list[str]]:
+    """Give the fields of every record, refusing one with more or fewer than the header."""
+    for line, fields in table.records():
+        if len(fields) != len(table.names):
+            raise ragged(table.source.place, line, len(fields), len(table.names))
+        yield fields

@@ -1,0 +1,140 @@
+"""What a file holds, whatever its format.
+
+The format follows the suffix; where that says nothing, and for standard input, the first bytes. Delimited text, JSON
+lines, Parquet, Arrow and Feather are read as they are; Stata, SPSS and SAS files through the extra `stats-files`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from unveil.errors import ArgumentError, DataFileError
+from unveil.sources import columnar, delimited, jsonlines, statistical
+from unveil.sources.inputs import Input, locate
+from unveil.sources.options import ReadOptions
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import polars as pl
+
+__all__ = ["ReadOptions", "column_names", "read"]
+
+_Format: TypeAlias = Literal["delimited", "json", "parquet", "arrow", "statistical"]
+
+_FORMATS: dict[str, _Format] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab"), "delimited"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "json"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".ipc", ".feather"), "arrow"),
+    **dict.fromkeys(statistical.SUFFIXES, "statistical"),
+}
+_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, the NULs of UTF-16, white space
+_DEFAULTS = ReadOptions()
+
+
+def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS) -> list[str]:
+    """Read the names of a file's columns, and as little else as the format allows.
+
+    Parameters
+    ----------
+    path
+        A file, or "-" for standard input, which is kept for the life of the process and so can be read again.
+    options
+        What the file itself does not say.
+
+    Returns
+    -------
+    list of str
+        The names in the order of the file; of JSON lines the keys of all objects, for which every line is read.
+
+    Raises
+    ------
+    DataNotFoundError
+        If there is no such file.
+    DataFileError
+        If it cannot be read; with the line where there are lines.
+    EmptyDataError, DuplicateColumnError
+        If there is nothing in it, or a name stands twice.
+    """
+    source = locate(path)
+    match _format(source):
+        case "delimited":
+            return delimited.column_names(source, options)
+        case "json":
+            return jsonlines.column_names(source, options)
+        case "parquet":
+            return columnar.parquet_column_names(source)
+        case "arrow":
+            return columnar.arrow_column_names(source)
+        case "statistical":
+            return statistical.column_names(source, options)
+
+
+def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, options: ReadOptions = _DEFAULTS) -> pl.DataFrame:
+    """Read a file, or some columns of it.
+
+    Parameters
+    ----------
+    path
+        A file, or "-" for standard input, which is kept for the life of the process and so can be read again.
+    columns
+        The columns to read, in the order wanted; none: all. Others are not typed, and where the format allows not read.
+    options
+        What the file itself does not say.
+
+    Returns
+    -------
+    polars.DataFrame
+        At least one record. A column of delimited text holds integers or decimal numbers if every value is one and no
+        two distinct texts become one number; otherwise the texts to the letter, with nulls for empty fields.
+
+    Raises
+    ------
+    DataNotFoundError
+        If there is no such file.
+    DataFileError
+        If it cannot be read; with the line where there are lines.
+    EmptyDataError, DuplicateColumnError
+        If it has no records, or a name stands twice.
+    ColumnNotFoundError
+        If the file lacks a column asked for.
+
+    Notes
+    -----
+    Delimited text is looked through once before it is read, so that a record with too few or too many fields, or a
+    stray quote, cannot shift values in silence.
+    """
+    if columns is not None:
+        columns = list(dict.fromkeys(columns))
+        if not columns:
+            raise ArgumentError("no columns are named to be read; name at least one, or none of them (None) to read all.")
+    source = locate(path)
+    match _format(source):
+        case "delimited":
+            return delimited.read(source, columns, options)
+        case "json":
+            return jsonlines.read(source, columns, options)
+        case "parquet":
+            return columnar.read_parquet(source, columns)
+        case "arrow":
+            return columnar.read_arrow(source, columns)
+        case "statistical":
+            return statistical.read(source, columns, options)
+
+
+def _format(source: Input) -> _Format:
+    """Tell the format by the suffix, else by the first bytes."""
+    known = _FORMATS.get(source.suffix)
+    if known is not None:
+        return known
+    head = source.head()
+    if head.startswith(b"PAR1") and b"\0" in head:  # a text may begin with these letters, but holds no NUL
+        return "parquet"
+    if head.startswith(b"ARROW1\0"):
+        return "arrow"
+    start = head.lstrip(_BEFORE_TEXT)
+    if source.suffix == ".json" and start.startswith(b"["):
+        raise DataFileError(f"{source.place}: this is one JSON list; write one object on every line (JSON lines) instead.")
+    return "json" if start.startswith(b"{") else "delimited"

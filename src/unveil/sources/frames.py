@@ -1,0 +1,98 @@
+"""Where is the data, and how do its columns get here? One door for files, built-in sets and every data frame.
+
+A `Source` knows its column names and hands over the columns asked for as Polars columns; nothing else in the package
+knows which library held them. The data is never changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import polars as pl
+
+from unveil.attributes import require_columns
+from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError
+from unveil.sources import datasets, files
+
+__all__ = ["Data", "Source", "open_source"]
+
+Data: TypeAlias = Any
+"""A path ("-" is standard input), the name of a built-in data set, or a data frame narwhals knows, eager or lazy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Data that can be asked for its columns."""
+
+    place: str
+    names: tuple[str, ...]
+    _collect: Callable[[Sequence[str]], pl.DataFrame]
+
+    def collect(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return the columns asked for, each named once, in their order."""
+        require_columns(columns, self.names)
+        return self._collect(columns)
+
+
+def open_source(data: Data, options: files.ReadOptions | None = None) -> Source:
+    """Open a path, a built-in data set or a data frame; nothing but its column names is read yet."""
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return _open_path(data, options or files.ReadOptions())
+    try:
+        frame = nw.from_native(data)
+    except TypeError:
+        raise UnsupportedDataError(
+            f"data of type {type(data).__name__} is not known; give a path or a data frame "
+            "(Polars, pandas, pyarrow or another that narwhals knows)."
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise DuplicateColumnError("the data frame has two columns of one name; rename one of them.") from None
+    return _open_frame(frame)
+
+
+def _open_path(path: str | os.PathLike[str], options: files.ReadOptions) -> Source:
+    name = os.fspath(path)
+    try:
+        names = files.column_names(name, options)
+    except DataNotFoundError:
+        if name not in datasets.names():
+            raise
+        return _open_frame(nw.from_native(datasets.load(name)), place=name)
+    return Source(name, tuple(names), lambda columns: files.read(name, columns, options))
+
+
+def _open_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str = "the data frame") -> Source:
+    names = _text_names(frame, place)
+    if isinstance(frame, nw.LazyFrame):
+        return Source(place, names, lambda columns: frame.select(list(columns)).collect("polars").to_native())
+    return Source(place, names, lambda columns: pl.DataFrame([_to_polars(frame[column]) for column in columns]))
+
+
+def _text_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str) -> tuple[str, ...]:
+    names: list[object] = list(frame.collect_schema().names())
+    if strange := [name for name in names if not isinstance(name, str)]:
+        raise UnsupportedDataError(f"{place}: {len(strange)} column names are not text; rename the columns.")
+    if len(set(names)) < len(names):
+        raise DuplicateColumnError.named(str(next(name for name in names if names.count(name) > 1)), place)
+    return tuple(str(name) for name in names)
+
+
+def _to_polars(series: nw.Series[Any]) -> pl.Series:
+    """Return a column of any library as a Polars column; mixed Python objects stay objects."""
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return native
+    if series.dtype.is_numeric() and not series.null_count():
+        return pl.Series(series.name, series.to_numpy())
+    try:
+        return series.to_polars()
+    except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError) as reason:
+        if type(reason).__module__.startswith("pyarrow") or not isinstance(reason, ImportError):
+            return pl.Series(series.name, series.to_list(), dtype=pl.Object)
+        return pl.Series(series.name, series.to_list(), strict=False)

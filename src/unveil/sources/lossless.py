@@ -1,0 +1,59 @@
+"""Which columns of text are numbers, without anything being lost.
+
+A column becomes a number only if every distinct text stays a distinct number. So leading zeros, plus signs, `1.5` next
+to `1.50`, and numbers too long to be held exactly stay text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["typed"]
+
+_INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})$"
+_DECIMAL = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
+_FIRST = 1000
+
+
+def typed(texts: pl.DataFrame, missing: Sequence[str] = ()) -> pl.DataFrame:
+    """Turn columns of text into integers, or decimal numbers, or leave them as they are.
+
+    The empty text and those in `missing` become null first. Integers are written canonically: no leading zero, plus sign
+    or space, at most 18 digits. Decimal numbers may have an exponent, and at most 15 digits before the point. A column of
+    nulls stays text.
+    """
+    names = texts.columns
+    frame = texts.rename(dict(zip(names, map(str, range(len(names))), strict=True)))  # some names are patterns to Polars
+    empty = pl.all().is_in(["", *missing])
+    frame = frame.with_columns(pl.when(empty).then(None).otherwise(pl.all()).name.keep())
+    integers, decimals = _numbers(frame)
+    frame = frame.with_columns(pl.col(integers).cast(pl.Int64), pl.col(decimals).cast(pl.Float64))
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+
+
+def _numbers(frame: pl.DataFrame) -> tuple[list[str], list[str]]:
+    """Find the columns of integers and those of decimal numbers, on their distinct values."""
+    texts = pl.all().drop_nulls().unique()
+    first = frame.head(_FIRST)
+    candidates = frame.select(_those(first, pl.all().str.contains(f"{_INTEGER}|{_DECIMAL}").all()))
+    integers = _those(candidates, (texts.len() > 0) & texts.str.contains(_INTEGER).all())
+    decimals = _those(candidates.drop(integers), (texts.len() > 0) & texts.str.contains(_DECIMAL).all())
+    return integers, _those(candidates.select(decimals), _stay_distinct(texts.cast(pl.Float64), texts))
+
+
+def _stay_distinct(numbers: pl.Expr, texts: pl.Expr) -> pl.Expr:
+    """Test whether distinct texts become distinct, finite numbers."""
+    return numbers.is_finite().all() & (numbers.n_unique() == texts.len())
+
+
+def _those(frame: pl.DataFrame, test: pl.Expr) -> list[str]:
+    """Return the names of the columns for which a test of all their values holds."""
+    if not frame.width:
+        return []
+    holds = frame.select(test)
+    return [name for name, held in zip(holds.columns, holds.row(0), strict=True) if held]

@@ -1,0 +1,70 @@
+"""How a file is to be read, where the file itself does not say."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from unveil.errors import ArgumentError, shown
+
+__all__ = ["ReadOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a reader cannot see in the file; the defaults find it out.
+
+    Parameters
+    ----------
+    separator
+        The one ASCII character between fields of delimited text; none: found in the first records.
+    encoding
+        A Python codec name; none: UTF-8, or what a byte order mark says.
+    missing
+        Texts that stand for a null besides the empty field, in delimited text and JSON lines.
+
+    Raises
+    ------
+    ArgumentError
+        If the separator cannot separate, or no codec has this name.
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check what was given."""
+        if self.separator is not None:
+            _check_separator(self.separator)
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+        _check_missing(self.missing)
+
+
+def _check_separator(separator: str) -> None:
+    """Refuse what is no single ASCII character, or has another meaning in delimited text."""
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise ArgumentError(
+            f"separator {shown(separator)} cannot separate fields; give one ASCII character other than a quote or a "
+            "line break, such as ',', ';', '|' or a tab."
+        )
+
+
+def _check_missing(missing: object) -> None:
+    """Refuse one text, whose characters would be taken for texts."""
+    if isinstance(missing, str):
+        raise ArgumentError("missing is one text; give a tuple of texts, such as ('?', 'NA').")
+
+
+def _check_encoding(encoding: str) -> None:
+    """Refuse a name that no text codec has."""
+    try:
+        codecs.getincrementaldecoder(encoding)
+        b"a".decode(encoding)
+    except UnicodeDecodeError:
+        return  # the codec is there; one byte is too little for it
+    except (LookupError, ValueError):
+        raise ArgumentError(
+            f"encoding {shown(encoding)} is unknown; give a Python codec name, such as utf-8, cp1252 or latin-1."
+        ) from None

@@ -1,0 +1,109 @@
+"""What a file of Stata, SPSS or SAS holds.
+
+Value labels are applied: a labelled code becomes its label, and a code of the same column without a label becomes its
+own text. Whole numbers, which these programs keep as floating-point numbers, become integers. What the file declares
+missing, and the empty text, is a null. Reading needs the extra `stats-files`.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from unveil.attributes import require_columns
+from unveil.errors import DataFileError, EmptyDataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from unveil.sources.inputs import Input
+    from unveil.sources.options import ReadOptions
+
+__all__ = ["SUFFIXES", "column_names", "read"]
+
+SUFFIXES = {
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+"""The suffixes, each with the function of pyreadstat that reads such a file."""
+
+_EXACT = float(1 << 53)
+
+
+def column_names(source: Input, options: ReadOptions) -> list[str]:
+    """Read the names of the variables only."""
+    return list(_meta(source, options).column_names)
+
+
+def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
+    """Read the columns, labels applied."""
+    meta = _meta(source, options)
+    wanted = list(meta.column_names if columns is None else columns)
+    require_columns(wanted, meta.column_names)
+    values, _ = _run(source, options, usecols=wanted)
+    frame = pl.DataFrame({name: _labelled(_series(values[name]), _labels(meta, name)) for name in wanted})
+    if frame.is_empty():
+        raise EmptyDataError.no_records(source.place)
+    return frame
+
+
+def _meta(source: Input, options: ReadOptions) -> Any:
+    """Read what the file says of its columns; an SPSS file which codes are missing too."""
+    declared = {"user_missing": True} if source.suffix in (".sav", ".zsav") else {}
+    return _run(source, options, metadataonly=True, **declared)[1]
+
+
+def _run(source: Input, options: ReadOptions, **arguments: Any) -> tuple[dict[str, Any], Any]:
+    """Let pyreadstat read the file into a dictionary of columns."""
+    try:
+        import pyreadstat
+    except ImportError:
+        raise MissingExtraError.needed(f"reading {source.suffix} files", extra="stats-files") from None
+    if source.path is None or source.gzipped:
+        raise DataFileError(f"{source.place}: {source.suffix} data is read from a plain file; decompress or save it first.")
+    if options.encoding is not None and source.suffix != ".por":
+        arguments["encoding"] = codecs.lookup(options.encoding).name
+    reader: Callable[..., tuple[dict[str, Any], Any]] = getattr(pyreadstat, SUFFIXES[source.suffix])
+    try:
+        return reader(source.path, output_format="dict", **arguments)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError):
+        raise DataFileError(
+            f"{source.place}: the file cannot be read as {source.suffix} data; it is damaged, or give its encoding."
+        ) from None
+
+
+def _series(cells: Sequence[Any]) -> pl.Series:
+    """Build a column: no NaN, whole numbers as integers, the empty text as null."""
+    column = pl.Series(cells, strict=False)
+    if column.dtype == pl.Null:
+        return column.cast(pl.String)
+    if column.dtype == pl.String:
+        return column.set(column == "", None)
+    if not column.dtype.is_float():
+        return column
+    column = column.cast(pl.Float64).fill_nan(None)
+    whole = (column == column.round()) & (column.abs() <= _EXACT)
+    return column.cast(pl.Int64) if whole.all() else column
+
+
+def _labels(meta: Any, name: str) -> dict[Any, str]:
+    """Return the labels of a column's codes, without those of codes declared missing, which are nulls."""
+    ranges = getattr(meta, "missing_ranges", {}).get(name, [])
+    labels: dict[Any, str] = meta.variable_value_labels.get(name, {})
+    return {code: label for code, label in labels.items() if not any(r["lo"] <= code <= r["hi"] for r in ranges)}
+
+
+def _labelled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
+    """Replace codes by their labels."""
+    kind = str if column.dtype == pl.String else (int, float)
+    fitting = {code: label for code, label in labels.items() if isinstance(code, kind)}
+    if not fitting:
+        return column
+    codes = pl.Series(list(fitting), dtype=column.dtype, strict=False)
+    return column.replace_strict(codes, list(fitting.values()), default=column.cast(pl.String), return_dtype=pl.String)
