@@ -1,1 +1,294 @@
+"""How often does each combination of values occur? The joint count table, from which every measure follows.
 
+A `Counts` holds the combinations that occur (the cells), in a fixed order, with the number of records in each and, where
+sampling weights are given, their weight. Marginals, recodings, sums and differences are count tables again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import require_columns
+from unveil.counts.grouping import Codes, group, summed, tally
+from unveil.errors import CountsError, listed
+from unveil.partitions import Partition
+from unveil.sources import CodedTable, Data, load
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Classes", "Column", "Counts", "count", "count_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a count table: its name and its values, in order; a cell's code is a position among them."""
+
+    name: str
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """The equivalence classes of some columns: which class each cell belongs to, and what each class holds."""
+
+    of_cell: NDArray[np.int64]
+    columns: tuple[Column, ...]
+    codes: tuple[Codes, ...]
+    n: NDArray[np.int64]
+    mass: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """Return the number of classes."""
+        return len(self.n)
+
+    def values(self, column: int) -> list[Any]:
+        """Return the value that each class holds in one of its columns."""
+        known = self.columns[column].values
+        return [known[code] for code in self.codes[column].tolist()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """A joint count table.
+
+    Attributes
+    ----------
+    columns
+        Names and values of the columns.
+    codes
+        For each column the code of every cell, in the smallest unsigned type.
+    n
+        The records in each cell, all above zero.
+    weight
+        The sampling weight in each cell; None where every record counts one.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> table = unveil.count("paper-2", ["Age*", "Disease"])
+    >>> table
+    Counts(Age* x Disease: 6 cells, 9 records)
+    >>> table.over("Disease").to_dict()["cells"][0]
+    {'Disease': 'aids', 'n': 2}
+    """
+
+    columns: tuple[Column, ...]
+    codes: tuple[Codes, ...]
+    n: NDArray[np.int64]
+    weight: NDArray[np.float64] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def records(self) -> int:
+        """The number of records counted."""
+        return int(self.n.sum())
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """Each cell's share before division by the total: its weight, or its records where there are no weights."""
+        return self.n.astype(np.float64) if self.weight is None else self.weight
+
+    def __len__(self) -> int:
+        """Return the number of non-empty cells."""
+        return len(self.n)
+
+    def __repr__(self) -> str:
+        """Return one line: columns, cells, records."""
+        return f"Counts({' x '.join(self.names)}: {len(self):,} cells, {self.records:,} records)"
+
+    def __eq__(self, other: object) -> bool:
+        """Two count tables are equal when they hold the same cells with the same counts."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return (
+            self.names == other.names
+            and len(self) == len(other)
+            and all(list(a.values) == list(b.values) for a, b in zip(self.columns, other.columns, strict=True))
+            and all(np.array_equal(a, b) for a, b in zip(self.codes, other.codes, strict=True))
+            and np.array_equal(self.n, other.n)
+            and np.array_equal(self.mass, other.mass)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def over(self, names: str | Iterable[str]) -> Counts:
+        """Return the marginal table over some of the columns."""
+        kept = self._positions(names)
+        return self._regrouped([self.columns[at] for at in kept], [self.codes[at] for at in kept])
+
+    def recode(self, name: str, partition: Partition | Any) -> Counts:
+        """Return the table with one column's values replaced by the blocks of a partition."""
+        at = self._positions(name)[0]
+        blocks, labels = Partition.of(partition).apply(self.columns[at].values, name)
+        columns, codes = list(self.columns), list(self.codes)
+        columns[at] = Column(name, tuple(labels))
+        codes[at] = blocks.astype(np.min_scalar_type(max(len(labels) - 1, 0)))[self.codes[at]]
+        return self._regrouped(columns, codes)
+
+    def classes(self, names: Iterable[str]) -> Classes:
+        """Return the equivalence classes over some of the columns."""
+        kept = self._positions(names)
+        columns = tuple(self.columns[at] for at in kept)
+        of_cell, codes = group([self.codes[at] for at in kept], [len(column.values) for column in columns])
+        number = len(codes[0])
+        mass = summed(of_cell, self.mass, number)
+        return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)
+
+    def __add__(self, other: Counts) -> Counts:
+        """Return the table of both sets of records together."""
+        return self._combined(other, sign=1)
+
+    def __sub__(self, other: Counts) -> Counts:
+        """Return the table without the records of the other, all of which it must hold."""
+        return self._combined(other, sign=-1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cells as a list of plain objects."""
+        from unveil.results import jsonable
+
+        cells = []
+        for cell in range(len(self)):
+            row = {
+                column.name: jsonable(column.values[int(codes[cell])])
+                for column, codes in zip(self.columns, self.codes, strict=True)
+            }
+            cells.append({**row, "n": int(self.n[cell])})
+        return {"columns": list(self.names), "records": self.records, "cells": cells}
+
+    def _positions(self, names: str | Iterable[str]) -> list[int]:
+        wanted = [names] if isinstance(names, str) else list(names)
+        if not wanted:
+            raise CountsError("name at least one column of the count table.")
+        place = {name: at for at, name in enumerate(self.names)}
+        require_columns(wanted, self.names)
+        return [place[name] for name in wanted]
+
+    def _regrouped(self, columns: Sequence[Column], codes: Sequence[Codes]) -> Counts:
+        """Merge cells that have become equal, and forget values that no cell holds."""
+        of_cell, kept = group(codes, [len(column.values) for column in columns])
+        number = len(kept[0])
+        weight = None if self.weight is None else summed(of_cell, self.weight, number)
+        return _without_unused(Counts(tuple(columns), tuple(kept), _integer_sums(of_cell, self.n, number), weight))
+
+    def _combined(self, other: Counts, *, sign: int) -> Counts:
+        if self.names != other.names:
+            raise CountsError(f"count tables over {listed(self.names)} and over {listed(other.names)} do not combine.")
+        if (self.weight is None) != (other.weight is None):
+            raise CountsError("a weighted and an unweighted count table do not combine.")
+        columns, codes = [], []
+        for at, column in enumerate(self.columns):
+            values, mine, theirs = _united(column.values, other.columns[at].values)
+            columns.append(Column(column.name, values))
+            codes.append(np.concatenate([mine[self.codes[at]], theirs[other.codes[at]]]))
+        n = np.concatenate([self.n, sign * other.n])
+        weight = None
+        if self.weight is not None and other.weight is not None:
+            weight = np.concatenate([self.weight, sign * other.weight])
+        both = replace(self, n=n, weight=weight)._regrouped(columns, codes)  # noqa: SLF001 - a table of this class
+        if int(both.n.min(initial=0)) < 0:
+            short = int(np.count_nonzero(both.n < 0))
+            raise CountsError(f"cannot subtract: {short:,} cells would hold less than no records.")
+        return _without_empty(both)
+
+
+def count(
+    data: Data,
+    columns: Sequence[str],
+    *,
+    partitions: Mapping[str, Any] | None = None,
+    nulls: str = "category",
+    weights: str | None = None,
+) -> Counts:
+    """Count how often each combination of the columns' values occurs.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set's name, or a data frame.
+    columns
+        The columns to count over.
+    partitions
+        Semantic partitions by column: the column's values are replaced by their blocks.
+    nulls, weights
+        The null policy, and a column of sampling weights.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> unveil.count("paper-2", ["Age*"])
+    Counts(Age*: 3 cells, 9 records)
+    """
+    return count_table(load(data, columns, nulls=nulls, weights=weights), partitions)
+
+
+def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) -> Counts:
+    """Count coded columns, then recode those that have a partition."""
+    columns = tuple(Column(coded.name, coded.values) for coded in table.columns)
+    sizes = [len(column.values) for column in columns]
+    codes = [coded.codes for coded in table.columns]
+    if table.weights is None:
+        cells, n = tally(codes, sizes)
+        counts = Counts(columns, tuple(cells), n)
+    else:
+        of_row, cells = group(codes, sizes)
+        number = len(cells[0])
+        weight = summed(of_row, table.weights, number)
+        counts = Counts(columns, tuple(cells), np.bincount(of_row, minlength=number).astype(np.int64), weight)
+    for name, partition in (partitions or {}).items():
+        counts = counts.recode(name, partition)
+    return counts
+
+
+def _integer_sums(of_cell: NDArray[np.int64], n: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    return summed(of_cell, n, number).astype(np.int64)
+
+
+def _without_empty(counts: Counts) -> Counts:
+    held = counts.n > 0
+    weight = None if counts.weight is None else counts.weight[held]
+    codes = tuple(codes[held] for codes in counts.codes)
+    return _without_unused(Counts(counts.columns, codes, counts.n[held], weight))
+
+
+def _without_unused(counts: Counts) -> Counts:
+    """Forget the values that no cell holds, so that equal tables look equal."""
+    columns, codes = list(counts.columns), list(counts.codes)
+    for at, column in enumerate(columns):
+        used = np.zeros(len(column.values), dtype=bool)
+        used[codes[at]] = True
+        if used.all():
+            continue
+        columns[at] = Column(column.name, tuple(column.values[int(code)] for code in np.flatnonzero(used)))
+        place = np.cumsum(used) - 1
+        codes[at] = place[codes[at]].astype(np.min_scalar_type(max(int(used.sum()) - 1, 0)))
+    return replace(counts, columns=tuple(columns), codes=tuple(codes))
+
+
+def _united(mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[Any], NDArray[Any]]:
+    """Return the values of both columns in order, and where each one's own codes stand among them."""
+    values = sorted({*mine, *theirs}, key=_order)
+    place = {value: code for code, value in enumerate(values)}
+    kind = np.min_scalar_type(max(len(values) - 1, 0))
+    return (
+        tuple(values),
+        np.fromiter((place[value] for value in mine), dtype=kind, count=len(mine)),
+        np.fromiter((place[value] for value in theirs), dtype=kind, count=len(theirs)),
+    )
+
+
+def _order(value: Any) -> tuple[int, str, Any]:
+    """Sort values of one type by value, types by name, a null last."""
+    if value is None:
+        return (2, "", 0)
+    if isinstance(value, int | float):
+        return (0, "", value)
+    return (1, type(value).__name__, value)

@@ -1,0 +1,207 @@
+"""Which records, or cells, hold the same combination of codes? The arithmetic under every count table.
+
+Codes of several columns are packed into one integer key, in mixed radix, so the order of keys is the order of the code
+combinations. Where the product of the cardinalities is small, a table over all of them is filled (dense); otherwise the
+keys are sorted. Nothing of the size rows x cardinality is ever allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Codes", "group", "summed", "tally"]
+
+Codes: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
+
+_LARGEST_KEY = 1 << 62
+_CHUNK = 1 << 17
+"""Rows are worked on in pieces of this many."""
+
+
+def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], NDArray[np.int64]]:
+    """Count the rows of every code combination that occurs, in the order of the combinations.
+
+    Parameters
+    ----------
+    codes
+        One array of codes a column, all of one length.
+    sizes
+        Each column's number of values, so a code is below it.
+
+    Returns
+    -------
+    tuple
+        The codes of the non-empty cells, column by column, and how many rows each holds.
+    """
+    keys = _Keys.packed(codes, sizes)
+    if keys.is_dense():
+        counts = np.bincount(keys.key)
+        used = np.flatnonzero(counts)
+        return keys.codes_of(used), counts[used].astype(np.int64, copy=False)
+    if not keys.whole:
+        ids, used = keys.ranked()
+        return keys.codes_of(used), np.bincount(ids).astype(np.int64, copy=False)
+    ordered = keys.key
+    ordered.sort()
+    first = _first_of_run(ordered)
+    cells = keys.codes_of(ordered[first])
+    return cells, np.diff(np.flatnonzero(first), append=len(ordered)).astype(np.int64, copy=False)
+
+
+def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int64], list[Codes]]:
+    """Give each code combination that occurs a number, in their order.
+
+    Returns
+    -------
+    tuple
+        For each row the number of its combination, and the codes of the combinations, column by column.
+    """
+    keys = _Keys.packed(codes, sizes)
+    ids, used = keys.ranked()
+    return ids, keys.codes_of(used)
+
+
+def summed(of_row: NDArray[np.int64], values: NDArray[Any], number: int) -> NDArray[np.float64]:
+    """Sum values by group, in floating point: exact for integers while the sums stay below 2^53."""
+    return np.asarray(np.bincount(of_row, weights=values, minlength=number), dtype=np.float64)
+
+
+def _pieces(rows: int) -> Iterator[slice]:
+    """Cut the rows into pieces that stay in the processor's cache."""
+    return (slice(start, min(start + _CHUNK, rows)) for start in range(0, rows, _CHUNK))
+
+
+def _first_of_run(ordered: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark where each run of equal entries begins."""
+    first = np.empty(len(ordered), dtype=bool)
+    first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return first
+
+
+def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each row's rank among the keys that occur, and those keys in order; the memory of `key` is used up.
+
+    Where a key and a row number fit into one integer together they are sorted as one, in place: less memory, and faster
+    than sorting an index.
+    """
+    rows = len(key)
+    row: NDArray[Any]
+    if domain * rows < _LARGEST_KEY:
+        row = np.empty(rows, dtype=np.min_scalar_type(max(rows - 1, 0)))
+        for piece in _pieces(rows):
+            key[piece] *= rows
+            key[piece] += np.arange(piece.start, piece.stop)
+        key.sort()
+        for piece in _pieces(rows):
+            key[piece], row[piece] = np.divmod(key[piece], rows)
+    else:
+        row = np.argsort(key)
+        key = key[row]
+    first = _first_of_run(key)
+    used = key[first]
+    rank = -1
+    for piece in _pieces(rows):
+        ranks = rank + np.cumsum(first[piece])
+        key[row[piece]] = ranks
+        rank = int(ranks[-1])
+    return key, used
+
+
+class _Keys:
+    """Packed keys of some columns, and how to get the columns' codes back from a key.
+
+    A key that holds all columns gives their codes as its digits. Where the columns did not fit into one key, those packed so
+    far were replaced by their ranks, and codes are looked up in a row that holds the key.
+    """
+
+    __slots__ = ("_codes", "_sizes", "domain", "key", "whole")
+
+    def __init__(self, key: NDArray[Any], domain: int, codes: Sequence[Codes], sizes: Sequence[int], *, whole: bool) -> None:
+        self.key, self.domain, self.whole = key, domain, whole
+        self._codes, self._sizes = codes, sizes
+
+    @classmethod
+    def packed(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> _Keys:
+        """Pack the columns, replacing keys by their ranks whenever the next column would overflow them."""
+        key: NDArray[Any] | None = None
+        domain, at, whole = 1, 0, True
+        while at < len(codes):
+            end, wider = at, domain
+            while end < len(codes) and wider * sizes[end] < _LARGEST_KEY:
+                wider *= sizes[end]
+                end += 1
+            if end > at:
+                key, domain = _extended(key, codes[at:end], sizes[at:end], wider), wider
+                at = end
+            elif key is not None:
+                key, used = _ranked_by_sorting(key.astype(np.int64, copy=False), domain)
+                domain, whole = len(used), False
+        return cls(key if key is not None else np.zeros(0, dtype=np.int64), domain, codes, sizes, whole=whole)
+
+    def is_dense(self) -> bool:
+        """Whether a table over the whole domain costs no more than the keys themselves."""
+        return self.domain <= max(1 << 16, len(self.key))
+
+    def ranked(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return each row's rank among the keys that occur, and those keys in order; the keys are used up.
+
+        Where codes cannot be read off a key, the ranks themselves stand for the keys.
+        """
+        if self.is_dense():
+            occurs = np.zeros(self.domain, dtype=bool)
+            occurs[self.key] = True
+            rank = np.cumsum(occurs, dtype=np.int64) - 1
+            ids, used = rank[self.key], np.flatnonzero(occurs)
+        else:
+            ids, used = _ranked_by_sorting(self.key.astype(np.int64, copy=False), self.domain)
+        if self.whole:
+            return ids, used
+        self.key, self.domain = ids, len(used)
+        return ids, np.arange(len(used))
+
+    def codes_of(self, keys: NDArray[np.int64]) -> list[Codes]:
+        """Return the codes that each key stands for, column by column, in the smallest type."""
+        if self.whole:
+            return _digits(keys, self._sizes)
+        holder = np.empty(self.domain, dtype=np.min_scalar_type(len(self.key)))
+        holder[self.key] = np.arange(len(self.key), dtype=holder.dtype)
+        rows = holder[keys]
+        return [column[rows].astype(_smallest(size), copy=False) for column, size in zip(self._codes, self._sizes, strict=True)]
+
+
+def _extended(key: NDArray[Any] | None, codes: Sequence[Codes], sizes: Sequence[int], domain: int) -> NDArray[Any]:
+    """Append columns to a key as its lowest digits, a piece of rows at a time."""
+    kind = np.int32 if domain <= np.iinfo(np.int32).max else np.int64
+    first, rest = (codes[0], 1) if key is None else (key, 0)
+    packed = np.empty(len(first), dtype=kind)
+    for piece in _pieces(len(first)):
+        part: NDArray[Any] = packed[piece]
+        part[:] = first[piece]
+        for column, size in zip(codes[rest:], sizes[rest:], strict=True):
+            np.multiply(part, kind(size), out=part)
+            np.add(part, column[piece], out=part, casting="unsafe")
+    return packed
+
+
+def _digits(keys: NDArray[np.int64], sizes: Sequence[int]) -> list[Codes]:
+    """Return the digits of each key, column by column."""
+    rest = keys.astype(np.int64)
+    found: list[Codes] = []
+    for size in reversed(sizes):
+        digits = np.empty(len(rest), dtype=_smallest(size))
+        for piece in _pieces(len(rest)):
+            rest[piece], digits[piece] = np.divmod(rest[piece], size)
+        found.append(digits)
+    return found[::-1]
+
+
+def _smallest(size: int) -> np.dtype[Any]:
+    """Return the smallest unsigned type that holds the codes below `size`."""
+    return np.min_scalar_type(max(size - 1, 0))

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import unveil
+from helpers import tables, together
+from unveil.counts import Counts
+from unveil.counts.grouping import group, tally
+from unveil.errors import ColumnNotFoundError, CountsError
+
+COLUMNS = ["a", "b", "c"]
+
+
+def as_counter(counts: Counts) -> Counter[tuple[Any, ...]]:
+    cells = zip(
+        *([column.values[code] for code in codes.tolist()] for column, codes in zip(counts.columns, counts.codes, strict=True)),
+        strict=True,
+    )
+    return Counter(dict(zip(cells, counts.n.tolist(), strict=True)))
+
+
+@given(tables())
+def test_counts_are_those_of_a_plain_counter(frame: pl.DataFrame) -> None:
+    assert as_counter(unveil.count(frame, COLUMNS)) == Counter(together(frame, COLUMNS))
+
+
+@given(tables(), st.permutations(COLUMNS), st.integers(1, 3))
+def test_over_is_the_marginal(frame: pl.DataFrame, order: list[str], size: int) -> None:
+    assert unveil.count(frame, COLUMNS).over(order[:size]) == unveil.count(frame, order[:size])
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_row_order_changes_nothing(frame: pl.DataFrame, random: Any) -> None:
+    shuffled = frame[random.sample(range(frame.height), frame.height)]
+    assert unveil.count(shuffled, COLUMNS) == unveil.count(frame, COLUMNS)
+
+
+@given(tables(), tables())
+def test_counts_add_and_subtract(first: pl.DataFrame, second: pl.DataFrame) -> None:
+    one, other = unveil.count(first, COLUMNS), unveil.count(second, COLUMNS)
+    both = unveil.count(pl.concat([first, second]), COLUMNS)
+    assert one + other == both
+    assert both - other == one
+
+
+@given(tables())
+def test_recode_is_counting_the_recoded_table(frame: pl.DataFrame) -> None:
+    blocks = [["x", "y"], ["z"]]
+    recoded = frame.with_columns(pl.col("b").replace_strict({"x": "{x, y}", "y": "{x, y}", "z": "{z}"}, default=None))
+    assert as_counter(unveil.count(frame, COLUMNS).recode("b", blocks)) == Counter(together(recoded, COLUMNS))
+
+
+@given(tables())
+def test_singletons_recode_to_the_same_counts(frame: pl.DataFrame) -> None:
+    counts = unveil.count(frame, COLUMNS)
+    recoded = counts.recode("a", {value: value for value in ("x", "y", "z")})
+    assert as_counter(recoded) == as_counter(counts)
+
+
+def test_codes_take_the_smallest_type() -> None:
+    frame = pl.DataFrame(
+        {"few": [i % 256 for i in range(70_000)], "some": [i % 257 for i in range(70_000)], "many": range(70_000)}
+    )
+    counts = unveil.count(frame, ["few", "some", "many"])
+    assert [codes.dtype for codes in counts.codes] == [np.uint8, np.uint16, np.uint32]
+
+
+def test_subtracting_what_is_not_there_is_refused() -> None:
+    small, large = unveil.count(pl.DataFrame({"a": ["x"]}), ["a"]), unveil.count(pl.DataFrame({"a": ["x", "x"]}), ["a"])
+    with pytest.raises(CountsError, match="1 cells would hold less than no records"):
+        small - large
+
+
+def test_tables_over_other_columns_do_not_combine() -> None:
+    with pytest.raises(CountsError, match="do not combine"):
+        unveil.count(pl.DataFrame({"a": [1]}), ["a"]) + unveil.count(pl.DataFrame({"b": [1]}), ["b"])
+
+
+def test_an_unknown_column_is_named_with_the_near_miss() -> None:
+    with pytest.raises(ColumnNotFoundError, match="did you mean 'Disease'"):
+        unveil.count("paper-2", ["Age*", "Disease"]).over("disaese")
+
+
+def test_weights_are_summed_beside_the_records() -> None:
+    frame = pl.DataFrame({"a": ["x", "y", "x"], "w": [1.5, 2.0, 3.0]})
+    counts = unveil.count(frame, ["a"], weights="w")
+    assert counts.n.tolist() == [2, 1]
+    assert counts.mass.tolist() == [4.5, 2.0]
+    assert (counts + counts).mass.tolist() == [9.0, 4.0]
+
+
+codes_of = st.integers(1, 6).flatmap(
+    lambda rows: st.lists(
+        st.tuples(st.integers(1, 2**21), st.lists(st.floats(0, 0.999), min_size=rows, max_size=rows)),
+        min_size=1,
+        max_size=7,
+    )
+)
+
+
+@given(codes_of)
+def test_grouping_by_any_sizes_is_exact(columns: list[tuple[int, list[float]]]) -> None:
+    """Products of up to 2^147 pass through dense tables, sorted keys and compression alike."""
+    sizes = [size for size, _ in columns]
+    codes = [np.array([int(share * size) for share in shares], dtype=np.uint32) for size, shares in columns]
+    rows = list(zip(*(column.tolist() for column in codes), strict=True))
+    cells, n = tally(codes, sizes)
+    assert dict(zip(zip(*(cell.tolist() for cell in cells), strict=True), n.tolist(), strict=True)) == Counter(rows)
+    ids, kept = group(codes, sizes)
+    combinations = list(zip(*(column.tolist() for column in kept), strict=True))
+    assert combinations == sorted(set(rows))
+    assert [combinations[at] for at in ids.tolist()] == rows
