@@ -1,1 +1,11 @@
+"""What a result becomes outside: a page to read, a file to keep.
 
+A file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+from unveil.report.files import FORMATS, checked_path, write
+from unveil.report.page import page
+
+__all__ = ["FORMATS", "checked_path", "page", "write"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,16 +19,16 @@ __all__ = ["Figure", "Made", "Result", "Table", "View", "jsonable"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number that a person should see first, with what it means in a few words."""
+    """One value that a person should see first, with what it means in a few words; the renderer formats a number."""
 
     label: str
-    value: str
+    value: Any
     meaning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows to show. Numbers are formatted and aligned by the renderer; `bars` names columns from 0 to 1 to draw as bars."""
+    """Rows to show; the renderer formats and aligns numbers, and draws the columns named in `bars`, from 0 to 1."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -92,7 +92,7 @@ class Result:
         """Return what a person should see."""
         raise NotImplementedError
 
-    def to_frame(self, backend: str = "polars") -> Any:
+    def to_frame(self, backend: Literal["polars", "pandas", "pyarrow"] = "polars") -> Any:
         """Return the answer's table as a data frame of the library named (polars, pandas or pyarrow)."""
         import narwhals as nw
 
@@ -116,13 +116,11 @@ def jsonable(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else ("-inf" if value == -math.inf else "inf" if value == math.inf else None)
+        return value if math.isfinite(value) else None if math.isnan(value) else "inf" if value > 0 else "-inf"
     if isinstance(value, Mapping):
         return {str(name): jsonable(item) for name, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [jsonable(item) for item in value]
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
     if hasattr(value, "item"):
         return jsonable(value.item())
-    return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,0 +1,124 @@
+"""What does a result look like as a file? The form follows the file's ending."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil.errors import ArgumentError, listed, shown
+from unveil.output import atomic_write, check_replaceable
+
+if TYPE_CHECKING:
+    from unveil.results import Result
+
+__all__ = ["FORMATS", "checked_path", "write"]
+
+FORMATS = (".json", ".csv", ".parquet", ".html", ".txt")
+"""The endings that `write` knows."""
+
+_TEXT_WIDTH = 100
+
+
+def write(result: Result, path: str | os.PathLike[str]) -> Path:
+    """Write a result to a file, in the form that the file's ending names.
+
+    Parameters
+    ----------
+    result
+        Any answer of this package.
+    path
+        ``.json``: the whole answer, as `to_dict` gives it. ``.csv`` and ``.parquet``: its table, as `to_frame` gives it
+        (in CSV a list stands as JSON). ``.html``: a page that stands alone. ``.txt``: what a terminal shows, without
+        colour. An older file is replaced.
+
+    Returns
+    -------
+    Path
+        Where the file is.
+
+    Raises
+    ------
+    ArgumentError
+        If the ending is not one of these.
+    OutputError
+        If the file cannot be written; an older one is then as it was.
+    """
+    target = checked_path(path)
+    content = _CONTENT[target.suffix.lower()](result)
+    with atomic_write(target) as file:
+        file.write(content)
+    return target
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path if a result can be written there as far as can be told beforehand, or raise as `write` does.
+
+    To be called before work that lasts, whose result would then have no place to go.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        if not target.suffix:
+            raise ArgumentError(
+                f"the file name {shown(path)} has no ending to tell its form by; it is one of: {listed(FORMATS)}."
+            )
+        raise ArgumentError.not_one_of("file ending", target.suffix, FORMATS)
+    check_replaceable(target)
+    return target
+
+
+# What each ending holds -----------------------------------------------------------------------------------------------
+
+
+def _json(result: Result) -> bytes:
+    text = json.dumps(result.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+    return f"{text}\n".encode(errors="backslashreplace")  # half a surrogate pair becomes its JSON escape
+
+
+def _csv(result: Result) -> bytes:
+    frame = _frame(result)
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    text: str = frame.with_columns(*(_as_json(frame[name]) for name in nested)).write_csv()
+    return text.encode()
+
+
+def _parquet(result: Result) -> bytes:
+    buffer = io.BytesIO()
+    _frame(result).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _html(result: Result) -> bytes:
+    from unveil.report.page import page
+
+    return page(result).encode()
+
+
+def _txt(result: Result) -> bytes:
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=_TEXT_WIDTH, color_system=None, force_terminal=False, force_jupyter=False, _environ={})
+    console.print(result.__rich__())
+    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines()).encode()
+
+
+def _frame(result: Result) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(result.to_frame(), eager_only=True)
+
+
+def _as_json(column: Any) -> Any:
+    """Return a column of lists as one of text: CSV has no lists."""
+    import narwhals as nw
+
+    from unveil.results import jsonable
+
+    values = [None if value is None else json.dumps(jsonable(value), ensure_ascii=False) for value in column.to_list()]
+    return nw.new_series(column.name, values, nw.String, backend=column.implementation)
+
+
+_CONTENT = {".json": _json, ".csv": _csv, ".parquet": _parquet, ".html": _html, ".txt": _txt}
