@@ -1,5 +1,52 @@
-"""See what a table of personal data gives away before you publish it."""
+"""See what a table of personal data gives away before you publish it.
+
+The public names are loaded when they are first used, so `import unveil` costs nothing.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unveil.counts import Counts as Counts
+    from unveil.counts import count as count
+    from unveil.errors import UnveilError as UnveilError
+    from unveil.measures.discrimination import DiscriminationRate as DiscriminationRate
+    from unveil.measures.discrimination import discrimination_rate as discrimination_rate
+    from unveil.measures.scan import Scan as Scan
+    from unveil.measures.scan import scan as scan
+    from unveil.partitions import Hierarchy as Hierarchy
+    from unveil.partitions import Partition as Partition
+    from unveil.project import Project as Project
+    from unveil.sources import datasets as datasets
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Counts": "unveil.counts",
+    "DiscriminationRate": "unveil.measures.discrimination",
+    "Hierarchy": "unveil.partitions",
+    "Partition": "unveil.partitions",
+    "Project": "unveil.project",
+    "Scan": "unveil.measures.scan",
+    "UnveilError": "unveil.errors",
+    "count": "unveil.counts",
+    "datasets": "unveil.sources",
+    "discrimination_rate": "unveil.measures.discrimination",
+    "scan": "unveil.measures.scan",
+}
+
+__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 - the keys are names
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unveil' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

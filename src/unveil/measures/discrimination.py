@@ -1,0 +1,390 @@
+"""How far does knowing the key attributes refine the sensitive attribute? The Discrimination Rate and its parts.
+
+Entropies are in bits. 0: the key says nothing; 1: the key determines the sensitive attribute. Higher is more disclosure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil import __version__
+from unveil.attributes import Names, sides_of
+from unveil.counts import Classes, Counts, count_table
+from unveil.counts.grouping import summed
+from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
+from unveil.measures.chance import Interval, adjusted_rate, bootstrap_interval
+from unveil.measures.entropy import entropy_bits, entropy_by_class
+from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
+from unveil.partitions import Partition
+from unveil.results import Figure, Made, Result, Table, View, jsonable
+from unveil.sources import CodedTable, Data, load
+from unveil.sources.coding import Coded, smallest_unsigned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ByValue", "DiscriminationRate", "checked_partitions", "discrimination_rate", "rate_of", "undefined_reason"]
+
+_SHOWN_ROWS = 15
+_WEIGHT = "\x00weight"
+"""The coded weights, as a column that no file can hold under this name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByValue:
+    """The rate of every value, or combination of values, of the key.
+
+    Attributes
+    ----------
+    classes
+        The classes of the key.
+    dr
+        :math:`1 - p(y) H(X|Y=y) / H(X)`: what stays uncertain through this value, weighted by how common it is.
+    posterior
+        :math:`1 - H(X|Y=y) / H(X)`: what is refined for those who hold this value; it can be negative.
+    """
+
+    classes: Classes
+    dr: NDArray[np.float64]
+    posterior: NDArray[np.float64]
+
+    def riskiest(self, most: int | None = None) -> NDArray[np.int64]:
+        """Return the classes in order of risk: most refined first, then the larger class."""
+        return np.lexsort((-self.classes.n, -self.posterior))[:most]
+
+    def to_columns(self, order: NDArray[np.int64] | None = None) -> dict[str, list[Any]]:
+        """Return key values, count, dr and posterior by column, in the order given."""
+        rows = np.arange(len(self.dr)) if order is None else order
+        found: dict[str, list[Any]] = {}
+        for column, codes in zip(self.classes.columns, self.classes.codes, strict=True):
+            name = f"key.{column.name}" if column.name in ("count", "dr", "posterior") else column.name
+            found[name] = [column.values[code] for code in codes[rows].tolist()]
+        found["count"] = self.classes.n[rows].tolist()
+        found["dr"] = self.dr[rows].tolist()
+        found["posterior"] = self.posterior[rows].tolist()
+        return found
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return one object a class, riskiest first."""
+        columns = {name: [jsonable(item) for item in items] for name, items in self.to_columns(self.riskiest()).items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DiscriminationRate(Result):
+    """The Discrimination Rate of a key, with its parts.
+
+    Attributes
+    ----------
+    value
+        :math:`DR_X(Y)`, from 0 to 1.
+    entropy, conditional_entropy
+        :math:`H(X)` and :math:`H(X|Y)`, in bits.
+    kind
+        identifier, partial-identifier, sketchy-identifier or zero-identifier.
+    adjusted
+        The rate with what chance would give removed; None against record identity, and with weights (`adjusted_reason`).
+    interval
+        The bootstrap interval, where one was asked for.
+    table
+        The rate of each value of the key.
+    made
+        How the result was made.
+    """
+
+    value: float
+    entropy: float
+    conditional_entropy: float
+    kind: IdentifierKind
+    adjusted: float | None
+    adjusted_reason: str | None
+    interval: Interval | None
+    table: ByValue
+    made: Made
+
+    @property
+    def records(self) -> int:
+        """The number of records measured."""
+        return self.made.records
+
+    @property
+    def by_value(self) -> list[dict[str, Any]]:
+        """For each value of the key, riskiest first: its values, `count`, `dr` and `posterior`."""
+        return self.table.to_list()
+
+    def __repr__(self) -> str:
+        """Return one line: the question, the rate and the kind."""
+        return f"DiscriminationRate({self._question()}: {self.value:.4f}, {self.kind})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "value": self.value,
+            "entropy": self.entropy,
+            "conditional_entropy": self.conditional_entropy,
+            "kind": self.kind,
+            "adjusted": self.adjusted,
+            "adjusted_reason": self.adjusted_reason,
+            "interval": None if self.interval is None else self.interval.to_dict(),
+            "records": self.records,
+            "classes": len(self.table.classes),
+            "by_value": self.by_value,
+            "made": self.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the table of values, riskiest first."""
+        return dict(self.table.to_columns(self.table.riskiest()))
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        shown_rows = self.table.to_columns(self.table.riskiest(_SHOWN_ROWS))
+        more = len(self.table.classes) - _SHOWN_ROWS
+        table = Table(
+            columns=tuple(shown_rows),
+            rows=tuple(zip(*shown_rows.values(), strict=True)),
+            title="Riskiest values of the key",
+            note=f"and {more:,} more; --json gives all" if more > 0 else "",
+            bars=frozenset({"posterior"}),
+        )
+        return View(f"Discrimination Rate: {self._question()}", tuple(self._figures()), (table,), tuple(self._notes()))
+
+    def _question(self) -> str:
+        return f"{_joined(self.made.key)} -> {_joined(self.made.sensitive) or 'record identity'}"
+
+    def _figures(self) -> list[Figure]:
+        found = [Figure("Discrimination Rate", f"{self.value:.4f}", _KIND_MEANING[self.kind])]
+        if self.interval is not None:
+            inner = f"{self.interval.low:.4f} to {self.interval.high:.4f}"
+            found.append(Figure(f"{self.interval.confidence:.0%} interval", inner, f"{self.interval.resamples} resamples"))
+        if self.adjusted is not None:
+            found.append(Figure("adjusted for chance", f"{self.adjusted:.4f}", "0 is what a random key of these classes gives"))
+        found.append(Figure("kind", self.kind))
+        found.append(Figure("H(X)", f"{self.entropy:.4f} bit", "uncertainty before"))
+        found.append(Figure("H(X|Y)", f"{self.conditional_entropy:.4f} bit", "uncertainty once the key is known"))
+        found.append(Figure("records", f"{self.records:,}", f"in {len(self.table.classes):,} classes of the key"))
+        return found
+
+    def _notes(self) -> list[str]:
+        notes = [_HOW_TO_READ]
+        if self.made.dropped:
+            notes.append(f"{self.made.dropped:,} records with a null in a named column were left out (nulls='drop').")
+        if self.adjusted is None and self.adjusted_reason and self.made.sensitive:
+            notes.append(f"Not adjusted for chance: {self.adjusted_reason}.")
+        return notes
+
+
+_HOW_TO_READ = (
+    "dr weighs a value by how common it is, so a rare value scores near 1 whatever it discloses; posterior is what is refined "
+    "for those who hold the value (1: certain; below 0: less certain than before)."
+)
+_KIND_MEANING = {
+    "identifier": "the key determines it for every record",
+    "partial-identifier": "the key settles it for some records",
+    "sketchy-identifier": "the key narrows it down, for nobody to one value",
+    "zero-identifier": "the key says nothing about it",
+}
+
+
+def discrimination_rate(
+    data: Data,
+    key: Names,
+    sensitive: Names | None = None,
+    *,
+    partitions: Mapping[str, Any] | None = None,
+    nulls: str = "category",
+    weights: str | None = None,
+    bootstrap: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> DiscriminationRate:
+    r"""Measure how far the columns `key` refine the column `sensitive`.
+
+    With :math:`X` the sensitive column and :math:`Y` the key columns taken together,
+
+    .. math:: DR_X(Y) = 1 - \frac{H(X \mid Y)}{H(X)}, \qquad 0 \le DR_X(Y) \le 1 .
+
+    0: knowing :math:`Y` leaves :math:`X` as uncertain as before. 1: :math:`Y` determines :math:`X`.
+    Higher is more disclosure.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows, eager or lazy. Never changed.
+    key
+        The column or columns that the intruder knows.
+    sensitive
+        The column whose disclosure is measured (several: taken together); none: the identity of the record.
+    partitions
+        Semantic partitions by column name (blocks, a mapping, interval edges or a function): the column's values are
+        replaced by their blocks, on either side.
+    nulls
+        "category": a null is a value. "drop": leave out a record with a null in a named column, and report it. "error": refuse.
+    weights
+        A column of sampling weights: each record's share of the population. Kinds are still decided on records.
+    bootstrap, confidence, seed
+        How many resamples to take for an interval (0: none), its confidence, and the generator's seed.
+
+    Returns
+    -------
+    DiscriminationRate
+        The rate, both entropies, the kind of identifier, the adjusted rate, and the rate of every value.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If :math:`H(X) = 0`: one sensitive value, or one record.
+
+    Notes
+    -----
+    One pass to count, then linear in the non-empty cells. The plug-in rate is biased upwards where classes hold few records:
+    compare it with `adjusted`.
+
+    References
+    ----------
+    .. [1] Sondeck, Laurent, Frey (2017), SECRYPT, 285-294. doi:10.5220/0006418002850294
+
+    Examples
+    --------
+    >>> import unveil
+    >>> rate = unveil.discrimination_rate("paper-4", key="Age", sensitive="Disease")
+    >>> rate
+    DiscriminationRate(Age -> Disease: 0.7002, partial-identifier)
+    >>> round(rate.entropy, 4), round(rate.conditional_entropy, 4)
+    (2.5033, 0.7505)
+    >>> unveil.discrimination_rate("paper-4", key="Age").value
+    0.6309...
+    """
+    keys, secrets = sides_of(key, sensitive)
+    blocks = checked_partitions(partitions, (*keys, *secrets))
+    _check_resampling(bootstrap, confidence, against_records=not secrets)
+    table = load(data, [*keys, *secrets], nulls=nulls, weights=weights)
+    if not secrets and table.weights is not None:
+        table = _with_weight_column(table, table.weights)
+    counts = count_table(table, blocks)
+    made = Made(
+        records=counts.records,
+        nulls=nulls,
+        dropped=table.dropped,
+        key=keys,
+        sensitive=secrets,
+        partitions={name: block.to_dict() for name, block in blocks.items()},
+        weights=weights,
+        seed=seed if bootstrap else None,
+        version=__version__,
+    )
+    result = rate_of(counts, keys, secrets, made)
+    if bootstrap:
+        result = _with_interval(result, counts, bootstrap, confidence, seed)
+    return result
+
+
+def rate_of(counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: Made) -> DiscriminationRate:
+    """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records where there are none."""
+    classes = counts.classes(keys)
+    if reason := undefined_reason(counts, secrets):
+        raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
+    if not secrets:
+        return _rate_against_records(counts, classes, made)
+    hidden = counts.classes(secrets)
+    entropy = entropy_bits(hidden.mass)
+    by_class = entropy_by_class(counts.mass, classes.of_cell, classes.mass)
+    kind = kind_of(classes, hidden, counts.n)
+    result = _result(classes, by_class, entropy, kind, None, "with weights it has no closed form", made)
+    if counts.weight is not None:
+        return result
+    adjusted = adjusted_rate(result.value, entropy, classes.n, hidden.n)
+    reason = None if adjusted is not None else "a random key of these classes would determine it as well"
+    return replace(result, adjusted=adjusted, adjusted_reason=reason)
+
+
+def undefined_reason(counts: Counts, secrets: Sequence[str]) -> str | None:
+    """Return why H(X) is zero, or None where it is not."""
+    if not secrets:
+        return "there is one record only, so its identity is no secret" if counts.records == 1 else None
+    for at in (counts.names.index(name) for name in secrets):
+        if len(counts.columns[at].values) > 1:
+            return None
+    plural = "columns hold" if len(secrets) > 1 else "column holds"
+    return f"the sensitive {plural} one value only ({listed(secrets)}), so there is nothing to disclose"
+
+
+def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[str]) -> dict[str, Partition]:
+    """Return the partitions by column, refusing one for a column that is not measured."""
+    found = {}
+    for name, spec in (partitions or {}).items():
+        if name not in columns:
+            raise ArgumentError(
+                f"a partition is given for column {shown(name)}, which is not among those measured: {listed(columns)}."
+            )
+        found[name] = Partition.of(spec, column=name)
+    return found
+
+
+def _rate_against_records(counts: Counts, classes: Classes, made: Made) -> DiscriminationRate:
+    """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares where they have weights."""
+    share = counts.mass / counts.n  # of one record: cells of weighted records hold one weight each
+    per_class = summed(classes.of_cell, counts.mass * np.log2(share), len(classes))
+    by_class = np.log2(classes.mass) - per_class / classes.mass
+    total = float(counts.mass.sum())
+    entropy = float(np.log2(total) - per_class.sum() / total)
+    kind = kind_against_records(classes.n)
+    by_class[classes.n == 1] = 0.0
+    return _result(classes, by_class, entropy, kind, None, "it has no meaning against record identity", made)
+
+
+def _result(
+    classes: Classes,
+    by_class: NDArray[np.float64],
+    entropy: float,
+    kind: IdentifierKind,
+    adjusted: float | None,
+    reason: str | None,
+    made: Made,
+) -> DiscriminationRate:
+    """Put the answer together; the integers have decided where the rate is exactly 0, and H(X|Y) = 0 makes it exactly 1."""
+    share = classes.mass / classes.mass.sum()
+    conditional = entropy if kind == "zero-identifier" else float((share * by_class).sum())
+    table = ByValue(classes, dr=1.0 - share * by_class / entropy, posterior=1.0 - by_class / entropy)
+    value = max(0.0, 1.0 - conditional / entropy)
+    return DiscriminationRate(value, entropy, conditional, kind, adjusted, reason, None, table, made)
+
+
+def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> CodedTable:
+    """Append the weights as a column, so that every cell holds records of one weight."""
+    values, codes = np.unique(weights, return_inverse=True)
+    column = Coded(_WEIGHT, tuple(values.tolist()), codes.astype(smallest_unsigned(len(values))))
+    return replace(table, columns=(*table.columns, column))
+
+
+def _check_resampling(bootstrap: int, confidence: float, *, against_records: bool) -> None:
+    if bootstrap < 0:
+        raise ArgumentError(f"bootstrap is the number of resamples, so not {bootstrap}.")
+    if not 0.0 < confidence < 1.0:
+        raise ArgumentError(f"confidence lies between 0 and 1, so it is not {confidence}.")
+    if bootstrap and against_records:
+        raise ArgumentError("a bootstrap has no meaning against record identity: it repeats records; name a sensitive attribute.")
+
+
+def _with_interval(
+    result: DiscriminationRate, counts: Counts, resamples: int, confidence: float, seed: int
+) -> DiscriminationRate:
+    interval = bootstrap_interval(
+        counts.classes(result.made.key),
+        counts.classes(result.made.sensitive),
+        counts.n,
+        counts.mass,
+        rate=result.value,
+        resamples=resamples,
+        confidence=confidence,
+        seed=seed,
+    )
+    return replace(result, interval=interval)
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " + ".join(names)

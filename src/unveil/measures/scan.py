@@ -1,0 +1,507 @@
+"""Which attributes, alone or together, single people out? The Discrimination Rate of every subset of the key attributes.
+
+Subsets are visited so that every subset comes before its supersets: attributes are numbered, a subset is a binary number,
+and the walk goes up through the numbers, each subset refining the classes of the one without its lowest attribute. So a
+superset of a known identifier is never computed, and at most one refinement a level is held in memory. The attribute with
+most values gets the highest number: half of all subsets then begin with classes that are nearly split up.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil import __version__
+from unveil.attributes import Names, names_of, sides_of
+from unveil.counts import Counts, count_table
+from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.measures.discrimination import checked_partitions, undefined_reason
+from unveil.measures.entropy import entropy_bits
+from unveil.measures.kinds import IdentifierKind
+from unveil.partitions import Partition
+from unveil.results import Figure, Made, Result, Table, View
+from unveil.sources import Data, Source, load, open_source
+
+if TYPE_CHECKING:
+    from unveil.counts.refine import Refinement, Refiner
+
+__all__ = ["Progress", "Scan", "Subset", "scan"]
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the number of subsets done and the number of all."""
+
+_MOST_SUBSETS = 1 << 20
+_SHOWN_ROWS = 20
+_FEW = 24
+"""Up to this many attributes the table is summed anew for every top attribute; above, subsets are small and it does not pay."""
+_THREADS_PAY = 20_000_000
+"""Cells times subsets below which a second thread costs more than it brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """One subset of the key attributes and its rates.
+
+    Attributes
+    ----------
+    key
+        The attributes, in the order they were named.
+    dr, kind
+        The rate and the kind of identifier, against the sensitive attribute or, where none is named, the records.
+    identity_dr
+        The rate against record identity.
+    classes
+        The number of equivalence classes.
+    """
+
+    key: tuple[str, ...]
+    dr: float
+    kind: IdentifierKind
+    identity_dr: float
+    classes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "key": list(self.key),
+            "size": len(self.key),
+            "dr": self.dr,
+            "kind": self.kind,
+            "identity_dr": self.identity_dr,
+            "classes": self.classes,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scan(Result):
+    """The Discrimination Rate of every subset of the key attributes, riskiest first.
+
+    Attributes
+    ----------
+    subsets
+        One entry a subset, by falling rate, then by size.
+    minimal_identifiers
+        The identifiers of which no smaller subset identifies.
+    max_size
+        The largest subsets looked at, or None for all.
+    made
+        How the result was made.
+    """
+
+    subsets: tuple[Subset, ...]
+    minimal_identifiers: tuple[tuple[str, ...], ...]
+    max_size: int | None
+    made: Made
+
+    def __repr__(self) -> str:
+        """Return one line: how many subsets, how many minimal identifiers."""
+        return f"Scan({len(self.subsets):,} subsets -> {self._target()}: {len(self.minimal_identifiers)} minimal identifiers)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "subsets": [subset.to_dict() for subset in self.subsets],
+            "minimal_identifiers": [list(key) for key in self.minimal_identifiers],
+            "records": self.made.records,
+            "max_size": self.max_size,
+            "made": self.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a subset."""
+        return {
+            "key": [" + ".join(subset.key) for subset in self.subsets],
+            "size": [len(subset.key) for subset in self.subsets],
+            "dr": [subset.dr for subset in self.subsets],
+            "kind": [subset.kind for subset in self.subsets],
+            "identity_dr": [subset.identity_dr for subset in self.subsets],
+            "classes": [subset.classes for subset in self.subsets],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see: single attributes, the riskiest combinations, the minimal identifiers."""
+        singles = [subset for subset in self.subsets if len(subset.key) == 1]
+        several = [subset for subset in self.subsets if len(subset.key) > 1]
+        tables = [self._table("Attributes, riskiest first", singles)]
+        if several:
+            tables.append(self._table("Riskiest combinations", _smallest_first(several)))
+        figures = (
+            Figure("subsets", f"{len(self.subsets):,}", f"of {len(self.made.key)} key attributes"),
+            Figure("minimal identifiers", f"{len(self.minimal_identifiers):,}", "no smaller subset identifies"),
+            Figure("records", f"{self.made.records:,}"),
+        )
+        return View(
+            f"Discrimination Rate of {len(self.subsets):,} subsets -> {self._target()}",
+            figures,
+            tuple(tables),
+            self._notes(),
+        )
+
+    def _table(self, title: str, subsets: Sequence[Subset]) -> Table:
+        more = len(subsets) - _SHOWN_ROWS
+        columns: tuple[str, ...] = ("key", "DR", "kind", "classes")
+        rows: tuple[tuple[Any, ...], ...] = tuple((" + ".join(s.key), s.dr, s.kind, s.classes) for s in subsets[:_SHOWN_ROWS])
+        if self.made.sensitive:
+            columns = ("key", "DR", "DR of identity", "kind", "classes")
+            rows = tuple((" + ".join(s.key), s.dr, s.identity_dr, s.kind, s.classes) for s in subsets[:_SHOWN_ROWS])
+        note = f"and {more:,} more; --json gives all" if more > 0 else ""
+        return Table(columns, rows, title=title, note=note, bars=frozenset({"DR"}))
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if self.minimal_identifiers:
+            found = "; ".join(" + ".join(key) for key in self.minimal_identifiers[:5])
+            more = len(self.minimal_identifiers) - 5
+            notes.append(f"Minimal identifiers: {found}{f'; and {more:,} more' if more > 0 else ''}.")
+        else:
+            notes.append(
+                f"No subset{f' of up to {self.max_size} attributes' if self.max_size else ''} determines {self._target()}."
+            )
+        if self.made.sensitive:
+            notes.append("The rate rises with the number of classes even by chance: `unveil dr` gives it adjusted for chance.")
+        if self.made.dropped:
+            notes.append(f"{self.made.dropped:,} records with a null in a named column were left out (nulls='drop').")
+        return tuple(notes)
+
+    def _target(self) -> str:
+        return " + ".join(self.made.sensitive) or "record identity"
+
+
+def scan(
+    data: Data,
+    key: Names | None = None,
+    sensitive: Names | None = None,
+    *,
+    max_size: int | None = None,
+    partitions: Mapping[str, Any] | None = None,
+    nulls: str = "category",
+    weights: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Scan:
+    """Measure the Discrimination Rate of every subset of the key attributes.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    key
+        The key attributes; none: every column that is not sensitive and not the weights.
+    sensitive
+        The attribute whose disclosure is measured; none: the identity of the record. Against a named attribute the rate
+        against record identity is given as well.
+    max_size
+        The largest subsets to look at; none: all, up to about a million.
+    partitions, nulls, weights
+        As in `discrimination_rate`. With nulls="drop" a record with a null in any of the columns is left out of all subsets,
+        so that they stay comparable.
+    threads
+        How many threads to use; none: two where they help.
+    progress
+        Called with the number of subsets done and the number of all.
+
+    Returns
+    -------
+    Scan
+        The subsets, riskiest first, and the minimal identifiers.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> found = unveil.scan("paper-4", key=["ZIP", "Age", "Salary"], sensitive="Disease")
+    >>> found
+    Scan(7 subsets -> Disease: 2 minimal identifiers)
+    >>> found.minimal_identifiers
+    (('Salary',), ('ZIP', 'Age'))
+    """
+    source = open_source(data)
+    if key is None:
+        left_out = {*names_of(sensitive), weights}
+        key = [name for name in source.names if name not in left_out]
+    keys, secrets = sides_of(key, sensitive)
+    blocks = checked_partitions(partitions, (*keys, *secrets))
+    largest = _checked_size(len(keys), max_size)
+    counts, dropped, within = _counted(source, keys, secrets, blocks, nulls, weights)
+    if reason := undefined_reason(counts, secrets) or undefined_reason(counts, ()):
+        raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
+    made = Made(
+        records=counts.records,
+        nulls=nulls,
+        dropped=dropped,
+        key=keys,
+        sensitive=secrets,
+        partitions={name: block.to_dict() for name, block in blocks.items()},
+        weights=weights,
+        version=__version__,
+    )
+    rates = _Rates(counts, secrets, within)
+    place = {name: at for at, name in enumerate(keys)}
+    subsets = _Walk(counts, keys, rates, largest, progress).run(threads)
+    subsets.sort(key=lambda subset: (-subset.dr, len(subset.key), [place[name] for name in subset.key]))
+    return Scan(tuple(subsets), _minimal(subsets, place), max_size, made)
+
+
+def _counted(
+    source: Source, keys: Sequence[str], secrets: Sequence[str], blocks: Mapping[str, Partition], nulls: str, weights: str | None
+) -> tuple[Counts, int, float]:
+    """Return the count table, the records dropped, and the sum of w log2 w over the records; the rows are let go."""
+    table = load(source, [*keys, *secrets], nulls=nulls, weights=weights)
+    within = 0.0 if table.weights is None else float((table.weights * np.log2(table.weights)).sum())
+    return count_table(table, blocks), table.dropped, within
+
+
+def _checked_size(attributes: int, max_size: int | None) -> int:
+    if max_size is not None and max_size < 1:
+        raise ArgumentError(f"max_size is the largest number of attributes taken together, so not {max_size}.")
+    largest = attributes if max_size is None else min(max_size, attributes)
+    number = _subsets_up_to(attributes, largest)
+    if number > _MOST_SUBSETS:
+        raise ArgumentError(
+            f"{attributes} key attributes have {number:,} subsets of up to {largest}, more than {_MOST_SUBSETS:,}; "
+            "name fewer, or give a smaller max_size."
+        )
+    return largest
+
+
+def _subsets_up_to(attributes: int, largest: int) -> int:
+    return sum(math.comb(attributes, size) for size in range(1, largest + 1))
+
+
+def _minimal(subsets: Sequence[Subset], place: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
+    """Return the identifiers of which no smaller subset identifies; those with one attribute less are enough to tell."""
+    identifying = {frozenset(subset.key) for subset in subsets if subset.kind == "identifier"}
+    minimal = [found for found in identifying if not any(found - {name} in identifying for name in found)]
+    in_order = [tuple(sorted(found, key=place.__getitem__)) for found in minimal]
+    return tuple(sorted(in_order, key=lambda key: (len(key), [place[name] for name in key])))
+
+
+def _smallest_first(subsets: Sequence[Subset]) -> list[Subset]:
+    """Leave out a combination that scores no higher than one within it: it adds nothing a person needs to see."""
+    kept: list[Subset] = []
+    for subset in subsets:
+        if len(kept) > _SHOWN_ROWS:
+            break
+        names = set(subset.key)
+        if not any(set(other.key) < names and other.dr >= subset.dr for other in kept):
+            kept.append(subset)
+    return kept
+
+
+class _Rates:
+    """Turns the sums of a refinement into rates and kinds."""
+
+    def __init__(self, counts: Counts, secrets: Sequence[str], within: float) -> None:
+        self.mass = float(counts.mass.sum())
+        self.within = within  # the sum of w log2 w over the records
+        self.identity_uncertainty = self.mass * math.log2(self.mass) - self.within
+        self.secret_names = tuple(secrets)
+        self.secret_entropy = entropy_bits(counts.classes(secrets).mass) if secrets else None
+        self.all_single = _all_single(counts.records, self.within)
+
+    def of(self, found: Refinement) -> tuple[float, IdentifierKind, float]:
+        """Return rate and kind against the target, and the rate against record identity."""
+        identity_kind = self._identity_kind(found)
+        identity = self._rate((found.class_sum - self.within) / self.identity_uncertainty, identity_kind)
+        if self.secret_entropy is None:
+            return identity, identity_kind, identity
+        kind = self._secret_kind(found)
+        return self._rate(found.uncertainty / self.mass / self.secret_entropy, kind), kind, identity
+
+    @staticmethod
+    def _rate(uncertain: float, kind: IdentifierKind) -> float:
+        if kind == "identifier":
+            return 1.0
+        return 0.0 if kind == "zero-identifier" else min(1.0, max(0.0, 1.0 - uncertain))
+
+    @staticmethod
+    def _identity_kind(found: Refinement) -> IdentifierKind:
+        if found.classes == found.settled_single:
+            return "identifier"
+        if found.classes == 1:
+            return "zero-identifier"
+        return "partial-identifier" if found.settled_single else "sketchy-identifier"
+
+    @staticmethod
+    def _secret_kind(found: Refinement) -> IdentifierKind:
+        if found.mixed == 0:
+            return "identifier"
+        if found.independent:
+            return "zero-identifier"
+        return "partial-identifier" if found.pure or found.settled_single or found.settled_multiple else "sketchy-identifier"
+
+
+def _all_single(records: int, within: float) -> Refinement:
+    """Return the classes of an identifier of records: one record each."""
+    from unveil.counts.refine import Refinement
+
+    nothing = np.empty(0, dtype=np.uint32)
+    start = np.zeros(1, dtype=np.uint32)
+    return Refinement(nothing, start, 0, records, within, within, 0.0, 0, 0, independent=False)
+
+
+class _Walk:
+    """Visits the subsets, in the order of their binary numbers."""
+
+    def __init__(self, counts: Counts, keys: Sequence[str], rates: _Rates, largest: int, progress: Progress | None) -> None:
+        sizes = {column.name: len(column.values) for column in counts.columns}
+        self._order = sorted(keys, key=lambda name: sizes[name])
+        self._place = [keys.index(name) for name in self._order]
+        self._counts, self._rates, self._largest, self._progress = counts, rates, largest, progress
+        self._total = _subsets_up_to(len(keys), largest)
+        self._identified: set[int] = set()
+        self._stop = threading.Event()
+
+    def run(self, threads: int | None) -> list[Subset]:
+        """Visit all subsets, with the threads asked for, or two where they help."""
+        if threads is None:
+            cost = len(self._counts) * self._total
+            threads = 2 if cost > _THREADS_PAY and (os.cpu_count() or 1) > 1 else 1
+        found: list[Subset] = []
+        with ThreadPoolExecutor(threads) as pool:
+            for top in range(len(self._order)):
+                if top == 0 or len(self._order) <= _FEW:
+                    needed = self._order[: top + 1] if len(self._order) <= _FEW else self._order
+                    cells = _Cells.over(self._counts, needed, self._rates)
+                node = self._child(cells.whole(), top, cells)
+                self._record(node, found)
+                if threads == 1:
+                    self._below(node, top, cells, found)
+                else:
+                    self._share(node, top, cells, pool, found)
+        self._report(len(found))
+        return found
+
+    def _share(self, node: _Node, top: int, cells: _Cells, pool: ThreadPoolExecutor, found: list[Subset]) -> None:
+        """Let the pool visit what lies below a top attribute, by the two attributes that follow it."""
+        if self._largest == 1:
+            return
+        lists: list[list[Subset]] = []
+        waiting = set()
+        for second in range(top):
+            for third in range(-1, second):
+                lists.append([])
+                waiting.add(pool.submit(self._branch, node, second, third, cells, lists[-1]))
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                self._report(len(found) + sum(len(some) for some in lists))
+        except BaseException:
+            self._stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+        found.extend(subset for some in lists for subset in some)
+
+    def _branch(self, node: _Node, second: int, third: int, cells: _Cells, found: list[Subset]) -> None:
+        """Visit the node's subset with a second attribute, or (third >= 0) with two more and all that lies below them."""
+        node = self._child(node, second, cells)
+        if third < 0:
+            self._record(node, found)
+        elif node.size < self._largest:
+            node = self._child(node, third, cells)
+            self._record(node, found)
+            self._below(node, third, cells, found)
+
+    def _below(self, parent: _Node, lowest: int, cells: _Cells, found: list[Subset]) -> None:
+        """Visit every subset that adds attributes numbered below `lowest` to the parent's."""
+        if parent.size == self._largest:
+            return
+        for at in range(lowest):
+            if self._stop.is_set():
+                return
+            node = self._child(parent, at, cells)
+            self._record(node, found)
+            if not len(found) % 32:
+                self._report(len(found))
+            self._below(node, at, cells, found)
+
+    def _child(self, parent: _Node, at: int, cells: _Cells) -> _Node:
+        """Return the parent's subset with one attribute more; what is known to identify every record is not computed."""
+        mask = parent.mask | 1 << at
+        if self._contains_identifier(mask):
+            self._identified.add(mask)
+            return _Node(self._rates.all_single, mask, parent.size + 1)
+        split = cells.split(parent.split, at)
+        if split.classes == split.settled_single:
+            self._identified.add(mask)
+        return _Node(split, mask, parent.size + 1)
+
+    def _contains_identifier(self, mask: int) -> bool:
+        """Whether one of the subsets with one attribute less identifies every record."""
+        rest = mask
+        while rest:
+            lowest = rest & -rest
+            if mask ^ lowest in self._identified:
+                return True
+            rest ^= lowest
+        return False
+
+    def _record(self, node: _Node, found: list[Subset]) -> None:
+        dr, kind, identity = self._rates.of(node.split)
+        key = sorted((self._place[at], self._order[at]) for at in _bits(node.mask))
+        found.append(Subset(tuple(name for _, name in key), dr, kind, identity, node.split.classes))
+
+    def _report(self, done: int) -> None:
+        if self._progress is not None and threading.current_thread() is threading.main_thread():
+            self._progress(done, self._total)
+
+
+class _Cells:
+    """The cells that a part of the walk refines, by the attributes it can add."""
+
+    def __init__(self, codes: Sequence[Any], refiner: Refiner) -> None:
+        self._codes, self._refiner = codes, refiner
+        self._own = threading.local()
+
+    @classmethod
+    def over(cls, counts: Counts, attributes: Sequence[str], rates: _Rates) -> _Cells:
+        """Sum all other attributes out, so that the walk meets as few cells as there can be."""
+        from unveil.counts.refine import Refiner
+
+        wanted = [*attributes, *rates.secret_names]
+        part = counts if len(wanted) == len(counts.columns) else counts.over(wanted)
+        hidden = part.classes(rates.secret_names) if rates.secret_names else None
+        refiner = Refiner(
+            part.n,
+            part.weight,
+            np.zeros(len(part), dtype=np.int64) if hidden is None else hidden.of_cell,
+            np.array([part.records]) if hidden is None else hidden.n,
+            max(len(column.values) for column in part.columns),
+        )
+        return cls([part.codes[part.names.index(name)] for name in attributes], refiner)
+
+    def whole(self) -> _Node:
+        """Return the empty subset: one class of all records."""
+        return _Node(self._refiner.whole(), 0, 0)
+
+    def split(self, classes: Refinement, at: int) -> Refinement:
+        """Split classes by one attribute."""
+        if not hasattr(self._own, "workspace"):
+            self._own.workspace = self._refiner.workspace()
+        return self._refiner.split(classes, self._codes[at], self._own.workspace)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A subset on the walk: its classes, its binary number and its size."""
+
+    split: Refinement
+    mask: int
+    size: int
+
+
+def _bits(mask: int) -> list[int]:
+    """Return the positions of the ones of a binary number."""
+    found = []
+    while mask:
+        found.append((mask & -mask).bit_length() - 1)
+        mask &= mask - 1
+    return found

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import threading
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import unveil
+from helpers import tables, varied
+from unveil.errors import ArgumentError, UndefinedMeasureError
+
+COLUMNS = ["a", "b", "c", "d"]
+
+
+def every_subset(columns: list[str]) -> list[tuple[str, ...]]:
+    return [key for size in range(1, len(columns) + 1) for key in combinations(columns, size)]
+
+
+@given(tables(columns=5), st.sampled_from([1, 2]))
+@settings(deadline=None)
+def test_every_subset_is_what_a_direct_call_gives(frame: pl.DataFrame, threads: int) -> None:
+    assume(varied(frame, "e"))
+    found = {subset.key: subset for subset in unveil.scan(frame, COLUMNS, "e", threads=threads).subsets}
+    assert set(found) == set(every_subset(COLUMNS))
+    for key, subset in found.items():
+        direct, identity = unveil.discrimination_rate(frame, key, "e"), unveil.discrimination_rate(frame, key)
+        assert subset.dr == pytest.approx(direct.value, abs=1e-12)
+        assert subset.identity_dr == pytest.approx(identity.value, abs=1e-12)
+        assert subset.kind == direct.kind
+        assert subset.classes == len(direct.by_value)
+
+
+@given(tables(columns=4))
+@settings(deadline=None)
+def test_against_records_every_subset_is_what_a_direct_call_gives(frame: pl.DataFrame) -> None:
+    for subset in unveil.scan(frame).subsets:
+        direct = unveil.discrimination_rate(frame, subset.key)
+        assert subset.dr == subset.identity_dr == pytest.approx(direct.value, abs=1e-12)
+        assert subset.kind == direct.kind
+
+
+@given(tables(columns=4), st.one_of(st.none(), st.just("d")))
+@settings(deadline=None)
+def test_minimal_identifiers_are_the_smallest_that_identify(frame: pl.DataFrame, sensitive: str | None) -> None:
+    assume(sensitive is None or varied(frame, sensitive))
+    keys = COLUMNS[:3] if sensitive else COLUMNS
+    result = unveil.scan(frame, keys, sensitive)
+    kinds = {key: unveil.discrimination_rate(frame, key, sensitive).kind for key in every_subset(keys)}
+    identifying = [set(key) for key, kind in kinds.items() if kind == "identifier"]
+    minimal = {key for key in kinds if set(key) in identifying and not any(other < set(key) for other in identifying)}
+    assert set(result.minimal_identifiers) == minimal
+
+
+@given(tables(columns=4), st.data())
+@settings(deadline=None)
+def test_weights_enter_every_subset(frame: pl.DataFrame, data: st.DataObject) -> None:
+    assume(varied(frame, "d"))
+    weights = data.draw(st.lists(st.floats(0.25, 8.0), min_size=frame.height, max_size=frame.height))
+    weighted = frame.with_columns(w=pl.Series(weights))
+    for subset in unveil.scan(weighted, ["a", "b", "c"], "d", weights="w").subsets:
+        direct = unveil.discrimination_rate(weighted, subset.key, "d", weights="w")
+        identity = unveil.discrimination_rate(weighted, subset.key, weights="w")
+        assert subset.dr == pytest.approx(direct.value, abs=1e-12)
+        assert subset.identity_dr == pytest.approx(identity.value, abs=1e-12)
+        assert subset.kind == direct.kind
+
+
+def test_max_size_limits_the_subsets() -> None:
+    keys = ["age", "sex", "race", "education"]
+    for threads in (1, 2):
+        found = unveil.scan("adult", keys, "occupation", max_size=2, threads=threads)
+        assert sorted(subset.key for subset in found.subsets) == sorted(key for key in every_subset(keys) if len(key) <= 2)
+
+
+def test_threads_change_nothing() -> None:
+    keys = ["age", "sex", "race", "education", "hours-per-week", "fnlwgt"]
+    one, two = (unveil.scan("adult", keys, "occupation", threads=threads) for threads in (1, 2))
+    assert one.to_dict() == two.to_dict()
+
+
+def test_the_riskiest_comes_first_and_the_smaller_of_equals() -> None:
+    subsets = unveil.scan("adult", ["age", "sex", "race", "fnlwgt"], "occupation").subsets
+    order = [(-subset.dr, len(subset.key)) for subset in subsets]
+    assert order == sorted(order)
+
+
+def test_the_answer_has_the_parts_of_the_contract() -> None:
+    answer = unveil.scan("paper-4", ["ZIP", "Age"], "Disease").to_dict()
+    assert answer["minimal_identifiers"] == [["ZIP", "Age"]]
+    assert {"key", "dr", "kind"} <= answer["subsets"][0].keys()
+    assert answer["subsets"][0]["key"] == ["ZIP", "Age"]
+
+
+def test_supersets_of_an_identifier_are_not_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of splits done is counted at the kernel's door: an identifier leaves nothing to split."""
+    from unveil.counts.refine import Refiner
+
+    done = []
+    original = Refiner.split
+
+    def counted(self: Refiner, *arguments: Any) -> Any:
+        done.append(1)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Refiner, "split", counted)
+    frame = pl.DataFrame({"a": range(8), "b": [1, 1, 2, 2, 3, 3, 4, 4], "c": [1, 2] * 4, "d": [1, 1, 1, 1, 2, 2, 2, 2]})
+    result = unveil.scan(frame, threads=1)
+    assert len(result.subsets) == 15
+    assert result.minimal_identifiers == (("a",), ("b", "c"))
+    # {a}, {b}, {c}, {d}, {b, c}, {b, d}, {c, d}: every other subset contains {a} or {b, c}
+    assert len(done) == 7
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_is_told_and_reaches_the_end(threads: int) -> None:
+    calls: list[tuple[int, int]] = []
+
+    def told(done: int, total: int) -> None:
+        calls.append((done, total))
+
+    unveil.scan("adult", ["age", "sex", "race"], threads=threads, progress=told)
+    assert calls[-1] == (7, 7)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_the_scan_and_its_threads(threads: int) -> None:
+    def interrupt(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        unveil.scan("adult", threads=threads, progress=interrupt)
+    assert threading.active_count() == before
+
+
+def test_too_many_subsets_are_refused_with_a_way_out() -> None:
+    frame = pl.DataFrame({f"c{at}": [1, 2] for at in range(30)})
+    with pytest.raises(ArgumentError, match="give a smaller max_size"):
+        unveil.scan(frame)
+    assert len(unveil.scan(frame, max_size=2).subsets) == 30 + 435
+
+
+def test_ten_thousand_columns_work() -> None:
+    frame = pl.DataFrame({f"c{at}": [1, at % 2, 3] for at in range(10_000)})
+    result = unveil.scan(frame, max_size=1)
+    assert len(result.subsets) == 10_000
+    assert unveil.discrimination_rate(frame, frame.columns[:-1], "c9999").kind == "identifier"
+
+
+def test_what_is_undefined_is_refused() -> None:
+    with pytest.raises(UndefinedMeasureError, match="one value only"):
+        unveil.scan(pl.DataFrame({"y": [1, 2], "x": [1, 1]}), "y", "x")
+    with pytest.raises(UndefinedMeasureError, match="one record only"):
+        unveil.scan(pl.DataFrame({"y": [1]}))
+    with pytest.raises(ArgumentError, match="not 0"):
+        unveil.scan(pl.DataFrame({"y": [1, 2]}), max_size=0)
