@@ -1,1 +1,1 @@
-
+"""Puts the rooms above together: what the publications' figures come to, and which data is built in."""

@@ -1,1 +1,49 @@
+"""The command line: one verb per job, each a thin door onto one public function.
 
+Results go to standard output, progress and complaints to standard error. Exit codes: 0 done, 1 a policy or model is not
+met, 2 bad usage or bad input (one line, no traceback), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+INTERRUPTED = 130
+BAD_INPUT = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    import typer
+    from typer.exceptions import TyperException
+
+    from unveil.cli.verbs import app
+    from unveil.errors import UnveilError
+
+    try:
+        code = typer.main.get_command(app).main(args=arguments, prog_name="unveil", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except UnveilError as error:
+        return _complain(str(error), BAD_INPUT)
+    except TyperException as error:
+        return _complain(f"{error.format_message()} (try: unveil --help)", BAD_INPUT)
+    except MemoryError:
+        return _complain("there is not enough memory for this; name fewer columns.", BAD_INPUT)
+    if code == INTERRUPTED:
+        return _complain("interrupted; nothing was written.", INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, code: int) -> int:
+    """Say what is wrong in one line."""
+    print("unveil:", " ".join(message.split()), file=sys.stderr)  # noqa: T201 - the command line speaks here
+    return code

@@ -1,1 +1,1 @@
-
+"""Thresholds on measures: k-anonymity, l-diversity, t-closeness and their kin."""

@@ -1,0 +1,121 @@
+"""Counting, scanning and starting up: the goals of the foundation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+import unveil
+from benchmarks.timing import best_of
+from unveil.counts.grouping import tally
+from unveil.sources import load
+
+_CARDINALITIES = (72, 16, 7, 5, 2, 41)
+_ROWS = 10_000_000
+_NINE = (
+    "age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country", "hours-per-week",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured figure and its goal."""
+
+    what: str
+    measured: str
+    goal: str
+    met: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields."""
+        return asdict(self)
+
+
+def run() -> list[Row]:
+    """Run all benchmarks of this part."""
+    return [counting(), *scanning(), *starting(), memory()]
+
+
+def counting() -> Row:
+    """Count six coded columns of ten million rows, against pandas' group-by size of the same columns."""
+    random = np.random.default_rng(0)
+    codes = [(random.zipf(1.3, _ROWS) % size).astype(np.uint8) for size in _CARDINALITIES]
+    frame = pd.DataFrame({f"c{at}": column for at, column in enumerate(codes)})
+    theirs = best_of(3, lambda: frame.groupby(list(frame.columns), sort=False).size())
+    ours = best_of(5, lambda: tally(codes, _CARDINALITIES))
+    ratio = theirs.processor / ours.processor
+    what = f"count table of 6 coded columns, 10 million rows, against pandas ({ours.processor * 1e3:.0f} ms)"
+    return Row(what, f"{ratio:.1f} times faster", "10 times", ratio >= 10)
+
+
+def scanning() -> list[Row]:
+    """Scan all subsets of 9 and of 14 columns of Adult, with one thread, against two pandas group-bys a subset."""
+    adult = unveil.datasets.adult()
+    everything = [name for name in adult.columns if name != "income-per-year"]
+    unveil.scan(adult, everything, "income-per-year", max_size=2, threads=1)  # compiles the kernels
+    rows = []
+    for keys, goal in ((list(_NINE), 20), (everything, 50)):
+        ours = best_of(3, lambda keys=keys: unveil.scan(adult, keys, "income-per-year", threads=1))  # type: ignore[misc]
+        theirs = _pandas_seconds(adult, keys)
+        ratio = theirs / ours.processor
+        subsets = 2 ** len(keys) - 1
+        each = ours.processor / subsets * 1e6
+        what = f"scan of Adult, {subsets:,} subsets of {len(keys)} columns, one thread, against pandas"
+        rows.append(Row(what, f"{ratio:.1f} times faster", f"{goal} times", ratio >= goal))
+        if len(keys) == len(everything):
+            rows.append(Row("the same, a subset", f"{each:.0f} microseconds", "at most 200", each <= 200))
+            two = best_of(3, lambda: unveil.scan(adult, everything, "income-per-year", threads=2))
+            rows.append(
+                Row(
+                    "the same with two threads, wall time",
+                    f"{ours.wall / two.wall:.2f} times faster",
+                    "faster",
+                    two.wall < ours.wall,
+                )
+            )
+    return rows
+
+
+def _pandas_seconds(adult: pl.DataFrame, keys: list[str]) -> float:
+    """Return the processor time of two integer-coded group-by sizes a subset; of many subsets every 16th is timed."""
+    columns = [*keys, "income-per-year"]
+    frame = pd.DataFrame({column.name: column.codes for column in load(adult, columns).columns})
+    subsets = [list(key) for size in range(1, len(keys) + 1) for key in combinations(keys, size)]
+    step = 16 if len(subsets) > 1000 else 1
+    start = time.process_time()
+    for key in subsets[::step]:
+        frame.groupby(key, sort=False).size()
+        frame.groupby([*key, "income-per-year"], sort=False).size()
+    return (time.process_time() - start) * len(subsets) / len(subsets[::step])
+
+
+def starting() -> list[Row]:
+    """Start the command line cold: the interpreter, the imports, the work."""
+    unveil_command = str(Path(sys.executable).with_name("unveil"))
+    dr = best_of(5, lambda: _run(unveil_command, "dr", "adult", "--key", "age", "--key", "sex", "--sensitive", "occupation"))
+    usage = best_of(5, lambda: _run(unveil_command, "--help"))
+    return [
+        Row("unveil dr on Adult from a cold start", f"{dr.wall:.2f} s", "under 1.5 s", dr.wall < 1.5),
+        Row("unveil --help", f"{usage.wall:.2f} s", "under 0.4 s", usage.wall < 0.4),
+    ]
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+
+
+def memory() -> Row:
+    """Scan 14 columns of Adult, repeated 20 times with noise so that the table counts, in a process of its own."""
+    done = subprocess.run([sys.executable, "-m", "benchmarks.memory"], check=True, capture_output=True, text=True)
+    records, ratio = done.stdout.split()
+    what = f"memory of a scan of {int(records):,} records, beyond the input"
+    return Row(what, f"{float(ratio):.1f} coded tables", "at most 4", float(ratio) <= 4)

@@ -1,0 +1,210 @@
+"""Options that several verbs share, and how the words of a command line become the arguments of a call."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unveil.attributes import Role
+from unveil.errors import ArgumentError, ProjectError, listed, shown
+
+if TYPE_CHECKING:
+    from unveil.partitions import Partition
+    from unveil.project import Project
+    from unveil.results import Result
+    from unveil.sources import Source
+
+__all__ = [
+    "Data", "Encoding", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile", "ProjectFile", "Sensitive",
+    "Separator", "Weights", "gather", "give", "showing_progress",
+]  # fmt: skip
+
+
+def _writable(out: Path | None) -> Path | None:
+    """Refuse a place where nothing can be written before the work begins, not after it."""
+    if out is not None:
+        from unveil.report import checked_path
+
+        checked_path(out)
+    return out
+
+
+Data = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[DATA]",
+        help="A file (CSV, Parquet, ...), '-' for standard input, or a built-in data set.",
+        show_default=False,
+    ),
+]
+Key = Annotated[
+    list[str] | None, typer.Option("--key", metavar="COLUMN", help="A column an intruder may know; repeat it for more.")
+]
+Sensitive = Annotated[
+    list[str] | None,
+    typer.Option("--sensitive", metavar="COLUMN", help="The column to protect; none: the identity of the record."),
+]
+PartitionFile = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--partition",
+        metavar="COLUMN=FILE",
+        help="A semantic partition: a JSON or TOML file, or a name in the project.",
+    ),
+]
+NullPolicy = Annotated[
+    str | None, typer.Option("--nulls", metavar="POLICY", help="category (a null is a value; default), drop or error.")
+]
+Weights = Annotated[str | None, typer.Option("--weights", metavar="COLUMN", help="A column of sampling weights.")]
+ProjectFile = Annotated[
+    Path | None,
+    typer.Option("--project", metavar="FILE", help="A project file; its data, roles and policies are the defaults."),
+]
+Separator = Annotated[
+    str | None, typer.Option("--separator", metavar="CHAR", help="What separates fields; found when not given.")
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="The file's encoding; UTF-8 when not given.")]
+Missing = Annotated[
+    list[str] | None, typer.Option("--missing", metavar="TEXT", help="A text that stands for a null, such as '?'.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, and nothing else.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="FILE", help="Write the answer to a .html, .json, .csv, .parquet or .txt file.", callback=_writable
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a verb measures, from the command line and the project file together."""
+
+    source: Source
+    key: tuple[str, ...] | None
+    sensitive: tuple[str, ...] | None
+    partitions: dict[str, Partition]
+    nulls: str
+    weights: str | None
+
+
+def gather(
+    data: str | None,
+    *,
+    key: Sequence[str] | None,
+    sensitive: Sequence[str] | None,
+    partition: Sequence[str] | None,
+    nulls: str | None,
+    weights: str | None,
+    project: Path | None,
+    separator: str | None,
+    encoding: str | None,
+    missing: Sequence[str] | None,
+) -> Inputs:
+    """Put the command line's words and the project's defaults together; the command line wins."""
+    from unveil.sources import ReadOptions, open_source
+
+    plan = _project(project, data)
+    section = plan.data if plan is not None else None
+    path = data or (str(section.path) if section is not None and section.path is not None else None)
+    if path is None:
+        raise ArgumentError(
+            "no data is named; give a file, '-' for standard input, or a built-in data set (see: unveil datasets)."
+        )
+    options = ReadOptions(
+        separator=separator or (section.separator if section else None),
+        encoding=encoding or (section.encoding if section else None),
+        missing=tuple(missing or (section.missing if section else ())),
+    )
+    source = open_source(path, options)
+    secrets = tuple(sensitive) if sensitive else _role(plan, "sensitive")
+    return Inputs(
+        source=source,
+        key=tuple(key) if key else _role(plan, "key"),
+        sensitive=secrets,
+        partitions=dict(_partition(text, plan, source.names) for text in partition or ()),
+        nulls=nulls or (section.nulls if section else None) or "category",
+        weights=weights or (section.weights if section else None),
+    )
+
+
+def give(result: Result, *, as_json: bool, out: Path | None) -> None:
+    """Write the answer to a file, print it as JSON, or show it."""
+    if out is not None:
+        from unveil import report
+
+        report.write(result, out)
+        sys.stderr.write(f"written: {out}\n")
+    try:
+        if as_json:
+            sys.stdout.write(json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")
+        elif out is None:
+            _show(result)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader has gone, as `head` does; what is left in the buffer has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show(result: Result) -> None:
+    from rich.console import Console
+
+    Console().print(result)
+
+
+@contextmanager
+def showing_progress(what: str) -> Iterator[Any]:
+    """Show a bar with the time left on standard error, where a person watches it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _project(path: Path | None, data: str | None) -> Project | None:
+    """Read the project named, or, where no data is named, the one in this folder."""
+    from unveil.project import Project
+
+    if path is not None:
+        return Project.read(path)
+    here = Path("unveil.toml")
+    return Project.read(here) if data is None and here.exists() else None
+
+
+def _role(plan: Project | None, role: Role) -> tuple[str, ...] | None:
+    names = plan.names(role) if plan is not None else ()
+    return names or None
+
+
+def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:
+    """Read COLUMN=FILE; either side may hold an equals sign, so the column is the part that the data knows."""
+    from unveil.partitions import Partition
+
+    splits = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
+    if not splits:
+        raise ArgumentError(f"--partition takes COLUMN=FILE, not {shown(text)}.")
+    column, file = next(((name, rest) for name, rest in splits if name in columns), splits[0])
+    if plan is not None and column in plan.attributes and file in plan.attributes[column].partitions:
+        return column, plan.partition(column, file)
+    return column, Partition.read(file, column=column)
+
+
+def one_sensitive(inputs: Inputs, given: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the sensitive side; several of a project are not taken together unless the command line says so."""
+    if not given and inputs.sensitive is not None and len(inputs.sensitive) > 1:
+        raise ProjectError(f"the project has several sensitive attributes ({listed(inputs.sensitive)}); choose with --sensitive.")
+    return inputs.sensitive

@@ -1,0 +1,275 @@
+"""The command line as its users meet it: real processes, real files, what comes out where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import unveil
+from unveil.cli import run
+
+UNVEIL = str(Path(sys.executable).with_name("unveil"))
+
+
+def call(*arguments: str, stdin: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([UNVEIL, *arguments], input=stdin, capture_output=True, cwd=cwd, timeout=120, check=False)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text("zip,age,disease\n01000,22,flu\n01000,35,cancer\n02000,22,flu\n02000,,aids\n", encoding="utf-8")
+    return path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert run(arguments) == 0
+    out = capsys.readouterr().out
+    return json.loads(out)
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that must fail: exit code 2, one line on standard error, nothing on standard output."""
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("unveil: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_dr_gives_the_contract_as_json(people: Path) -> None:
+    done = call("dr", str(people), "--key", "zip", "--key", "age", "--sensitive", "disease", "--json")
+    assert done.returncode == 0
+    assert done.stderr == b""
+    answer = json.loads(done.stdout)
+    assert answer == unveil.discrimination_rate(str(people), ["zip", "age"], "disease").to_dict()
+    assert {row["zip"] for row in answer["by_value"]} == {"01000", "02000"}
+    assert {"count", "dr", "posterior", "age"} <= answer["by_value"][0].keys()
+
+
+def test_scan_gives_the_contract_as_json(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = printed(capsys, "scan", str(people), "--key", "zip", "--key", "age", "--sensitive", "disease", "--json")
+    assert answer == unveil.scan(str(people), ["zip", "age"], "disease").to_dict()
+    assert answer["minimal_identifiers"] == [["age"]]
+
+
+def test_standard_input_is_read(people: Path) -> None:
+    done = call("dr", "-", "--key", "zip", "--sensitive", "disease", "--json", stdin=people.read_bytes())
+    assert json.loads(done.stdout)["records"] == 4
+
+
+def test_a_terminal_table_names_kind_and_rate(people: Path) -> None:
+    done = call("dr", str(people), "--key", "zip", "--sensitive", "disease")
+    assert done.returncode == 0
+    text = done.stdout.decode()
+    assert "sketchy-identifier" in text
+    assert f"{unveil.discrimination_rate(str(people), 'zip', 'disease').value:.4f}" in text
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv", "parquet", "html", "txt"])
+def test_out_writes_a_file(people: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    target = people.with_name(f"answer.{suffix}")
+    assert run(["dr", str(people), "--key", "zip", "--sensitive", "disease", "--out", str(target)]) == 0
+    assert target.stat().st_size > 50
+    assert capsys.readouterr().out == ""
+
+
+def test_values_survive_the_way_to_json_and_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    strange = ["a,b", 'say "hi"', "two\nlines", "\N{SNAKE}", "<script>alert(1)</script>", "007", " padded ", "=1+1", "[b]"]
+    pl.DataFrame({"y": strange, "x": [str(at % 2) for at in range(len(strange))]}).write_csv(tmp_path / "strange.csv")
+    target = tmp_path / "answer.csv"
+    answer = printed(
+        capsys, "dr", str(tmp_path / "strange.csv"), "--key", "y", "--sensitive", "x", "--json", "--out", str(target)
+    )
+    assert {row["y"] for row in answer["by_value"]} == set(strange)
+    again = printed(capsys, "dr", str(target), "--key", "y", "--json")
+    assert {row["y"] for row in again["by_value"]} == set(strange)
+    page = tmp_path / "answer.html"
+    run(["dr", str(tmp_path / "strange.csv"), "--key", "y", "--sensitive", "x", "--out", str(page)])
+    assert "<script>alert" not in page.read_text(encoding="utf-8")
+
+
+def test_partitions_come_from_json_toml_and_the_project(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = [["flu"], ["cancer", "aids"]]
+    (people.parent / "p.json").write_text(json.dumps(blocks), encoding="utf-8")
+    (people.parent / "p=q.toml").write_text('blocks = [["flu"], ["cancer", "aids"]]', encoding="utf-8")
+    project = people.parent / "unveil.toml"
+    project.write_text(
+        '[data]\npath = "people.csv"\n[attributes.zip]\nrole = "key"\n[attributes.disease]\nrole = "sensitive"\n'
+        '[attributes.disease.partitions]\nserious = [["flu"], ["cancer", "aids"]]\n',
+        encoding="utf-8",
+    )
+    expected = unveil.discrimination_rate(str(people), "zip", "disease", partitions={"disease": blocks}).value
+    common = ("dr", str(people), "--key", "zip", "--sensitive", "disease", "--json", "--partition")
+    for file in ("p.json", "p=q.toml"):
+        assert printed(capsys, *common, f"disease={people.parent / file}")["value"] == pytest.approx(expected)
+    by_name = printed(capsys, "dr", "--project", str(project), "--partition", "disease=serious", "--json")
+    assert by_name["value"] == pytest.approx(expected)
+
+
+def test_a_project_in_this_folder_is_read(people: Path) -> None:
+    (people.parent / "unveil.toml").write_text(
+        '[data]\npath = "people.csv"\nnulls = "drop"\n[attributes.age]\nrole = "key"\n[attributes.disease]\nrole = "sensitive"\n',
+        encoding="utf-8",
+    )
+    done = call("dr", "--json", cwd=people.parent)
+    answer = json.loads(done.stdout)
+    assert answer["made"]["key"] == ["age"]
+    assert (answer["records"], answer["made"]["dropped"]) == (3, 1)
+
+
+def test_options_of_the_file_are_passed_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "latin.csv"
+    path.write_bytes("prénom|x\nZoé|?\nAndré|1\n".encode("latin-1"))
+    answer = printed(
+        capsys,
+        "dr",
+        str(path),
+        "--key",
+        "prénom",
+        "--sensitive",
+        "x",
+        "--separator",
+        "|",
+        "--encoding",
+        "latin-1",
+        "--missing",
+        "?",
+        "--json",
+    )
+    assert {row["prénom"] for row in answer["by_value"]} == {"Zoé", "André"}
+
+
+def test_reproduce_gives_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = printed(capsys, "reproduce", "--json")["figures"]
+    assert len(figures) == 157
+    assert all(set(figure) == {"source", "what", "published", "computed", "agreement", "note"} for figure in figures)
+
+
+def test_datasets_are_listed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = printed(capsys, "datasets", "--json")["datasets"]
+    assert {"name": "adult", "records": 30_162}.items() <= listed[0].items()
+    assert run(["datasets", "paper-2", "--out", str(tmp_path / "paper-2.csv")]) == 0
+    assert pl.read_csv(tmp_path / "paper-2.csv").equals(unveil.datasets.load("paper-2"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("dr", "peopel.csv", "--key", "zip"), "did you mean 'people.csv'"),
+        (("dr", "people.csv", "--key", "zpi"), "did you mean 'zip'"),
+        (("dr", "people.csv"), "no key column is named"),
+        (("dr",), "no data is named"),
+        (("dr", "people.csv", "--key", "zip", "--sensitive", "zip"), "named as key and as sensitive"),
+        (("dr", "people.csv", "--key", "zip", "--nulls", "keep"), "nulls 'keep' is unknown"),
+        (("dr", "people.csv", "--key", "zip", "--nulls", "error", "--sensitive", "age"), "nulls found in 'age'"),
+        (("dr", "people.csv", "--key", "zip", "--weights", "disease"), "not numbers"),
+        (("dr", ".", "--key", "zip"), "folder"),
+        (("dr", "empty.csv", "--key", "zip"), "empty"),
+        (("dr", "header.csv", "--key", "zip"), "no records"),
+        (("dr", "one.csv", "--key", "zip"), "one record only"),
+        (("dr", "constant.csv", "--key", "zip", "--sensitive", "disease"), "one value only"),
+        (("scan", "constant.csv", "--key", "zip", "--sensitive", "disease"), "one value only"),
+        (("dr", "twins.csv", "--key", "zip"), "more than once"),
+        (("dr", "ragged.csv", "--key", "zip"), "line 3"),
+        (("dr", "latin.csv", "--key", "zip"), "encoding"),
+        (
+            ("dr", "people.csv", "--key", "zip", "--sensitive", "disease", "--partition", "disease=overlap.json"),
+            "more than one block",
+        ),
+        (("dr", "people.csv", "--key", "zip", "--sensitive", "disease", "--partition", "disease=misses.json"), "2 of 3 values"),
+        (("dr", "people.csv", "--key", "zip", "--partition", "disease"), "COLUMN=FILE"),
+        (("dr", "people.csv", "--key", "zip", "--out", "answer.docx"), "docx"),
+        (("dr", "people.csv", "--key", "zip", "--out", "nowhere/answer.json"), "does not exist"),
+        (("dr", "people.csv", "--key", "zip", "--colour"), "--colour"),
+        (("dx",), "dx"),
+        (("datasets", "audlt"), "did you mean 'adult'"),
+        (("dr", "people.csv", "--project", "none.toml", "--key", "zip"), "none.toml"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(
+    people: Path, arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = people.parent
+    files: dict[str, bytes] = {
+        "empty.csv": b"",
+        "header.csv": b"zip,age,disease\n",
+        "one.csv": b"zip,age,disease\n01000,22,flu\n",
+        "constant.csv": b"zip,age,disease\n01000,22,flu\n02000,22,flu\n",
+        "twins.csv": b"zip,zip\n1,2\n3,4\n",
+        "ragged.csv": b"zip,age,disease\n01000,22,flu\n02000,22\n",
+        "latin.csv": "zip,name\n1,Zo\u00e9\n2,Ana\n".encode("latin-1"),
+        "overlap.json": b'[["flu", "aids"], ["aids", "cancer"]]',
+        "misses.json": b'[["flu"]]',
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    before = sorted(folder.iterdir())
+    monkeypatch.chdir(folder)
+    said = complaint(capsys, *arguments)
+    assert words in said
+    assert not any(value in said for value in ("flu", "cancer", "aids", "01000", "Zo"))
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_missing_folder_is_found_out_before_the_work(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(capsys, "scan", "adult", "--key", "age", "--out", str(people.parent / "nowhere" / "scan.json"))
+    assert "does not exist" in said
+
+
+def test_an_interrupt_exits_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "scan.json"
+    process = subprocess.Popen([UNVEIL, "scan", "adult", "--out", str(target)], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted" in errors
+    assert b"Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    command = f"{shlex.quote(UNVEIL)} datasets adult --json | head -c 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def verbs() -> list[str]:
+    from unveil.cli.verbs import app
+
+    return [command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None]
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_help_ends_in_an_example_that_runs(verb: str, tmp_path: Path) -> None:
+    shown = call(verb, "--help")
+    assert shown.returncode == 0
+    example = re.search(r"Example:\s+unveil (.+)", " ".join(shown.stdout.decode().split()))
+    assert example is not None
+    done = call(*shlex.split(example.group(1)), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or any(tmp_path.iterdir())
+
+
+def test_help_does_not_import_what_is_heavy() -> None:
+    heavy = ("polars", "numpy", "numba", "pandas", "scipy")
+    code = f"import sys; from unveil.cli import run; run(['--help']); print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
+    assert done.stdout.decode().rstrip().endswith("[]")
+
+
+def test_version() -> None:
+    assert call("--version").stdout.decode() == f"unveil {unveil.__version__}\n"
