@@ -148,3 +148,13 @@ def test_large_dictionaries_keep_their_values() -> None:
 def test_adult_comes_in_any_library(backend: Any) -> None:
     frame = unveil.datasets.adult(backend=backend)
     assert unveil.discrimination_rate(frame, "sex", "occupation").records == 30_162
+
+
+@pytest.mark.parametrize("name", ["*", "^a.*$", "", "a b", "\N{SNAKE}", 'say "hi"', "x,y"])
+def test_strange_column_names_are_just_names(name: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({name: [1, 1, 2, None], "other": [1, 2, 3, 4], "abc": [1, 2, 3, 4]})
+    for data in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas(), csv_file(frame, tmp_path), parquet_file(frame, tmp_path)):
+        assert unveil.discrimination_rate(data, name).kind == "partial-identifier"
+        assert unveil.discrimination_rate(data, name, nulls="drop").made.dropped == 1
+        assert unveil.discrimination_rate(data, [name, "other"], "abc").value == 1.0
+    assert unveil.discrimination_rate(frame, name).value == pytest.approx(0.75)

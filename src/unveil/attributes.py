@@ -8,9 +8,11 @@ from typing import Literal, TypeAlias, get_args
 from unveil.errors import ArgumentError, ColumnNotFoundError, shown
 
 __all__ = [
+    "CLASS_NULLS",
     "KINDS",
     "NULLS",
     "ROLES",
+    "ClassNulls",
     "Kind",
     "Names",
     "Nulls",
@@ -30,12 +32,16 @@ Kind: TypeAlias = Literal["nominal", "ordinal", "continuous"]
 Nulls: TypeAlias = Literal["category", "drop", "error"]
 """category: a null is a value; drop: leave the record out and report it; error: refuse."""
 
+ClassNulls: TypeAlias = Literal["category", "drop", "error", "wildcard"]
+"""As `Nulls`; wildcard: after local suppression, a null matches any value."""
+
 Names: TypeAlias = str | Sequence[str]
 """One column name, or several taken together."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NULLS: tuple[Nulls, ...] = get_args(Nulls)
+CLASS_NULLS: tuple[ClassNulls, ...] = get_args(ClassNulls)
 
 
 def names_of(names: Names | None) -> tuple[str, ...]:

@@ -134,6 +134,12 @@ class Counts:
         codes[at] = blocks.astype(np.min_scalar_type(max(len(labels) - 1, 0)))[self.codes[at]]
         return self._regrouped(columns, codes)
 
+    def where(self, kept: NDArray[np.bool_]) -> Counts:
+        """Return the table of some of the cells."""
+        weight = None if self.weight is None else self.weight[kept]
+        codes = tuple(codes[kept] for codes in self.codes)
+        return _without_unused(Counts(self.columns, codes, self.n[kept], weight))
+
     def classes(self, names: Iterable[str]) -> Classes:
         """Return the equivalence classes over some of the columns."""
         kept = self._positions(names)
@@ -197,7 +203,7 @@ class Counts:
         if int(both.n.min(initial=0)) < 0:
             short = int(np.count_nonzero(both.n < 0))
             raise CountsError(f"cannot subtract: {short:,} cells would hold less than no records.")
-        return _without_empty(both)
+        return both.where(both.n > 0)
 
 
 def count(
@@ -250,13 +256,6 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
 
 def _integer_sums(of_cell: NDArray[np.int64], n: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     return summed(of_cell, n, number).astype(np.int64)
-
-
-def _without_empty(counts: Counts) -> Counts:
-    held = counts.n > 0
-    weight = None if counts.weight is None else counts.weight[held]
-    codes = tuple(codes[held] for codes in counts.codes)
-    return _without_unused(Counts(counts.columns, codes, counts.n[held], weight))
 
 
 def _without_unused(counts: Counts) -> Counts:

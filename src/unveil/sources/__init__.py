@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 
 from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
-from unveil.sources.coding import Coded, encode, without_nan
+from unveil.sources.coding import Coded, encode, require_countable, without_nan
 from unveil.sources.files import ReadOptions
 from unveil.sources.frames import Data, Source, open_source
 
@@ -48,33 +48,39 @@ def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights
     policy = checked_nulls(nulls)
     source = open_source(data)
     wanted = [*columns, weights] if weights is not None and weights not in columns else list(columns)
-    frame = without_nan(source.collect(wanted))
-    if not frame.height:
+    frame = source.collect(wanted)
+    for name in columns:
+        require_countable(name, frame[name])
+    # numbered, because Polars takes a name such as "^a$" for a pattern
+    numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(wanted)}))
+    if not numbered.height:
         raise EmptyDataError.no_records(source.place)
-    kept = _apply_policy(frame, columns, policy)
-    dropped = frame.height - kept.height
+    kept = _apply_policy(numbered, columns, policy)
+    dropped = numbered.height - kept.height
     if not kept.height:
         raise EmptyDataError.no_records(source.place, dropped=dropped)
-    shares = None if weights is None else _checked_weights(kept[weights])
-    return CodedTable(tuple(encode(kept[column]) for column in columns), kept.height, dropped, shares)
+    shares = None if weights is None else _checked_weights(kept[str(wanted.index(weights))], weights)
+    coded = tuple(replace(encode(kept[str(at)]), name=name) for at, name in enumerate(columns))
+    return CodedTable(coded, kept.height, dropped, shares)
 
 
 def _apply_policy(frame: pl.DataFrame, columns: Sequence[str], nulls: Nulls) -> pl.DataFrame:
+    """Apply the null policy to a frame whose columns are numbered as those named."""
     if nulls == "category":
         return frame
-    if nulls == "drop":
-        return frame.filter(pl.all_horizontal(pl.col(*columns).is_not_null()))
-    found = {column: frame[column].null_count() for column in columns}
-    if any(found.values()):
+    found = {column: frame[str(at)].null_count() for at, column in enumerate(columns)}
+    if not any(found.values()):
+        return frame
+    if nulls == "error":
         raise NullsError.present({column: n for column, n in found.items() if n})
-    return frame
+    return frame.filter(np.logical_and.reduce([frame[str(at)].is_not_null().to_numpy() for at in range(len(columns))]))
 
 
-def _checked_weights(series: pl.Series) -> NDArray[np.float64]:
+def _checked_weights(series: pl.Series, name: str) -> NDArray[np.float64]:
     if not series.dtype.is_numeric():
-        raise UnsupportedDataError(f"the weights in column {shown(series.name)} are not numbers.")
+        raise UnsupportedDataError(f"the weights in column {shown(name)} are not numbers.")
     weights = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
     bad = int(np.count_nonzero(~(np.isfinite(weights) & (weights > 0))))
     if bad:
-        raise ArgumentError(f"{bad:,} of the weights in column {shown(series.name)} are not positive numbers.")
+        raise ArgumentError(f"{bad:,} of the weights in column {shown(name)} are not positive numbers.")
     return weights

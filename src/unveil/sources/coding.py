@@ -18,7 +18,7 @@ from unveil.errors import UnsupportedDataError, shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "encode", "smallest_unsigned", "without_nan"]
+__all__ = ["Coded", "encode", "require_countable", "smallest_unsigned", "without_nan"]
 
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
@@ -79,17 +79,22 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
     return np.uint64
 
 
+def require_countable(name: str, series: pl.Series) -> None:
+    """Refuse a column of lists, structures or bytes."""
+    if series.dtype.is_nested() or series.dtype == pl.Binary:
+        raise UnsupportedDataError(
+            f"column {shown(name)} holds {series.dtype.base_type()} values, which cannot be counted; "
+            "leave it out, or turn it into text or numbers."
+        )
+
+
 def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the frame with every NaN as a null."""
-    return frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+    nan = {name: frame[name].fill_nan(None) for name, dtype in frame.schema.items() if dtype.is_float()}
+    return pl.DataFrame({name: nan.get(name, frame[name]) for name in frame.columns}) if nan else frame
 
 
 def _countable(series: pl.Series) -> pl.Series:
-    if series.dtype.is_nested() or series.dtype == pl.Binary:
-        raise UnsupportedDataError(
-            f"column {shown(series.name)} holds {series.dtype.base_type()} values, which cannot be counted; "
-            "leave it out, or turn it into text or numbers."
-        )
     if series.dtype.is_float():
         return series.fill_nan(None)
     if series.dtype in (pl.Categorical, pl.Enum, pl.Null):

@@ -70,8 +70,15 @@ def _open_path(path: str | os.PathLike[str], options: files.ReadOptions) -> Sour
 def _open_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str = "the data frame") -> Source:
     names = _text_names(frame, place)
     if isinstance(frame, nw.LazyFrame):
-        return Source(place, names, lambda columns: frame.select(list(columns)).collect("polars").to_native())
-    return Source(place, names, lambda columns: pl.DataFrame([_to_polars(frame[column]) for column in columns]))
+        return Source(place, names, lambda columns: _collected(frame, columns))
+    return Source(place, names, lambda columns: pl.DataFrame({column: _to_polars(frame[column]) for column in columns}))
+
+
+def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
+    """Run a lazy frame for the columns asked for; a name that its engine could read as a pattern is picked afterwards."""
+    pattern = any(column == "*" or column.startswith("^") for column in columns)
+    eager: pl.DataFrame = (frame if pattern else frame.select(list(columns))).collect("polars").to_native()
+    return pl.DataFrame({column: eager[column] for column in columns})
 
 
 def _text_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str) -> tuple[str, ...]:
