@@ -9,13 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unveil import models as models
     from unveil.counts import Counts as Counts
     from unveil.counts import count as count
     from unveil.errors import UnveilError as UnveilError
+    from unveil.measures.direct_identifiers import direct_identifiers as direct_identifiers
     from unveil.measures.discrimination import DiscriminationRate as DiscriminationRate
     from unveil.measures.discrimination import discrimination_rate as discrimination_rate
     from unveil.measures.scan import Scan as Scan
     from unveil.measures.scan import scan as scan
+    from unveil.models.measure import Measurement as Measurement
+    from unveil.models.measure import measure as measure
     from unveil.partitions import Hierarchy as Hierarchy
     from unveil.partitions import Partition as Partition
     from unveil.project import Project as Project
@@ -27,13 +31,17 @@ _HOMES = {
     "Counts": "unveil.counts",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Hierarchy": "unveil.partitions",
+    "Measurement": "unveil.models.measure",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
     "Scan": "unveil.measures.scan",
     "UnveilError": "unveil.errors",
     "count": "unveil.counts",
     "datasets": "unveil.sources",
+    "direct_identifiers": "unveil.measures.direct_identifiers",
     "discrimination_rate": "unveil.measures.discrimination",
+    "measure": "unveil.models.measure",
+    "models": "unveil",
     "scan": "unveil.measures.scan",
 }
 
@@ -43,7 +51,7 @@ __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 - the keys are names
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'unveil' has no attribute {name!r}")
-    found = getattr(import_module(_HOMES[name]), name)
+    found = import_module(f"unveil.{name}") if _HOMES[name] == "unveil" else getattr(import_module(_HOMES[name]), name)
     globals()[name] = found
     return found
 

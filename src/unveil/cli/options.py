@@ -94,6 +94,7 @@ class Inputs:
     partitions: dict[str, Partition]
     nulls: str
     weights: str | None
+    project: Project | None
 
 
 def gather(
@@ -133,6 +134,7 @@ def gather(
         partitions=dict(_partition(text, plan, source.names) for text in partition or ()),
         nulls=nulls or (section.nulls if section else None) or "category",
         weights=weights or (section.weights if section else None),
+        project=plan,
     )
 
 
@@ -191,16 +193,21 @@ def _role(plan: Project | None, role: Role) -> tuple[str, ...] | None:
 
 
 def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:
-    """Read COLUMN=FILE; either side may hold an equals sign, so the column is the part that the data knows."""
+    """Read COLUMN=FILE, or COLUMN=NAME where the project has a partition of that name."""
     from unveil.partitions import Partition
 
-    splits = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
-    if not splits:
-        raise ArgumentError(f"--partition takes COLUMN=FILE, not {shown(text)}.")
-    column, file = next(((name, rest) for name, rest in splits if name in columns), splits[0])
+    column, file = pair_of(text, columns, "--partition", "COLUMN=FILE")
     if plan is not None and column in plan.attributes and file in plan.attributes[column].partitions:
         return column, plan.partition(column, file)
     return column, Partition.read(file, column=column)
+
+
+def pair_of(text: str, columns: Sequence[str], option: str, form: str) -> tuple[str, str]:
+    """Split at the equals sign behind a column that is known; either side may hold one itself."""
+    splits = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
+    if not splits:
+        raise ArgumentError(f"{option} takes {form}, not {shown(text)}.")
+    return next(((name, rest) for name, rest in splits if name in columns), splits[0])
 
 
 def one_sensitive(inputs: Inputs, given: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Codes", "group", "summed", "tally"]
 
-Codes: TypeAlias = "NDArray[np.unsignedinteger[Any]]"
+Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
 _LARGEST_KEY = 1 << 62
 _CHUNK = 1 << 17

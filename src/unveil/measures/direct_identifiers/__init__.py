@@ -1,0 +1,234 @@
+"""Which columns name people outright? Direct identifiers by name and by content, each with its evidence.
+
+A direct identifier (a name, an e-mail address, a national number, a row number that another table bears) leaves nothing
+to measure: it has to go before any table is released. Columns are judged one by one on a sample of their distinct values.
+Thresholds: at least 90 % of the distinct values must read as the category (from 10 % on where the form is as telling as an
+e-mail address); a number with a check digit must pass far more often than its controls do (`chance`); what rests on a
+column's name needs values that fit it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, names_of, require_columns
+from unveil.errors import ArgumentError, UnsupportedDataError
+from unveil.measures.direct_identifiers.codes import numbered
+from unveil.measures.direct_identifiers.column import read_column
+from unveil.measures.direct_identifiers.contacts import emails, ip_addresses, mac_addresses, urls
+from unveil.measures.direct_identifiers.dates import birth_dates
+from unveil.measures.direct_identifiers.finding import CATEGORIES, Category, Confidence, Finding, best_first
+from unveil.measures.direct_identifiers.numbers import card_numbers, device_numbers, ibans, national_numbers
+from unveil.measures.direct_identifiers.phones import phones
+from unveil.measures.direct_identifiers.places import coordinates, postal_addresses
+from unveil.measures.direct_identifiers.texts import account_names, free_text, person_names
+from unveil.results import Figure, Result, Table, View
+from unveil.sources import Data, load, open_source
+
+if TYPE_CHECKING:
+    from unveil.sources import Coded
+
+__all__ = [
+    "CATEGORIES",
+    "Category",
+    "Confidence",
+    "DirectIdentifiers",
+    "Finding",
+    "column_findings",
+    "direct_identifiers",
+]
+
+_TELLING = (
+    emails,
+    urls,
+    ip_addresses,
+    mac_addresses,
+    ibans,
+    card_numbers,
+    device_numbers,
+    national_numbers,
+    birth_dates,
+    coordinates,
+    phones,
+    postal_addresses,
+)
+"""Detectors that go by a form of their own."""
+_GENERAL = (person_names, account_names, free_text, numbered)
+"""Detectors that go by what is left: they keep silent once a form has explained the column."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DirectIdentifiers(Result):
+    """The columns that look like direct identifiers.
+
+    Attributes
+    ----------
+    findings
+        What was found, in the order of the columns, the best of each first.
+    examined
+        The columns looked at.
+    skipped
+        Columns that hold no single values (lists, records, bytes) and were not looked at.
+    records
+        The number of records.
+    sample, seed
+        How many distinct values of a column were looked at, at most, and the seed that drew them.
+    """
+
+    findings: tuple[Finding, ...]
+    examined: tuple[str, ...]
+    skipped: tuple[str, ...]
+    records: int
+    sample: int
+    seed: int
+
+    def __repr__(self) -> str:
+        """Return one line: how many columns of how many."""
+        found = dict.fromkeys(finding.column for finding in self.findings)
+        return f"DirectIdentifiers({len(found)} of {len(self.examined)} columns{': ' if found else ''}{', '.join(found)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "findings": [finding.to_dict() for finding in self.findings],
+            "columns": list(self.examined),
+            "skipped": list(self.skipped),
+            "records": self.records,
+            "sample": self.sample,
+            "seed": self.seed,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a finding."""
+        names = ("column", "category", "confidence", "share", "distinct", "records")
+        found: dict[str, Sequence[Any]] = {name: [getattr(finding, name) for finding in self.findings] for name in names}
+        return {**found, "evidence": ["; ".join(finding.evidence) for finding in self.findings]}
+
+    def view(self) -> View:
+        """Return what a person should see: the findings with their evidence."""
+        rows = tuple((f.column, f.category, f.confidence, f.share, f.distinct, "; ".join(f.evidence)) for f in self.findings)
+        named = len(dict.fromkeys(finding.column for finding in self.findings))
+        figures = (
+            Figure("columns", len(self.examined), "looked at"),
+            Figure("direct identifiers", named, "take them out before anything is released" if named else "none was recognised"),
+            Figure("records", self.records),
+        )
+        tables = (Table(("column", "what", "confidence", "share", "distinct", "evidence"), rows),) if rows else ()
+        note = "What is not found here may still identify: no list of names is consulted, and combinations are the scan's job."
+        return View("Direct identifiers", figures, tables, (note,))
+
+
+def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int = 10_000, seed: int = 0) -> DirectIdentifiers:
+    """Find the columns that name people outright, by their names and by their content.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    columns
+        The columns to look at; none: all.
+    sample
+        How many distinct values of a column to look at, at most.
+    seed
+        Draws the sample and the controls.
+
+    Returns
+    -------
+    DirectIdentifiers
+        The findings, each with its category, confidence and evidence; evidence never repeats a value of the data.
+
+    Notes
+    -----
+    A column that is found need not identify, and one that is not may: names are recognised by the column's name and the shape of
+    the values, not by a list, and combinations of columns are the subject of `scan`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from unveil.measures.direct_identifiers import direct_identifiers
+    >>> people = pl.DataFrame({"mail": [f"p{i}@example.com" for i in range(30)], "age": [20 + i % 9 for i in range(30)]})
+    >>> found = direct_identifiers(people)
+    >>> found
+    DirectIdentifiers(1 of 2 columns: mail)
+    >>> found.findings[0].evidence
+    ('100 % of 30 distinct values read as e-mail addresses', 'the column name says e-mail')
+    """
+    if sample < 1:
+        raise ArgumentError(f"sample is the number of distinct values to look at, at least 1, so not {sample}.")
+    source = open_source(data)
+    wanted = source.names if columns is None else tuple(dict.fromkeys(names_of(columns)))
+    if not wanted:
+        raise ArgumentError("no column is named; name one, or none at all to look at every column.")
+    require_columns(wanted, source.names)
+    # Read once, then code column by column, so that only one dictionary is held at a time.
+    held = open_source(source.collect(wanted))
+    findings: list[Finding] = []
+    skipped: list[str] = []
+    records = 0
+    for name in wanted:
+        try:
+            table = load(held, [name])
+        except UnsupportedDataError:
+            if columns is not None:
+                raise
+            skipped.append(name)
+            continue
+        records = table.records
+        coded = table.columns[0]
+        findings.extend(column_findings(name, coded.values, _held_by(coded), sample=sample, seed=seed))
+    looked_at = tuple(name for name in wanted if name not in skipped)
+    return DirectIdentifiers(tuple(findings), looked_at, tuple(skipped), records, sample, seed)
+
+
+def column_findings(
+    name: str,
+    values: Sequence[Any],
+    records: int,
+    *,
+    sample: int = 10_000,
+    seed: int = 0,
+    today: dt.date | None = None,
+) -> list[Finding]:
+    """Judge one column from its distinct values, a few findings at most, the best first.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    values
+        The distinct values; a null may be among them (the last one if there are more than `sample`).
+    records
+        How many records hold a value.
+    sample, seed
+        How many values to look at, and the seed that draws them.
+    today
+        The day on which ages are taken; none: today.
+
+    Examples
+    --------
+    >>> [(f.category, f.confidence) for f in column_findings("ip", ["192.0.2.1", "198.51.100.7", "2001:db8::1"], 3)]
+    [('ip-address', 'certain')]
+    """
+    day = today or dt.datetime.now(tz=dt.UTC).date()
+    column = read_column(name, values, records, sample=sample, seed=seed, today=day)
+    if not column.values or column.kind == "other":
+        return []
+    found = [finding for detector in _TELLING if (finding := detector(column))]
+    if all(finding.confidence == "possible" for finding in found):
+        found.extend(finding for detector in _GENERAL if (finding := detector(column)))
+    return best_first(found)
+
+
+def _held_by(coded: Coded) -> int:
+    """Count the records that hold a value: neither a null, which comes last, nor a blank text, which comes first."""
+    counts = 0
+    for at in {0, len(coded.values) - 1}:
+        value = coded.values[at]
+        if value is None or (isinstance(value, str) and not value.strip()):
+            counts += int(np.count_nonzero(coded.codes == at))
+    return len(coded.codes) - counts

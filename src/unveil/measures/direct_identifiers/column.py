@@ -1,0 +1,170 @@
+"""What does a column hold? Its name's hints, and a sample of its distinct values as text, ready to be looked at.
+
+Values are drawn without replacement and in random order, so that a test which fails on the first few hundred can stop there.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from unveil.measures.direct_identifiers.dates import Dates, read_dates
+from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding, percent
+from unveil.measures.direct_identifiers.names import hints_of
+
+__all__ = ["FEW", "MOST", "Column", "Kind", "Test", "read_column"]
+
+MOST = 0.9
+"""Share of the distinct values from which a column is said to hold something: one value in ten may be dirt."""
+FEW = 0.1
+"""Share from which some of the values are worth a remark, where the form is telling enough (an e-mail address)."""
+
+_SCREEN = 200
+"""Values on which a test must show something before it is run on all."""
+_LONGEST = 2_000
+"""Characters of a text that are looked at."""
+_LARGEST_WHOLE = 1 << 63
+
+Kind: TypeAlias = Literal["text", "integer", "decimal", "date", "other"]
+Test: TypeAlias = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the detectors see it.
+
+    Attributes
+    ----------
+    name, hints
+        The column's name, and what it hints at (keys of `names.HINTS`).
+    kind
+        "integer" covers decimals that are all whole, "text" anything mixed, "other" what identifies nobody (booleans).
+    values, texts
+        The values looked at, in random order, without nulls and blanks; the same as text, stripped and cut.
+    distinct, records
+        How many different values there are, and how many records hold one.
+    low, high
+        The smallest and largest of all values of an integer column.
+    seed, today
+        For the controls that need chance, and for ages.
+    """
+
+    name: str
+    hints: frozenset[str]
+    kind: Kind
+    values: Sequence[Any]
+    texts: Sequence[str]
+    distinct: int
+    records: int
+    low: int
+    high: int
+    seed: int
+    today: dt.date
+
+    @property
+    def uniqueness(self) -> float:
+        """Distinct values per record: 1 where no two records share a value."""
+        return self.distinct / max(self.records, self.distinct, 1)
+
+    @cached_property
+    def dates(self) -> Dates:
+        """The values read as dates."""
+        return read_dates(self.values, self.texts, self.today)
+
+    @property
+    def holds_dates(self) -> bool:
+        """Whether nearly all values are dates."""
+        return self.dates.share >= MOST
+
+    def says(self, *hints: str) -> bool:
+        """Whether the name hints at one of these."""
+        return not self.hints.isdisjoint(hints)
+
+    def share(self, test: Test, texts: Sequence[str] | None = None) -> float:
+        """Return the share of the texts that pass the test; from the first few hundred alone if hardly any of them does."""
+        looked_at = self.texts if texts is None else texts
+        if not looked_at:
+            return 0.0
+        first = looked_at[:_SCREEN]
+        passed = sum(1 for text in first if test(text))
+        if passed < FEW / 2 * len(first):
+            return passed / len(first)
+        passed += sum(1 for text in looked_at[_SCREEN:] if test(text))
+        return passed / len(looked_at)
+
+    def seen(self, share: float, what: str) -> str:
+        """Say which share of the distinct values does what."""
+        if len(self.texts) < self.distinct:
+            return f"{percent(share)} of a sample of {len(self.texts):,} from {self.distinct:,} distinct values {what}"
+        return f"{percent(share)} of {self.distinct:,} distinct values {what}"
+
+    def finding(self, category: Category, confidence: Confidence, share: float, *evidence: str) -> Finding:
+        """Make a finding about this column; empty pieces of evidence are left out."""
+        kept = tuple(piece for piece in evidence if piece)
+        return Finding(self.name, category, confidence, kept, share, self.distinct, self.records)
+
+    def name_says(self, what: str, *hints: str) -> str:
+        """Say that the column's name hints at something, if it does."""
+        return f"the column name says {what}" if self.says(*hints) else ""
+
+
+def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, seed: int, today: dt.date) -> Column:
+    """Draw the sample and describe it; a null among more than `sample` values must come last, as in a coded column."""
+    number = len(values)
+    if number and _is_missing(values[-1]):
+        number -= 1
+    order = np.random.default_rng(seed).permutation(number)[:sample]
+    drawn = [value for at in order.tolist() if not _is_missing(value := values[at])]
+    if len(order) == number:
+        number = len(drawn)
+    kind = _kind_of(drawn)
+    if kind == "integer":
+        drawn = [int(value) for value in drawn]
+    low, high = _ends(drawn, values) if kind == "integer" else (0, 0)
+    texts = [_text_of(value) for value in drawn]
+    return Column(name, hints_of(name), kind, drawn, texts, number, max(records, number), low, high, seed, today)
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value or value.isspace()
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _kind_of(values: Sequence[Any]) -> Kind:
+    types = {type(value) for value in values}
+    if not types or types <= {bool}:
+        return "other"
+    if all(issubclass(kind, dt.date) for kind in types):
+        return "date"
+    if all(issubclass(kind, dt.time | dt.timedelta) for kind in types):
+        return "other"
+    if bool not in types and all(issubclass(kind, int | float | Decimal | np.number) for kind in types):
+        return "integer" if all(_is_whole(value) for value in values) else "decimal"
+    return "text"
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) or (abs(value) < _LARGEST_WHOLE and value == int(value))
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    return str(value)[:_LONGEST].strip()
+
+
+def _ends(drawn: Sequence[int], values: Sequence[Any]) -> tuple[int, int]:
+    """Return the smallest and largest value; those of a coded column, which is sorted, are found at its ends."""
+    last = -2 if _is_missing(values[-1]) else -1
+    ends = [value for value in (values[0], values[last]) if not _is_missing(value)]
+    return int(min(*drawn, *ends)), int(max(*drawn, *ends))

@@ -1,0 +1,203 @@
+"""Which columns hold numbers that a state or a bank gave to a person? National numbers, card numbers, IBANs, IMEIs.
+
+The rules of each are those of the `python-stdnum` library. A column is certain when at least 90 % of its distinct values pass
+and neither random texts of the same form nor the column's own characters dealt out anew would (see `chance`): seven values that
+all pass a check digit are enough. Rules without a check digit, such as those of a US social security number, prove little:
+they need the column's name, or a writing of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from unveil.measures.direct_identifiers.chance import Passed, passes
+from unveil.measures.direct_identifiers.column import MOST
+from unveil.measures.direct_identifiers.finding import percent
+from unveil.measures.direct_identifiers.registers import NATIONAL, NOT_PEOPLE, Register
+
+if TYPE_CHECKING:
+    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding
+
+__all__ = ["card_numbers", "device_numbers", "ibans", "national_numbers"]
+
+_SEPARATORS = re.compile(r"[\s./-]+")
+_LOST_ZEROS = 2
+"""Leading zeros that a number read as an integer may have lost."""
+_AS_EASY = 3
+"""Times as many random texts that another rule may let through and still be as good an explanation."""
+_SCREEN = 100
+_SOME = 0.5
+_LONGEST = 40
+
+_CARD = re.compile(
+    r"4\d{12}(?:\d{3}(?:\d{3})?)?"  # Visa
+    r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"  # Mastercard
+    r"|3[47]\d{13}"  # American Express
+    r"|3(?:0[0-5]|[689]\d)\d{11}"  # Diners Club
+    r"|35(?:2[89]|[3-8]\d)\d{12}"  # JCB
+    r"|6(?:011|4[4-9]\d|5\d\d|2\d\d)\d{12}(?:\d{1,3})?"  # Discover, UnionPay
+    r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,15}"  # Maestro
+)
+_IMEI = re.compile(r"(?:01|35|86|91|98|99)\d{13}")
+_DASHED_SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A register whose rules most values pass."""
+
+    register: Register
+    passed: Passed
+
+
+def national_numbers(column: Column) -> Finding | None:
+    """Find the numbers by which states know people."""
+    if not _may_hold_numbers(column) or column.says("organisation-number", "quantity"):
+        return None
+    found = [candidate for register in NATIONAL if (candidate := _candidate(column, register))]
+    if not found:
+        return None
+    found.sort(key=lambda one: (not one.passed.checked, not one.passed.structured, -one.passed.share, one.passed.by_form))
+    best = found[0]
+    named = column.says("national-number")
+    says = column.name_says("national number", "national-number")
+    others = [one.register.label for one in found[1:] if one.passed.checked]
+    also = f"the same numbers pass as {' and as '.join(others)}" if others else ""
+    if not best.passed.checked:
+        return _by_structure(column, best, says)
+    twin = _twin(column, best.passed)
+    if twin and twin.passed.share > best.passed.share and not named:
+        return None
+    shared = f"the same check serves {twin.register.label}" if twin else ""
+    confidence: Confidence = "likely" if twin and not named else "certain"
+    evidence = (*_against_chance(column, best), also, shared, says)
+    return column.finding("national-number", confidence, best.passed.share, *evidence)
+
+
+def card_numbers(column: Column) -> Finding | None:
+    """Find the numbers of payment cards: length and first digits of an issuer, and Luhn's check digit."""
+    return _one_check(column, "card-number", Register("payment card numbers", (), _CARD.pattern), _is_luhn)
+
+
+def device_numbers(column: Column) -> Finding | None:
+    """Find the numbers of mobile devices (IMEI): fifteen digits with an allocating body's prefix and Luhn's check digit."""
+    return _one_check(column, "device-number", Register("IMEI numbers of mobile devices", (), _IMEI.pattern), _is_luhn)
+
+
+def ibans(column: Column) -> Finding | None:
+    """Find international bank account numbers: a country's structure, and two check digits."""
+    return _one_check(
+        column, "iban", Register("international bank account numbers", (), r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"), _is_iban
+    )
+
+
+def _may_hold_numbers(column: Column) -> bool:
+    return column.kind in ("text", "integer") and not column.holds_dates
+
+
+def _one_check(column: Column, category: Category, register: Register, check: Callable[[str], bool]) -> Finding | None:
+    if not _may_hold_numbers(column) or column.says("organisation-number", "quantity"):
+        return None
+    candidate = _candidate(column, register, check)
+    named = column.says(category)
+    if candidate is None or not (candidate.passed.checked or named):
+        return None
+    evidence = (*_against_chance(column, candidate), "the column name says so" if named else "")
+    return column.finding(category, "certain" if candidate.passed.checked else "likely", candidate.passed.share, *evidence)
+
+
+def _by_structure(column: Column, best: _Candidate, says: str) -> Finding | None:
+    """Judge numbers that fit the rules, though a control does too: rules without a check digit, or too few values."""
+    dashed = best.register.label.startswith("US social") and column.share(_DASHED_SSN.fullmatch) >= MOST
+    if says or dashed:
+        return column.finding("national-number", "likely", best.passed.share, *_against_chance(column, best), says)
+    if best.passed.structured and best.register.telling:
+        return column.finding("national-number", "possible", best.passed.share, *_against_chance(column, best))
+    return None
+
+
+def _against_chance(column: Column, candidate: _Candidate) -> tuple[str, str]:
+    passed = candidate.passed
+    controls = (
+        f"random texts of the same form would pass at {percent(passed.by_form)}, "
+        f"the column's own characters dealt out anew at {percent(passed.by_position)}"
+    )
+    return column.seen(passed.share, f"pass as {candidate.register.label}"), controls
+
+
+def _candidate(column: Column, register: Register, check: Callable[[str], bool] | None = None) -> _Candidate | None:
+    """Return the register as a candidate if most values have its form and pass its rules."""
+    form = re.compile(register.form)
+
+    def fits(text: str) -> bool:
+        return len(text) <= _LONGEST and form.fullmatch(_squeezed(text)) is not None
+
+    pad = partial(_padded, width=register.width if column.kind == "integer" else 0)
+    first = [pad(text) for text in column.texts[:_SCREEN]]
+    if sum(map(fits, first)) < _SOME * len(first):
+        return None
+    rule = check or partial(_passes_any, register.modules)
+
+    def passing(text: str) -> bool:
+        return fits(text) and rule(text if check is None else _squeezed(text))
+
+    if sum(map(passing, first)) < _SOME * len(first):
+        return None
+    texts = [pad(text) for text in column.texts]
+    share = column.share(passing, texts)
+    return _Candidate(register, passes(texts, passing, share, column.seed)) if share >= MOST else None
+
+
+def _padded(text: str, width: int) -> str:
+    """Give an integer back the leading zeros that it may have lost."""
+    return text.zfill(width) if 0 < width - _LOST_ZEROS <= len(text) else text
+
+
+def _squeezed(text: str) -> str:
+    return _SEPARATORS.sub("", text).upper()
+
+
+def _twin(column: Column, passed: Passed) -> _Candidate | None:
+    """Return what else passes as often or more often, and as easily: numbers of books or companies that share the check."""
+    found = [one for register in NOT_PEOPLE if (one := _candidate(column, register))]
+    alike = [one for one in found if one.passed.share >= passed.share and one.passed.by_form <= _AS_EASY * passed.by_form]
+    return max(alike, key=lambda one: one.passed.share, default=None)
+
+
+def _passes_any(modules: Sequence[str], text: str) -> bool:
+    return any(_obeys(_rule(module), text) for module in modules)
+
+
+def _obeys(rule: Callable[..., bool], text: str) -> bool:
+    """Whether a text obeys a rule; a rule that stumbles over it (stdnum's place names, for some) has not been obeyed."""
+    try:
+        return rule(text)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return False
+
+
+@cache
+def _rule(module: str) -> Callable[..., bool]:
+    if module == "gb.nino":
+        return _is_nino
+    return cast("Callable[..., bool]", import_module(f"stdnum.{module}").is_valid)
+
+
+def _is_nino(text: str) -> bool:
+    """Whether a text has the form of a British national insurance number, which has no check digit."""
+    number = _squeezed(text)
+    return number[:2] not in ("BG", "GB", "KN", "NK", "NT", "TN", "ZZ")
+
+
+def _is_iban(text: str) -> bool:
+    return _obeys(partial(_rule("iban"), check_country=False), text)
+
+
+def _is_luhn(digits: str) -> bool:
+    return _rule("luhn")(digits)

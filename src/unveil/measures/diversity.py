@@ -1,0 +1,163 @@
+"""How varied, and how different from the whole table, are the secrets within each class? One figure a class.
+
+Every function takes a `Spread` and gives an array with one entry a class. p is the share of a value in the class, q its
+share in the whole table (or a reference table).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.counts.grouping import group, summed
+from unveil.measures.equivalence import Spread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "basic_beta",
+    "delta_disclosure",
+    "effective_values",
+    "enhanced_beta",
+    "hierarchical_closeness",
+    "js_divergence",
+    "kl_divergence",
+    "largest_share",
+    "ordered_closeness",
+    "recursive_c",
+    "variational_closeness",
+]
+
+
+def effective_values(spread: Spread) -> NDArray[np.float64]:
+    r"""Return :math:`2^{H}` of each class, the entropy in bits: the number of equally frequent values that are as uncertain."""
+    share = spread.share
+    return np.exp2(spread.total(-share * np.log2(share)))
+
+
+def largest_share(spread: Spread) -> NDArray[np.float64]:
+    r"""Return :math:`\max_x p(x)` of each class."""
+    return spread.highest(spread.share)
+
+
+def recursive_c(spread: Spread, length: int) -> NDArray[np.float64]:
+    r"""Return the infimum of the c for which a class is recursively (c, l)-diverse.
+
+    With the counts in falling order, :math:`r_1 < c (r_l + \dots + r_m)`, so the infimum is
+    :math:`r_1 / (r_l + \dots + r_m)`, and infinite for a class of fewer than l values.
+    """
+    found = np.full(len(spread.starts), np.inf)
+    enough = spread.distinct >= length
+    first, end = spread.starts[enough], (spread.starts + spread.distinct)[enough]
+    sums = np.concatenate([[0.0], np.cumsum(spread.falling)])
+    found[enough] = spread.falling[first] / (sums[end] - sums[first + length - 1])
+    return found
+
+
+def basic_beta(spread: Spread) -> NDArray[np.float64]:
+    r"""Return :math:`\max_x (p - q) / q` over the values that a class holds more often than the whole table, at least 0."""
+    whole = spread.whole[spread.value]
+    return spread.highest(np.maximum(_quotient(spread.share - whole, whole), 0.0))
+
+
+def enhanced_beta(spread: Spread) -> NDArray[np.float64]:
+    r"""Return the least beta with :math:`(p - q) / q \le \min(\beta, -\ln q)` for every value of a class.
+
+    Where a gain exceeds :math:`-\ln q`, no beta will do: it is infinite.
+    """
+    whole = spread.whole[spread.value]
+    gain = np.maximum(_quotient(spread.share - whole, whole), 0.0)
+    with np.errstate(divide="ignore"):
+        bound = -np.log(whole)
+    return spread.highest(np.where(gain <= bound + 1e-12, gain, np.inf))
+
+
+def delta_disclosure(spread: Spread) -> NDArray[np.float64]:
+    r"""Return :math:`\max_x |\ln (p / q)|` of each class over all values of the whole table; infinite where one is absent."""
+    whole = spread.whole[spread.value]
+    ratio = np.abs(np.log(_quotient(spread.share, whole)))
+    complete = summed(spread.of_class, whole > 0, len(spread.starts)) == np.count_nonzero(spread.whole)
+    return np.where(complete, spread.highest(ratio), np.inf)
+
+
+def variational_closeness(spread: Spread) -> NDArray[np.float64]:
+    r"""Return :math:`\frac12 \sum_x |p - q|`: what a class holds more of is what it lacks elsewhere, so one side is enough."""
+    return spread.total(np.maximum(spread.share - spread.whole[spread.value], 0.0))
+
+
+def kl_divergence(spread: Spread) -> NDArray[np.float64]:
+    r"""Return :math:`\sum_x p \log_2 (p / q)`, in bits."""
+    share = spread.share
+    return np.maximum(spread.total(share * np.log2(_quotient(share, spread.whole[spread.value]))), 0.0)
+
+
+def js_divergence(spread: Spread) -> NDArray[np.float64]:
+    r"""Return the Jensen-Shannon divergence, in bits, from 0 to 1.
+
+    With :math:`m = (p + q) / 2` it is :math:`\frac12 \sum_x p \log_2 (p / m) + \frac12 \sum_x q \log_2 (q / m)`; a value that the
+    class lacks adds q / 2.
+    """
+    share, whole = spread.share, spread.whole[spread.value]
+    middle = (share + whole) / 2.0
+    of_whole = np.where(whole > 0, whole * np.log2(np.where(whole > 0, whole, 1.0) / middle), 0.0)
+    present = spread.total(share * np.log2(share / middle) + of_whole)
+    return np.maximum((present + 1.0 - spread.total(whole)) / 2.0, 0.0)
+
+
+def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Return the earth mover distance over ordered values: :math:`\sum_i g_i |P_i - Q_i|` with cumulative shares P and Q.
+
+    Between two values that a class holds, P is constant while Q rises, so each stretch is settled by where Q passes P:
+    the cost follows the cells, not classes times values.
+
+    Parameters
+    ----------
+    spread
+        A spread whose values stand in their order.
+    gaps
+        The distance of each value to the next, one entry less than values, summing to 1.
+    """
+    below = np.cumsum(spread.whole)[:-1]
+    gap_sums, area_sums = (np.concatenate([[0.0], np.cumsum(amounts)]) for amounts in (gaps, gaps * below))
+
+    def area(level: NDArray[np.float64], start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Sum g |level - Q| over the values from start to before end."""
+        cross = np.clip(np.searchsorted(below, level), start, end)
+        under = level * (gap_sums[cross] - gap_sums[start]) - (area_sums[cross] - area_sums[start])
+        over = (area_sums[end] - area_sums[cross]) - level * (gap_sums[end] - gap_sums[cross])
+        return np.asarray(under + over)
+
+    last = len(below)
+    cumulative = np.cumsum(spread.share)
+    level = cumulative - (cumulative - spread.share)[spread.starts][spread.of_class]
+    ends = np.append(spread.value[1:], last)
+    ends[np.append(spread.starts[1:], len(spread.n)) - 1] = last
+    begins = np.minimum(spread.value, last)
+    first = area_sums[np.minimum(spread.value[spread.starts], last)]
+    return np.asarray(first + spread.total(area(np.minimum(level, 1.0), begins, np.maximum(ends, begins))))
+
+
+def hierarchical_closeness(spread: Spread, levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    """Return the earth mover distance in a tree: the mean over the levels below the root of the variation between subtrees."""
+    found = np.zeros(len(spread.starts))
+    for groups in levels:
+        found += variational_closeness(_merged(spread, groups))
+    return found / len(levels)
+
+
+def _merged(spread: Spread, groups: NDArray[np.int64]) -> Spread:
+    """Return the spread of the groups of values."""
+    number = int(groups.max()) + 1
+    of_pair, (of_class, value) = group([spread.of_class, groups[spread.value]], [len(spread.starts), number])
+    whole = summed(groups, spread.whole, number)
+    rows = of_class.astype(np.int64)
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    return Spread(spread.name, (), rows, value.astype(np.int64), summed(of_pair, spread.n, len(rows)), starts, whole)
+
+
+def _quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide; what has no share in the reference gives infinity."""
+    return np.asarray(np.divide(one, other, out=np.full(len(one), np.inf), where=other > 0))

@@ -1,0 +1,238 @@
+"""Who looks alike, and which secrets do they hold? Equivalence classes with the spread of each sensitive attribute.
+
+A class is a combination of values of the key; its records look alike to an intruder. Records whose key is suppressed
+throughout (`*` or null in every key attribute) say nothing about anyone: they are counted apart and form no class unless
+asked for. With nulls as wildcards a class holds every record whose key matches, so classes overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from unveil.counts import Classes, Counts
+from unveil.counts.grouping import group, summed
+from unveil.errors import ArgumentError, EmptyDataError
+from unveil.measures.wildcard import wildcard_matches, wildcard_sums
+from unveil.results import jsonable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SUPPRESSED", "Equivalence", "Spread", "Suppressed", "equivalence", "suppressed_cells", "without_suppressed"]
+
+Suppressed: TypeAlias = Literal["apart", "class"]
+"""apart: records with nothing left in their key form no class; class: they form one, as any other value would."""
+
+SUPPRESSED = "*"
+"""What stands for a suppressed value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How one sensitive attribute (or several, jointly) spreads over the classes.
+
+    Attributes
+    ----------
+    name
+        The attribute, or the names joined by " + ".
+    values
+        The values present in the whole table, in order; for a joint attribute tuples of them.
+    of_class, value, n
+        One entry a pair of a class and a value that occurs in it, by class and then value: class, value, records.
+    starts
+        Where each class begins in these.
+    whole
+        The share of each value in the whole table (suppressed records included), or in the reference table.
+    """
+
+    name: str
+    values: Sequence[Any]
+    of_class: NDArray[np.int64]
+    value: NDArray[np.int64]
+    n: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    whole: NDArray[np.float64]
+
+    @cached_property
+    def size(self) -> NDArray[np.float64]:
+        """The records of each class."""
+        return np.asarray(np.add.reduceat(self.n, self.starts))
+
+    @cached_property
+    def share(self) -> NDArray[np.float64]:
+        """The share of each value in its class."""
+        return np.asarray(self.n / self.size[self.of_class])
+
+    @cached_property
+    def distinct(self) -> NDArray[np.int64]:
+        """The number of values in each class."""
+        return np.diff(self.starts, append=len(self.n))
+
+    @cached_property
+    def falling(self) -> NDArray[np.float64]:
+        """The records of each value, by class and then from the most frequent value to the rarest."""
+        return self.n[np.lexsort((-self.n, self.of_class))]
+
+    def highest(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the highest figure of each class."""
+        return np.asarray(np.maximum.reduceat(figures, self.starts))
+
+    def total(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of each class's figures."""
+        return np.asarray(np.add.reduceat(figures, self.starts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equivalence:
+    """The classes of a key, and how the sensitive attributes spread over them.
+
+    Attributes
+    ----------
+    classes
+        The key's combinations; `classes.n` are the records that hold each, each record once.
+    size, mass
+        The records that look alike to an intruder, and their weight: those of the class, or all that match (wildcard).
+    spreads
+        The sensitive attributes by name, several also jointly.
+    records, suppressed
+        All records, and those whose key is suppressed throughout and that form no class.
+    """
+
+    classes: Classes
+    size: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    spreads: Mapping[str, Spread]
+    records: int
+    suppressed: int
+
+    def __len__(self) -> int:
+        """Return the number of classes."""
+        return len(self.classes)
+
+    @property
+    def own(self) -> NDArray[np.int64]:
+        """The records that hold each class's key."""
+        return self.classes.n
+
+    def describe(self, at: int) -> dict[str, Any]:
+        """Return a class's key values and size."""
+        pairs = zip(self.classes.columns, self.classes.codes, strict=True)
+        key = {column.name: jsonable(column.values[int(codes[at])]) for column, codes in pairs}
+        size = float(self.size[at])
+        return {"key": key, "size": int(size) if size.is_integer() else size}
+
+
+def equivalence(
+    counts: Counts,
+    keys: Sequence[str],
+    secrets: Sequence[str] = (),
+    *,
+    wildcard: float | None = None,
+    suppressed: str = "apart",
+    reference: Counts | None = None,
+) -> Equivalence:
+    """Sort a count table into the classes of its key.
+
+    Parameters
+    ----------
+    counts
+        A count table over the keys and the sensitive attributes.
+    keys, secrets
+        Key attributes and sensitive attributes.
+    wildcard
+        None: a null is a value. A number from 0 to 1: a null matches any value, with this weight.
+    suppressed
+        "apart" or "class": what becomes of records whose key is suppressed throughout.
+    reference
+        A count table whose distributions of the sensitive attributes classes are compared with; none: `counts`.
+    """
+    if suppressed not in ("apart", "class"):
+        raise ArgumentError.not_one_of("suppressed", suppressed, ("apart", "class"))
+    kept = without_suppressed(counts, keys) if suppressed == "apart" else counts
+    if not len(kept):
+        raise EmptyDataError(
+            f"all {counts.records:,} records are suppressed in every key attribute; there is no class to measure."
+        )
+    classes = kept.classes(keys)
+    size, mass = classes.n.astype(np.float64), classes.mass
+    if wildcard is not None:
+        size, mass = (wildcard_sums(classes, amounts, alpha=wildcard) for amounts in (classes.n, classes.mass))
+    wanted = [[name] for name in secrets] + ([list(secrets)] if len(secrets) > 1 else [])
+    spreads = [_spread(kept, classes, names, wildcard, counts if reference is None else reference) for names in wanted]
+    gone_records = counts.records - kept.records
+    return Equivalence(classes, size, mass, {spread.name: spread for spread in spreads}, counts.records, gone_records)
+
+
+def without_suppressed(counts: Counts, keys: Sequence[str]) -> Counts:
+    """Return the count table without the cells that are suppressed in every key attribute."""
+    gone = suppressed_cells(counts, keys)
+    return counts.where(~gone) if gone.any() else counts
+
+
+def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which cells are suppressed in every key attribute."""
+    gone = np.ones(len(counts), dtype=bool)
+    for name in keys:
+        at = counts.names.index(name)
+        nothing = np.array([value is None or value == SUPPRESSED for value in counts.columns[at].values])
+        gone &= nothing[counts.codes[at]]
+    return gone
+
+
+def _spread(counts: Counts, classes: Classes, names: Sequence[str], wildcard: float | None, reference: Counts) -> Spread:
+    """Count the values of a sensitive attribute in every class, and in the whole table."""
+    hidden = counts.classes(names)
+    (of_class, value), n = _summed_pairs(classes.of_cell, hidden.of_cell, counts.n, len(classes), len(hidden))
+    if wildcard is not None:
+        of_class, value, n = _with_matches(classes, of_class, value, n, len(hidden), wildcard)
+    values, place, whole = _whole(hidden, reference, names)
+    starts = np.flatnonzero(np.diff(of_class, prepend=-1))
+    return Spread(" + ".join(names), values, of_class, place[value], n, starts, whole)
+
+
+def _summed_pairs(
+    one: NDArray[np.int64], other: NDArray[np.int64], n: NDArray[Any], ones: int, others: int
+) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
+    """Return the pairs that occur, in order, and the sum of n over each."""
+    of_pair, pairs = group([one, other], [ones, others])
+    return [codes.astype(np.int64) for codes in pairs], summed(of_pair, n, len(pairs[0]))
+
+
+def _with_matches(
+    classes: Classes, of_class: NDArray[np.int64], value: NDArray[np.int64], n: NDArray[np.float64], values: int, alpha: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Add to every class what the other classes that match it hold."""
+    matches = wildcard_matches(classes, alpha=alpha)
+    starts = np.searchsorted(of_class, np.arange(len(classes) + 1))
+    lengths = np.diff(starts)[matches.other]
+    cell = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + np.repeat(starts[matches.other], lengths)
+    amounts = n[cell] * np.repeat(matches.share, lengths)
+    (first, second), total = _summed_pairs(np.repeat(matches.of_class, lengths), value[cell], amounts, len(classes), values)
+    held = total > 0
+    return first[held], second[held], total[held]
+
+
+def _whole(
+    hidden: Classes, reference: Counts, names: Sequence[str]
+) -> tuple[Sequence[Any], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the values of the whole table in order, where those of the classes stand among them, and their shares."""
+    whole = reference.classes(names)
+    mine, theirs = _values(hidden), _values(whole)
+    place = {value: at for at, value in enumerate(theirs)}
+    extra = [value for value in mine if value not in place]
+    for value in extra:  # a reference table need not know every value; such a one has no share in it
+        place[value] = len(place)
+    share = np.zeros(len(place))
+    share[: len(theirs)] = whole.n / whole.n.sum()
+    return [*theirs, *extra], np.array([place[value] for value in mine], dtype=np.int64), share
+
+
+def _values(hidden: Classes) -> list[Any]:
+    """Return the values that the classes of a sensitive attribute stand for; tuples where there are several attributes."""
+    columns = [hidden.values(at) for at in range(len(hidden.columns))]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))

@@ -1,0 +1,293 @@
+"""How many of a sample's uniques are unique in the population? A log-linear model of the table they stand in.
+
+A cell that holds one record is safe where its neighbours are full and at risk where they are empty. A log-linear model
+borrows that from the margins of the table: it expects lambda_k records of the sample in cell k, so lambda_k / pi people of
+the population, and the rest is the Poisson distribution.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from unveil.errors import ArgumentError
+from unveil.measures.population import checked_sampling_fraction, checked_sizes
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LoglinearUniqueness", "ModelOrder", "expected_counts", "loglinear_uniqueness"]
+
+ModelOrder: TypeAlias = Literal[1, 2]
+
+_MOST_CELLS = 5_000_000
+"""The largest table that the model of all two-way interactions is fitted to: 40 MB."""
+_MOST_CYCLES, _CLOSE_ENOUGH = 200, 1e-6
+"""Iterative fitting ends when no margin is further than this from its count, in records, or after so many cycles."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoglinearUniqueness:
+    """The risk of a sample's uniques under a log-linear model.
+
+    Attributes
+    ----------
+    records, cells, table_cells
+        The sample's records, the cells that hold some, and the cells of the whole table, empty ones included.
+    sample_uniques
+        The cells of one record.
+    sampling_fraction, order
+        pi, and the order of the interactions in the model.
+    population_uniques
+        tau 1: the expected number of sample uniques that are population uniques.
+    correct_matches
+        tau 2: the expected number of correct matches when every sample unique is matched at random with one of the people
+        of its cell.
+    population_unique_share, correct_match_share
+        Both as shares of the sample uniques; None where there are none.
+    unique_cells
+        Where the sample uniques stand among the cells given.
+    uniqueness, match
+        For each of them, P(F = 1 | f = 1) and E(1/F | f = 1).
+    converged, cycles, deviation
+        Whether the fit reached its margins, in how many cycles, and how many records the worst margin is off.
+    """
+
+    records: int
+    cells: int
+    table_cells: int
+    sample_uniques: int
+    sampling_fraction: float
+    order: ModelOrder
+    population_uniques: float
+    correct_matches: float
+    population_unique_share: float | None
+    correct_match_share: float | None
+    unique_cells: NDArray[np.int64]
+    uniqueness: NDArray[np.float64]
+    match: NDArray[np.float64]
+    converged: bool
+    cycles: int
+    deviation: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "records": self.records,
+            "cells": self.cells,
+            "table_cells": self.table_cells,
+            "sample_uniques": self.sample_uniques,
+            "sampling_fraction": self.sampling_fraction,
+            "order": self.order,
+            "population_uniques": self.population_uniques,
+            "correct_matches": self.correct_matches,
+            "population_unique_share": self.population_unique_share,
+            "correct_match_share": self.correct_match_share,
+            "unique_cells": self.unique_cells.tolist(),
+            "uniqueness": self.uniqueness.tolist(),
+            "match": self.match.tolist(),
+            "converged": self.converged,
+            "cycles": self.cycles,
+            "deviation": self.deviation,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """The records expected in the cells asked for, and how the fit ended."""
+
+    expected: NDArray[np.float64]
+    cycles: int
+    deviation: float
+
+
+def loglinear_uniqueness(
+    codes: Sequence[ArrayLike],
+    sizes: Sequence[int],
+    n: ArrayLike,
+    *,
+    sampling_fraction: float,
+    order: ModelOrder = 1,
+) -> LoglinearUniqueness:
+    r"""Estimate how many sample uniques are population uniques, and how many of them a random match would get right.
+
+    Sample and population counts of a cell are Poisson: :math:`f_k \sim P(\lambda_k)` and, independently of it, the people
+    of the cell outside the sample :math:`F_k - f_k \sim P(\mu_k)`, :math:`\mu_k = (1 - \pi) \lambda_k / \pi`. So
+
+    .. math:: \tau_1 = \sum_{k: f_k = 1} P(F_k = 1 \mid f_k = 1) = \sum_{k: f_k = 1} e^{-\mu_k}, \qquad
+        \tau_2 = \sum_{k: f_k = 1} E(1/F_k \mid f_k = 1) = \sum_{k: f_k = 1} \frac{1 - e^{-\mu_k}}{\mu_k}
+
+    where lambda is the maximum likelihood fit of a log-linear model to the sample's table.
+
+    Parameters
+    ----------
+    codes
+        For each column the code of every non-empty cell; each cell stands once.
+    sizes
+        How many values each column has.
+    n
+        The records in each cell, at least one.
+    sampling_fraction
+        pi, the share of the population that was sampled.
+    order
+        1: the columns are independent, :math:`\lambda_k = N \prod_a N_{a,k} / N` from the one-way margins, evaluated at the
+        sample's cells only. 2: all two-way interactions, by iterative proportional fitting of the whole table, of at most
+        5,000,000 cells.
+
+    Raises
+    ------
+    ArgumentError
+        If the sampling fraction is outside (0, 1], the lists do not fit together, or the whole table is too large.
+
+    Notes
+    -----
+    In large sparse tables the risk falls as the model grows [2]_: one that leaves out interactions spreads records over
+    cells that are empty in truth and leaves too few for the others, which overstates the risk; one with too many
+    interactions follows the sample, lambda nears one in every unique's cell, and understates it. In small, full tables
+    independence may err either way. Combinations that cannot occur (structural zeros) are not known to the model: order 1
+    gives them records, order 2 gives them none where a pair of their values never occurs in the sample. Two columns at
+    order 2 are the saturated model, in which lambda is the count itself. With a sampling fraction of one both figures are
+    the number of sample uniques. A fit that ends before its margins are reached says so in `converged` and `deviation`.
+    sdcMicro's `modRisk` leaves out the division of lambda by pi.
+
+    References
+    ----------
+    .. [1] Skinner, Holmes (1998), Estimating the re-identification risk per record in microdata, Journal of Official
+       Statistics 14(4), 361-372.
+    .. [2] Skinner, Shlomo (2008), Assessing identification risk in survey microdata using log-linear models, Journal of
+       the American Statistical Association 103(483), 989-1001.
+
+    Examples
+    --------
+    >>> result = loglinear_uniqueness([[0, 0, 1], [0, 1, 1]], [2, 2], [1, 6, 3], sampling_fraction=0.5)
+    >>> round(result.population_uniques, 4), round(result.correct_matches, 4)
+    (0.4966, 0.7192)
+    """
+    pi = checked_sampling_fraction(sampling_fraction)
+    counts = checked_sizes(n, "n")
+    columns = _checked_codes(codes, sizes, len(counts))
+    at = np.flatnonzero(counts == 1)
+    fit = _fit(columns, sizes, counts, order, at)
+    unsampled = (1.0 - pi) / pi * fit.expected
+    uniqueness = np.exp(-unsampled)
+    some = unsampled > 0.0
+    match = np.ones(len(at))
+    match[some] = -np.expm1(-unsampled[some]) / unsampled[some]
+    alone, matched = float(uniqueness.sum()), float(match.sum())
+    return LoglinearUniqueness(
+        records=int(counts.sum()),
+        cells=len(counts),
+        table_cells=math.prod(int(size) for size in sizes),
+        sample_uniques=len(at),
+        sampling_fraction=pi,
+        order=order,
+        population_uniques=alone,
+        correct_matches=matched,
+        population_unique_share=alone / len(at) if len(at) else None,
+        correct_match_share=matched / len(at) if len(at) else None,
+        unique_cells=at,
+        uniqueness=uniqueness,
+        match=match,
+        converged=fit.deviation <= _CLOSE_ENOUGH,
+        cycles=fit.cycles,
+        deviation=fit.deviation,
+    )
+
+
+def expected_counts(
+    codes: Sequence[ArrayLike], sizes: Sequence[int], n: ArrayLike, *, order: ModelOrder = 1
+) -> NDArray[np.float64]:
+    """Return lambda, the records that the log-linear model expects in each of the cells given.
+
+    Examples
+    --------
+    >>> expected_counts([[0, 0, 1], [0, 1, 1]], [2, 2], [1, 6, 3]).round(3).tolist()
+    [0.7, 6.3, 2.7]
+    """
+    counts = checked_sizes(n, "n")
+    columns = _checked_codes(codes, sizes, len(counts))
+    return _fit(columns, sizes, counts, order, np.arange(len(counts))).expected
+
+
+def _checked_codes(codes: Sequence[ArrayLike], sizes: Sequence[int], cells: int) -> list[NDArray[np.int64]]:
+    columns = [np.asarray(column) for column in codes]
+    if not columns or len(columns) != len(sizes):
+        raise ArgumentError(f"{len(columns)} columns of codes and {len(sizes)} sizes: at least one, and as many, are needed.")
+    for at, (column, size) in enumerate(zip(columns, sizes, strict=True)):
+        if column.shape != (cells,):
+            raise ArgumentError(f"column {at + 1} has codes of shape {column.shape} for {cells:,} cells.")
+        if cells and (column.dtype.kind not in "iu" or int(column.min()) < 0 or int(column.max()) >= size):
+            raise ArgumentError(f"column {at + 1} must hold whole codes from 0 to below its size, {size:,}.")
+    return [column.astype(np.int64) for column in columns]
+
+
+def _fit(
+    columns: list[NDArray[np.int64]],
+    sizes: Sequence[int],
+    n: NDArray[np.int64],
+    order: ModelOrder,
+    at: NDArray[np.int64],
+) -> _Fit:
+    if order == 1:
+        return _Fit(_independent(columns, sizes, n, at), 0, 0.0)
+    if order != 2:  # noqa: PLR2004
+        raise ArgumentError(f"order {order} is unknown; it is 1 (independence) or 2 (all two-way interactions).")
+    return _two_way(columns, sizes, n, at)
+
+
+def _independent(
+    columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64], at: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    total = float(n.sum())
+    expected = np.full(len(at), total)
+    for codes, size in zip(columns, sizes, strict=True):
+        expected *= np.bincount(codes, weights=n, minlength=size)[codes[at]] / total
+    return expected
+
+
+def _two_way(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64], at: NDArray[np.int64]) -> _Fit:
+    """Scale a table of ones to the observed two-way margins in turn, until it has them all."""
+    table_cells = math.prod(int(size) for size in sizes)
+    if table_cells > _MOST_CELLS:
+        raise ArgumentError(
+            f"the model of all two-way interactions is fitted to the whole table, which has {table_cells:,} cells over "
+            f"{len(sizes)} columns, more than {_MOST_CELLS:,}; use order=1, fewer columns, or coarser values."
+        )
+    # a column of one value says nothing, and an axis of its own would only cost time
+    varied = [axis for axis, size in enumerate(sizes) if size > 1]
+    shape = tuple(int(sizes[axis]) for axis in varied)
+    codes = tuple(columns[axis] for axis in varied)
+    if len(varied) <= 2 or len(n) == 0:  # noqa: PLR2004
+        return _Fit(n[at].astype(np.float64), 0, 0.0)
+    margins = [
+        (kept, tuple(axis for axis in range(len(shape)) if axis not in kept), _margin(codes, shape, n, kept))
+        for kept in combinations(range(len(shape)), 2)
+    ]
+    table = np.ones(shape)
+    cycles, deviation = 0, math.inf
+    while deviation > _CLOSE_ENOUGH and cycles < _MOST_CYCLES:
+        deviation = max(_scale(table, summed, wanted) for _, summed, wanted in margins)
+        cycles += 1
+    return _Fit(table[tuple(column[at] for column in codes)], cycles, deviation)
+
+
+def _margin(
+    codes: tuple[NDArray[np.int64], ...], shape: tuple[int, ...], n: NDArray[np.int64], kept: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Return the two-way margin of the observed counts, with axes of length one for the columns summed over."""
+    one, other = kept
+    flat = codes[one] * shape[other] + codes[other]
+    counts = np.bincount(flat, weights=n, minlength=shape[one] * shape[other]).astype(np.float64)
+    return counts.reshape([size if axis in kept else 1 for axis, size in enumerate(shape)])
+
+
+def _scale(table: NDArray[np.float64], summed: tuple[int, ...], wanted: NDArray[np.float64]) -> float:
+    """Scale a table in place to one of its margins; return how far the worst entry of the margin was off before."""
+    found = table.sum(axis=summed, keepdims=True)
+    table *= np.divide(wanted, found, out=np.zeros_like(found), where=found > 0.0)
+    return float(np.abs(found - wanted).max())

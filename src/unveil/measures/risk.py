@@ -1,0 +1,107 @@
+"""How likely is a record to be re-identified? Prosecutor, journalist and marketer risk, and Bayes vulnerability.
+
+The prosecutor knows that the target is in the file: the risk of a record is one over the records that look like it. The
+journalist only knows that the target is in the population from which the file was drawn: one over the records of the
+population that look like it. The marketer wants to re-identify as many as possible: the share expected to be right.
+Higher is more risk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.measures.equivalence import Equivalence, Spread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Intruder", "Vulnerability", "intruder_risk", "vulnerability_of_records", "vulnerability_of_secret"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intruder:
+    """The risk from one kind of intruder.
+
+    Attributes
+    ----------
+    highest
+        The risk of the record that is worst off.
+    average
+        The mean over the records, which is the share of records that an intruder who links all is expected to get right.
+    above, threshold
+        The share of records whose risk exceeds the threshold.
+    worst_class
+        The class with the highest risk.
+    """
+
+    highest: float
+    average: float
+    above: float
+    threshold: float
+    worst_class: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "highest": self.highest,
+            "average": self.average,
+            "records_above_threshold": self.above,
+            "threshold": self.threshold,
+            "worst_class": self.worst_class,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Vulnerability:
+    """The chance that an intruder's best guess is right: before and after seeing the key."""
+
+    prior: float
+    posterior: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"prior": self.prior, "posterior": self.posterior, "gain": self.posterior / self.prior}
+
+
+def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: float) -> Intruder:
+    """Return the risk of an intruder who finds `alike` records that look like those of each class.
+
+    Parameters
+    ----------
+    classes
+        The classes of the key.
+    alike
+        For each class the records among which the intruder has to choose: those of the file, or of the population.
+    threshold
+        Records with a risk above it are counted.
+    """
+    risk = 1.0 / alike
+    records = classes.own.sum()
+    above = classes.own[risk > threshold + 1e-12].sum() / records
+    worst = int(np.argmax(risk))
+    average = float((classes.own * risk).sum() / records)
+    return Intruder(float(risk[worst]), average, float(above), threshold, classes.describe(worst))
+
+
+def vulnerability_of_records(classes: Equivalence) -> Vulnerability:
+    """Return the chance to name the right record: 1 / N before, classes / N after the key is known."""
+    records = int(classes.own.sum())
+    return Vulnerability(1.0 / records, float((classes.own / classes.size).sum() / records))
+
+
+def vulnerability_of_secret(spread: Spread, own: NDArray[np.int64]) -> Vulnerability:
+    r"""Return the chance to name the right sensitive value: :math:`\max_x p(x)` before, :math:`\sum_y \max_x p(x, y)` after.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> answer = unveil.measure("paper-2", key="Age*", sensitive="Disease").to_dict()
+    >>> answer["vulnerability"]["Disease"]["posterior"]
+    0.666...
+    """
+    prior = np.bincount(spread.value, weights=spread.n * (own / spread.size)[spread.of_class], minlength=len(spread.values))
+    posterior = (own * spread.highest(spread.share)).sum()
+    return Vulnerability(float(prior.max() / own.sum()), float(posterior / own.sum()))

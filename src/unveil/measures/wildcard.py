@@ -1,0 +1,309 @@
+r"""How many records may share a key, once some of its values are suppressed? A null that matches any value.
+
+After local suppression a null says "could be anything", so a class of the key (one combination of values, nulls among them)
+is matched by others than itself. Two classes match if on every key attribute their values are equal or at least one of them is
+null. Matching is symmetric but not transitive: (a, null) matches (a, b) and (a, c), which do not match each other. So there are
+no equivalence classes any more; each class has its own sum over those that match it,
+
+.. math:: f_k = n_k + \sum_{j \ne k,\ j \text{ matches } k} s_j n_j, \qquad
+    s_j = \begin{cases} 1 & \text{if key } j \text{ is complete} \\ \alpha & \text{if key } j \text{ has a null} \end{cases}
+
+and :math:`F_k` alike, with sampling weights in place of the counts. A smaller :math:`f_k` is riskier.
+
+**What alpha multiplies.** The share hangs on the class that is *counted*, not on the one that is asked about:
+
+- one with a null, counted for a complete one: alpha;
+- a complete one, counted for one with a null: 1, in full, even where alpha is 0;
+- one with a null, counted for another with nulls elsewhere or with other values: alpha;
+- a class for itself: 1, in full, its nulls notwithstanding.
+
+With alpha = 1 (the default) every match counts. A record with a null then counts for many keys, though it truly has one, so
+frequencies come out too high, and risks too low; a smaller alpha discounts that. With alpha = 0 a record with a null counts
+for its own class only.
+
+**Where this comes from.** The rule is that of sdcMicro's ``freqCalc`` [1]_, whose manual says that alpha is how much "keys that
+contain missing values" contribute; the guide [2]_ prints a table with alpha = 0.5 that agrees. Two things differ here, both
+about a key whose every attribute is null, where there are two attributes or more. ``freqCalc`` counts all records for it in
+full, whatever alpha, and counts it for no complete key, even with alpha = 1; its branch for a single attribute does neither.
+Here the rule above has no exceptions, so frequencies neither jump when one more attribute is suppressed nor depend on how
+many attributes the key has. Also, sdcMicro's manual of ``kAnon`` says that alpha = 0 makes nulls categories of their own; neither
+``freqCalc`` nor this module does that, since complete keys go on matching (for categories, count the classes plainly).
+
+References
+----------
+.. [1] Templ, Kowarik, Meindl, sdcMicro 5.8.1 (R package), ``freqCalc``: manual, source and tests, read at revision cf32510.
+   Templ, Kowarik, Meindl (2015), Statistical Disclosure Control for Micro-Data Using the R Package sdcMicro, Journal of
+   Statistical Software 67(4). doi:10.18637/jss.v067.i04
+.. [2] Benschop, Machingauta, Welch, Statistical Disclosure Control: A Practice Guide, "Measuring Risk"; the table with alpha
+   is in the draft "Add info on alpha for frequency calculation", https://github.com/ihsn/SDCPractice/pull/40
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts import Classes
+from unveil.counts.grouping import group, summed
+from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Matches", "wildcard_matches", "wildcard_sums"]
+
+_MOST_PAIRS = 50_000_000
+"""More matching pairs than this are not listed: three arrays of them take over a gigabyte."""
+
+_BLOCK = 1 << 20
+"""Lookups are made about this many at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matches:
+    """Which classes of the key match which, and how much each counts.
+
+    One entry a pair, ordered by `of_class`, then by `other`.
+
+    Attributes
+    ----------
+    of_class
+        The class that is asked about.
+    other
+        A class that matches it; every class matches itself.
+    share
+        How much of the other counts: alpha where it has a null and is not the class itself, otherwise 1.
+    """
+
+    of_class: NDArray[np.int64]
+    other: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+
+def wildcard_matches(classes: Classes, *, alpha: float = 1.0) -> Matches:
+    """List the classes that match each class, a null matching any value.
+
+    Parameters
+    ----------
+    classes
+        The classes of the key; in each column the null, if there is one, is the last value.
+    alpha
+        From 0 to 1: how much a class with a null counts for others. It decides the shares, never which classes match.
+
+    Raises
+    ------
+    ArgumentError
+        If alpha is not from 0 to 1, or there are more than 50 million pairs.
+
+    Notes
+    -----
+    The pairs are counted before any is listed. The time is that of `wildcard_sums`, and that of sorting the pairs.
+
+    Examples
+    --------
+    >>> import polars as pl, unveil
+    >>> people = pl.DataFrame({"sex": ["m", "m", "m"], "school": ["long", "short", None]})
+    >>> key = unveil.count(people, ["sex", "school"]).classes(["sex", "school"])
+    >>> found = wildcard_matches(key, alpha=0.5)
+    >>> list(zip(found.of_class.tolist(), found.other.tolist(), found.share.tolist()))
+    [(0, 0, 1.0), (0, 2, 0.5), (1, 1, 1.0), (1, 2, 0.5), (2, 0, 1.0), (2, 1, 1.0), (2, 2, 1.0)]
+    """
+    share = _checked(alpha)
+    number = len(classes)
+    pairs = int(wildcard_sums(classes, np.ones(number)).sum())
+    if pairs > _MOST_PAIRS:
+        raise ArgumentError(
+            f"{number:,} classes of the key match each other in {pairs:,} pairs, more than the {_MOST_PAIRS:,} that can be "
+            "listed; use wildcard_sums, which lists none, or a key of fewer columns, or leave out records with mostly nulls."
+        )
+    patterns = _Patterns.of(classes)
+    of_class, other = _ordered_pairs(classes, patterns)
+    counted = np.where(patterns.incomplete[other] & (of_class != other), share, 1.0)
+    return Matches(of_class, other, counted)
+
+
+def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0) -> NDArray[np.float64]:
+    r"""Sum amounts over the classes that match each class, a null matching any value.
+
+    From the records of each class this gives :math:`f_k`, from their weights :math:`F_k`.
+
+    Parameters
+    ----------
+    classes
+        The classes of the key; in each column the null, if there is one, is the last value.
+    amounts
+        One number a class, such as ``classes.n`` or ``classes.mass``.
+    alpha
+        From 0 to 1: how much a class with a null counts for others.
+
+    Returns
+    -------
+    numpy.ndarray
+        One sum a class, with its own amount in full. Amounts of complete classes and of those with a null are summed apart and
+        alpha multiplies once, so integers are summed exactly (below 2^53).
+
+    Raises
+    ------
+    ArgumentError
+        If alpha is not from 0 to 1, or the amounts are not one a class.
+
+    Notes
+    -----
+    The time grows with the number of classes times the number of null patterns (the different sets of columns that are null
+    together), not with the number of matching pairs. Where nothing is null it is a copy.
+
+    Examples
+    --------
+    >>> import polars as pl, unveil
+    >>> people = pl.DataFrame({"sex": ["m", "m", "m"], "school": ["long", "short", None]})
+    >>> key = unveil.count(people, ["sex", "school"]).classes(["sex", "school"])
+    >>> wildcard_sums(key, key.n), wildcard_sums(key, key.n, alpha=0.5)
+    (array([2., 2., 3.]), array([1.5, 1.5, 3. ]))
+    """
+    share = _checked(alpha)
+    amount = np.asarray(amounts, dtype=np.float64)
+    if amount.shape != (len(classes),):
+        raise ArgumentError(f"amounts have the shape {amount.shape}; give one number for each of {len(classes):,} classes.")
+    patterns = _Patterns.of(classes)
+    in_full, by_null = amount.copy(), np.zeros(len(classes))
+    for block in _blocks(classes, patterns):
+        with_null = patterns.incomplete[block.others]
+        in_full[block.asked] += block.sums(amount, ~with_null)
+        by_null[block.asked] += block.sums(amount, with_null)
+    return in_full + share * by_null
+
+
+def _ordered_pairs(classes: Classes, patterns: _Patterns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List every pair of classes that match, each with itself included, sorted as one number a pair."""
+    number = max(len(classes), 1)
+    found = [np.arange(len(classes)) * (number + 1)]
+    for block in _blocks(classes, patterns):
+        asked, other = block.pairs()
+        found.append(asked * number + other)
+    pairs = np.concatenate(found)
+    pairs.sort()
+    return np.divmod(pairs, number)
+
+
+def _checked(alpha: float) -> float:
+    if not 0.0 <= alpha <= 1.0:
+        raise ArgumentError(f"alpha is {alpha}; it is the share of a match that counts, from 0 to 1.")
+    return float(alpha)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Patterns:
+    """Which columns are null together.
+
+    Attributes
+    ----------
+    null
+        For each pattern and column whether it is null there.
+    of_class
+        The pattern of each class.
+    incomplete
+        For each class whether any column is null.
+    """
+
+    null: NDArray[np.bool_]
+    of_class: NDArray[np.int64]
+    incomplete: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, classes: Classes) -> _Patterns:
+        """Find the patterns that occur."""
+        nullable = [at for at, column in enumerate(classes.columns) if len(column.values) and column.values[-1] is None]
+        flags = [classes.codes[at] == len(classes.columns[at].values) - 1 for at in nullable]
+        of_class, found = _distinct(flags, len(classes))
+        null = np.zeros((len(found), len(classes.columns)), dtype=bool)
+        null[:, nullable] = found
+        return cls(null, of_class, np.asarray(null.any(axis=1))[of_class])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Classes of one null pattern that are asked about, and others they may match, numbered so that equal numbers match.
+
+    Attributes
+    ----------
+    asked, others
+        Positions of classes.
+    asked_as
+        The numbers under which the asked look for others: a row for each way in which others can be null.
+    others_as
+        The number of each of the others.
+    number
+        How many numbers there are.
+    """
+
+    asked: NDArray[np.int64]
+    others: NDArray[np.int64]
+    asked_as: NDArray[np.int64]
+    others_as: NDArray[np.int64]
+    number: int
+
+    def sums(self, amount: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64] | float:
+        """Sum, for each of the asked, the amounts of its matches among the chosen of the others."""
+        if not chosen.any():
+            return 0.0
+        totals = summed(self.others_as[chosen], amount[self.others[chosen]], self.number)
+        return np.asarray(totals[self.asked_as].sum(axis=0))
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List the matches: each of the asked, as often as it has matches, and those."""
+        sizes = np.bincount(self.others_as, minlength=self.number)
+        starts = np.cumsum(sizes) - sizes
+        looked_up = self.asked_as.ravel()
+        many = sizes[looked_up]
+        first = np.repeat(starts[looked_up] - (np.cumsum(many) - many), many)
+        in_order = self.others[np.argsort(self.others_as, kind="stable")]
+        return np.repeat(np.tile(self.asked, len(self.asked_as)), many), in_order[first + np.arange(len(first))]
+
+
+def _blocks(classes: Classes, patterns: _Patterns) -> Iterator[_Block]:
+    """Bring the classes of each null pattern together with all classes of other patterns.
+
+    Two classes of one pattern match only if they are the same, so these are left out. Of the others only the columns count in
+    which the asked hold a value, and among those each of the others is null in some (its form). An asked class finds its
+    matches of one form by becoming null where that form is, and then being equal.
+    """
+    if not patterns.incomplete.any():
+        return
+    for pattern, null in enumerate(patterns.null):
+        held = np.flatnonzero(~null)
+        asked = np.flatnonzero(patterns.of_class == pattern)
+        form_of_pattern, forms = _distinct(list(patterns.null[:, held].T), len(patterns.null))
+        form = form_of_pattern[patterns.of_class]
+        form[asked] = -1
+        step = max(1, _BLOCK // len(asked))
+        for start in range(0, len(forms), step):
+            others = np.flatnonzero((form >= start) & (form < start + step))
+            if len(others):
+                yield _block(classes, held, asked, others, forms[start : start + step])
+
+
+def _block(
+    classes: Classes, held: NDArray[np.int64], asked: NDArray[np.int64], others: NDArray[np.int64], forms: NDArray[np.bool_]
+) -> _Block:
+    """Give the others numbers by their codes in the columns held, the asked by theirs with each form's nulls put in."""
+    codes, sizes = [], []
+    for column, hidden in zip(held.tolist(), forms.T, strict=True):
+        size, own = len(classes.columns[column].values), classes.codes[column]
+        null = own.dtype.type(size - 1)
+        codes.append(np.concatenate([np.where(hidden[:, None], null, own[asked]).ravel(), own[others]]))
+        sizes.append(size)
+    lookups = len(forms) * len(asked)
+    numbers = group(codes, sizes)[0] if codes else np.zeros(lookups + len(others), dtype=np.int64)
+    asked_as = numbers[:lookups].reshape(len(forms), len(asked))
+    return _Block(asked, others, asked_as, numbers[lookups:], int(numbers.max()) + 1)
+
+
+def _distinct(flags: list[NDArray[np.bool_]], rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Give each combination of flags that occurs a number; return that of each row, and the combinations."""
+    if not flags or not rows:
+        return np.zeros(rows, dtype=np.int64), np.zeros((min(rows, 1), len(flags)), dtype=bool)
+    of_row, found = group([flag.view(np.uint8) for flag in flags], [2] * len(flags))
+    return of_row, np.stack(found, axis=1).astype(bool)

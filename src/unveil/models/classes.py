@@ -1,0 +1,317 @@
+"""Which privacy models does a table meet? k-anonymity and its kin, each a frozen object.
+
+Written without a threshold a model measures; with one it is a requirement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from unveil.errors import ArgumentError
+from unveil.measures import diversity
+from unveil.measures.equivalence import Equivalence, Spread
+from unveil.models.base import TOLERANCE, Model, SecretModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.models.orders import Scale
+
+__all__ = [
+    "DISTANCES",
+    "AlphaK",
+    "BasicBetaLikeness",
+    "DeltaDisclosure",
+    "Distance",
+    "DistinctLDiversity",
+    "EnhancedBetaLikeness",
+    "EntropyLDiversity",
+    "KAnonymity",
+    "PSensitiveKAnonymity",
+    "RecursiveLDiversity",
+    "TCloseness",
+]
+
+Distance: TypeAlias = Literal["equal", "rank", "value", "hierarchical", "variational", "kl", "js"]
+"""How far two values are apart: equal, by rank in their order, by value, by their tree; or a divergence of the distributions."""
+
+DISTANCES: tuple[Distance, ...] = get_args(Distance)
+
+
+@dataclass(frozen=True)
+class KAnonymity(Model):
+    """Every class holds at least k records (Samarati 2001, Sweeney 2002).
+
+    Examples
+    --------
+    >>> KAnonymity(5).requirement
+    'k_anonymity >= 5'
+    """
+
+    k: int | None = None
+    name: ClassVar[str] = "k_anonymity"
+    whole: ClassVar[bool] = True
+    safe_is_high: ClassVar[bool] = True
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the size of every class."""
+        return classes.size
+
+    @property
+    def threshold(self) -> float | None:
+        """The k asked for."""
+        return self.k
+
+
+@dataclass(frozen=True)
+class DistinctLDiversity(SecretModel):
+    """Every class holds at least l distinct sensitive values (Machanavajjhala et al. 2007)."""
+
+    l: int | None = None  # noqa: E741 - the model's own letter
+    name: ClassVar[str] = "distinct_l_diversity"
+    whole: ClassVar[bool] = True
+    safe_is_high: ClassVar[bool] = True
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the number of sensitive values in every class."""
+        return self.spread(classes).distinct.astype(np.float64)
+
+    @property
+    def threshold(self) -> float | None:
+        """The l asked for."""
+        return self.l
+
+
+@dataclass(frozen=True)
+class PSensitiveKAnonymity(SecretModel):
+    """k-anonymity with at least p distinct sensitive values in every class (Truta and Vinay 2006); its figure is p."""
+
+    p: int | None = None
+    k: int | None = None
+    name: ClassVar[str] = "p_sensitivity"
+    whole: ClassVar[bool] = True
+    safe_is_high: ClassVar[bool] = True
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the number of sensitive values in every class; 0 where the class is smaller than the k asked for."""
+        distinct = self.spread(classes).distinct.astype(np.float64)
+        return distinct if self.k is None else np.where(classes.size < self.k - TOLERANCE, 0.0, distinct)
+
+    @property
+    def threshold(self) -> float | None:
+        """The p asked for."""
+        return self.p
+
+    @property
+    def requirement(self) -> str | None:
+        """The thresholds in words."""
+        return None if self.p is None else f"p_sensitivity >= {self.p}" + (f" with k >= {self.k}" if self.k else "")
+
+
+@dataclass(frozen=True)
+class EntropyLDiversity(SecretModel):
+    """The entropy of the sensitive values in every class is at least log2 l; the figure 2^H compares with l directly."""
+
+    l: float | None = None  # noqa: E741 - the model's own letter
+    name: ClassVar[str] = "entropy_l_diversity"
+    safe_is_high: ClassVar[bool] = True
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return 2^H of every class."""
+        return diversity.effective_values(self.spread(classes))
+
+    @property
+    def threshold(self) -> float | None:
+        """The l asked for."""
+        return self.l
+
+
+@dataclass(frozen=True)
+class RecursiveLDiversity(SecretModel):
+    """In every class the most frequent value is rarer than c times all but the l - 1 most frequent: r_1 < c (r_l + ... + r_m).
+
+    The figure is the infimum of the c that would do for l; the requirement is strict.
+    """
+
+    l: int = 2  # noqa: E741 - the model's own letter
+    c: float | None = None
+    name: ClassVar[str] = "recursive_l_diversity"
+    safe_is_high: ClassVar[bool] = False
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the infimum of c for every class."""
+        return diversity.recursive_c(self.spread(classes), self.l)
+
+    @property
+    def threshold(self) -> float | None:
+        """The c asked for."""
+        return self.c
+
+    @property
+    def requirement(self) -> str | None:
+        """The threshold in words."""
+        return None if self.c is None else f"recursive ({self.c:g}, {self.l})-diversity"
+
+    def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes do not meet the requirement, ties among them: it is strict."""
+        return np.zeros(len(figures), dtype=bool) if self.c is None else figures >= self.c - TOLERANCE
+
+    def reason(self, value: float) -> str | None:
+        """Return why no c would do."""
+        return f"a class holds fewer than {self.l} values" if np.isinf(value) else None
+
+
+@dataclass(frozen=True)
+class AlphaK(SecretModel):
+    """(alpha, k)-anonymity: no value has a share above alpha in a class, and every class holds k records (Wong et al. 2006)."""
+
+    alpha: float | None = None
+    k: int | None = None
+    name: ClassVar[str] = "alpha"
+    safe_is_high: ClassVar[bool] = False
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the largest share of a value in every class; 1 where the class is smaller than the k asked for."""
+        share = diversity.largest_share(self.spread(classes))
+        return share if self.k is None else np.where(classes.size < self.k - TOLERANCE, 1.0, share)
+
+    @property
+    def threshold(self) -> float | None:
+        """The alpha asked for."""
+        return self.alpha
+
+    @property
+    def requirement(self) -> str | None:
+        """The thresholds in words."""
+        return None if self.alpha is None else f"alpha <= {self.alpha:g}" + (f" with k >= {self.k}" if self.k else "")
+
+
+@dataclass(frozen=True)
+class TCloseness(SecretModel):
+    """In no class is the distribution of the sensitive attribute farther than t from the whole table's (Li et al. 2007).
+
+    The distance is an earth mover distance with values equally far apart, apart by rank, by value or by the height of their
+    lowest common ancestor; or the variational distance (that with equal distances), Kullback-Leibler or Jensen-Shannon
+    divergence, these two in bits.
+    """
+
+    t: float | None = None
+    distance: Distance = "equal"
+    scale: Scale | None = field(default=None, repr=False)
+    name: ClassVar[str] = "t_closeness"
+    safe_is_high: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse a distance that does not exist."""
+        if self.distance not in DISTANCES:
+            raise ArgumentError.not_one_of("distance", self.distance, DISTANCES)
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the distance of every class."""
+        spread = self.spread(classes)
+        if self.distance in ("equal", "variational"):
+            return diversity.variational_closeness(spread)
+        if self.distance == "kl":
+            return diversity.kl_divergence(spread)
+        if self.distance == "js":
+            return diversity.js_divergence(spread)
+        return self._by_scale(spread)
+
+    def _by_scale(self, spread: Spread) -> NDArray[np.float64]:
+        """Return the distances that need to know how the values lie to one another."""
+        if self.scale is None:
+            raise ArgumentError(
+                f"the {self.distance} distance of {self.attribute!r} needs to know how its values lie to one another."
+            )
+        if self.distance == "hierarchical":
+            return diversity.hierarchical_closeness(spread, self.scale.levels(spread.values))
+        ordered, gaps = self.scale.gaps(spread, by_value=self.distance == "value")
+        return diversity.ordered_closeness(ordered, gaps)
+
+    @property
+    def threshold(self) -> float | None:
+        """The t asked for."""
+        return self.t
+
+    @property
+    def requirement(self) -> str | None:
+        """The threshold in words."""
+        return None if self.t is None else f"t_closeness ({self.distance}) <= {self.t:g}"
+
+    def reason(self, value: float) -> str | None:
+        """Return why the distance is infinite."""
+        return "a class holds a value that the reference table lacks" if np.isinf(value) else None
+
+
+@dataclass(frozen=True)
+class BasicBetaLikeness(SecretModel):
+    """No value gains more than beta in a class, relative to its share in the whole table (Cao and Karras 2012)."""
+
+    beta: float | None = None
+    name: ClassVar[str] = "basic_beta_likeness"
+    safe_is_high: ClassVar[bool] = False
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the largest relative gain in every class."""
+        return diversity.basic_beta(self.spread(classes))
+
+    @property
+    def threshold(self) -> float | None:
+        """The beta asked for."""
+        return self.beta
+
+
+@dataclass(frozen=True)
+class EnhancedBetaLikeness(SecretModel):
+    """As basic beta-likeness, and no value gains more than -ln q, so that frequent values are protected as well."""
+
+    beta: float | None = None
+    name: ClassVar[str] = "enhanced_beta_likeness"
+    safe_is_high: ClassVar[bool] = False
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the least beta that would do for every class."""
+        return diversity.enhanced_beta(self.spread(classes))
+
+    @property
+    def threshold(self) -> float | None:
+        """The beta asked for."""
+        return self.beta
+
+    def reason(self, value: float) -> str | None:
+        """Return why no beta would do."""
+        return "in a class a value gains more than -ln of its share, which no beta allows" if np.isinf(value) else None
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(SecretModel):
+    """In every class every value's share is within a factor e^delta of the whole table's (Brickell and Shmatikov 2008)."""
+
+    delta: float | None = None
+    name: ClassVar[str] = "delta_disclosure"
+    safe_is_high: ClassVar[bool] = False
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the largest |ln(p/q)| of every class."""
+        return diversity.delta_disclosure(self.spread(classes))
+
+    @property
+    def threshold(self) -> float | None:
+        """The delta asked for."""
+        return self.delta
+
+    @property
+    def requirement(self) -> str | None:
+        """The threshold in words."""
+        return None if self.delta is None else f"delta_disclosure < {self.delta:g}"
+
+    def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes do not stay below delta: the requirement is strict."""
+        return np.zeros(len(figures), dtype=bool) if self.delta is None else figures >= self.delta - TOLERANCE
+
+    def reason(self, value: float) -> str | None:
+        """Return why no delta would do."""
+        return "a class lacks a value that the whole table holds" if np.isinf(value) else None

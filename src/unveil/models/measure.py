@@ -1,0 +1,449 @@
+"""What must be reported of a table? Every model and risk of the field, from one count table, with the class that decides each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from unveil import __version__
+from unveil.attributes import CLASS_NULLS, Names, sides_of
+from unveil.counts import Counts, count_table
+from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
+from unveil.measures.discrimination import checked_partitions
+from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
+from unveil.measures.risk import intruder_risk, vulnerability_of_records, vulnerability_of_secret
+from unveil.models.base import Measured, Model, SecretModel
+from unveil.models.classes import (
+    AlphaK,
+    BasicBetaLikeness,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    PSensitiveKAnonymity,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from unveil.models.orders import Scale
+from unveil.models.population import AverageRisk, DeltaPresence, KMap, Population
+from unveil.models.view import view_of
+from unveil.partitions import Hierarchy
+from unveil.results import Made, Result, View
+from unveil.sources import Data, load, open_source
+
+__all__ = ["AnyModel", "Measurement", "measure"]
+
+AnyModel: TypeAlias = Model | KMap | DeltaPresence
+_MOST_DECISIVE = 64
+"""Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Measurement(Result):
+    """Every model and risk of a table.
+
+    Attributes
+    ----------
+    models
+        What each model says, by its place in the answer: name, sensitive attribute, and distance or l where there are several.
+    risk, uniqueness, vulnerability
+        Re-identification risks, uniqueness, and Bayes vulnerability, as plain values.
+    classes, suppressed
+        The number of equivalence classes, and of records whose key is suppressed throughout and that form none.
+    made
+        How the result was made.
+    """
+
+    models: Mapping[tuple[str, ...], Measured]
+    risk: Mapping[str, Any]
+    uniqueness: Mapping[str, Any]
+    vulnerability: Mapping[str, Any]
+    classes: int
+    suppressed: int
+    made: Made
+
+    @property
+    def met(self) -> bool | None:
+        """Whether every requirement is met; None where there is none."""
+        asked = [measured.met for measured in self.models.values() if measured.met is not None]
+        return all(asked) if asked else None
+
+    def __getitem__(self, place: str | tuple[str, ...]) -> Measured:
+        """Return one model's answer, such as `["k_anonymity"]` or `["t_closeness", "income", "equal"]`."""
+        return self.models[(place,) if isinstance(place, str) else place]
+
+    def __repr__(self) -> str:
+        """Return one line: k, classes, and whether requirements are met."""
+        verdict = "" if self.met is None else ", requirements met" if self.met else ", requirements NOT met"
+        return f"Measurement(k = {self['k_anonymity'].value}, {self.classes:,} classes, {self.made.records:,} records{verdict})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "records": self.made.records,
+            "classes": self.classes,
+            "suppressed": self.suppressed,
+            "met": self.met,
+            "models": _nested(self.models),
+            "risk": dict(self.risk),
+            "uniqueness": dict(self.uniqueness),
+            "vulnerability": dict(self.vulnerability),
+            "made": self.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a model."""
+        found = list(self.models.items())
+        return {
+            "model": [place[0] for place, _ in found],
+            "attribute": [place[1] if len(place) > 1 else None for place, _ in found],
+            "parameter": [place[2] if len(place) > 2 else None for place, _ in found],  # noqa: PLR2004
+            "value": [None if measured.value is None else float(measured.value) for _, measured in found],
+            "requirement": [measured.requirement for _, measured in found],
+            "met": [measured.met for _, measured in found],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        return view_of(self)
+
+
+def measure(  # noqa: PLR0913 - the one call that reports everything
+    data: Data,
+    key: Names,
+    sensitive: Names | None = None,
+    *,
+    models: Sequence[AnyModel] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    partitions: Mapping[str, Any] | None = None,
+    population: Data | None = None,
+    reference: Data | None = None,
+    sampling_fraction: float | None = None,
+    weights: str | None = None,
+    household: str | None = None,
+    special: bool = False,
+    loglinear: int | None = None,
+    threshold: float = 0.2,
+    nulls: str = "category",
+    alpha: float = 1.0,
+    suppressed: str = "apart",
+) -> Measurement:
+    """Measure every privacy model and disclosure risk of a table, each with the class that decides it.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    key
+        The key attributes, taken together.
+    sensitive
+        Sensitive attributes: each is measured alone, and several jointly as well.
+    models
+        Requirements, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``; every model is measured in any case.
+    hierarchies
+        Trees over sensitive attributes, for the hierarchical distance.
+    orders
+        Values of sensitive attributes from lowest to highest, for the distance by rank (numbers need none).
+    partitions
+        Semantic partitions by column.
+    population
+        The table that `data` was drawn from: k-map, delta-presence, journalist and marketer risk, simple uniqueness.
+    reference
+        A table whose distribution of the sensitive attributes classes are compared with; none: the whole of `data`.
+    sampling_fraction
+        The share of the population that `data` is: population uniqueness by Pitman, Zayatz, SNB and Dankar's rule.
+    weights
+        A column of sampling weights: individual risk (Benedetti and Franconi).
+    household
+        A column that says who lives together: household risk, from the individual risk.
+    special
+        Look for special uniques (SUDA): minimal sample uniques, scores and DIS-SUDA.
+    loglinear
+        1 or 2: the order of a log-linear model of population uniqueness (needs a sampling fraction).
+    threshold
+        Records with a risk above it are counted as at risk.
+    nulls
+        "category", "drop", "error", or "wildcard": a null matches any value, with weight `alpha`.
+    alpha
+        How much a key with a null counts for other keys, from 0 to 1 (nulls="wildcard").
+    suppressed
+        "apart": records whose key is suppressed throughout (`*` or null) are counted apart; "class": they form a class.
+
+    Returns
+    -------
+    Measurement
+        Models, risks, uniqueness and vulnerability.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> found = unveil.measure("paper-3", key=["ZIP*", "Age*"], sensitive="Disease", models=[unveil.models.KAnonymity(3)])
+    >>> found
+    Measurement(k = 3, 3 classes, 9 records, requirements met)
+    >>> found["distinct_l_diversity", "Disease"].value
+    3
+    """
+    keys, secrets = sides_of(key, sensitive)
+    if nulls not in CLASS_NULLS:
+        raise ArgumentError.not_one_of("nulls", nulls, CLASS_NULLS)
+    if not 0.0 < threshold <= 1.0:
+        raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {threshold}.")
+    if household is not None and weights is None:
+        raise ArgumentError("household risk follows from individual risk, which needs sampling weights; name their column.")
+    if household in keys:
+        raise ArgumentError(f"column {shown(household)} is named as key and as household; it can be one of them.")
+    _check_hierarchies(hierarchies, orders, secrets)
+    blocks = checked_partitions(partitions, (*keys, *secrets))
+    policy = "category" if nulls == "wildcard" else nulls
+    table = load(data, _with_household(keys, secrets, household), nulls=policy, weights=weights)
+    every = count_table(table, blocks)
+    counts = every.over([*keys, *secrets]) if household is not None else every
+    compared = None if reference is None else _reference(reference, secrets, blocks, policy)
+    wildcard = alpha if nulls == "wildcard" else None
+    classes = equivalence(counts, keys, secrets, wildcard=wildcard, suppressed=suppressed, reference=compared)
+    scales = {name: Scale(name, _order_of(orders, name), (hierarchies or {}).get(name)) for name in secrets}
+    whole = None if population is None else _population(population, keys, counts, classes, blocks, policy)
+    homes = None if household is None else _homes(every, keys, household, suppressed)
+    measured = _measured(classes, scales, models, whole)
+    made = Made(
+        records=counts.records,
+        nulls=nulls,
+        dropped=table.dropped,
+        key=keys,
+        sensitive=secrets,
+        partitions={name: block.to_dict() for name, block in blocks.items()},
+        weights=weights,
+        version=__version__,
+    )
+    return Measurement(
+        models=measured,
+        risk=_risks(classes, homes, whole, threshold, weighted=weights is not None),
+        uniqueness=_uniqueness(counts, keys, classes, whole, sampling_fraction, special=special, loglinear=loglinear),
+        vulnerability=_vulnerabilities(classes),
+        classes=len(classes),
+        suppressed=classes.suppressed,
+        made=made,
+    )
+
+
+def _measured(
+    classes: Equivalence, scales: Mapping[str, Scale], asked: Sequence[AnyModel], population: Population | None
+) -> dict[tuple[str, ...], Measured]:
+    """Measure every model that applies; a requirement takes the place of the plain measure."""
+    found: dict[tuple[str, ...], AnyModel] = {_place(model): model for model in _defaults(classes, scales, population)}
+    for model in asked:
+        complete = model
+        if isinstance(model, TCloseness) and model.scale is None and model.attribute in scales:
+            complete = TCloseness(model.attribute, model.t, model.distance, scales[model.attribute])
+        found[_place(complete)] = complete
+    return {place: _measure_one(model, classes, population) for place, model in found.items()}
+
+
+def _measure_one(model: AnyModel, classes: Equivalence, population: Population | None) -> Measured:
+    if isinstance(model, Model):
+        return model.measure(classes)
+    if population is None:
+        raise ArgumentError(f"{model.name} compares the table with its population; give the population's table.")
+    return model.measure(classes, population) if isinstance(model, KMap) else model.measure(population)
+
+
+def _defaults(classes: Equivalence, scales: Mapping[str, Scale], population: Population | None) -> Iterator[AnyModel]:
+    """Return every model that can be measured."""
+    yield KAnonymity()
+    yield AverageRisk()
+    if population is not None:
+        yield KMap()
+        yield DeltaPresence()
+    for name, spread in classes.spreads.items():
+        yield PSensitiveKAnonymity(name)
+        yield DistinctLDiversity(name)
+        yield EntropyLDiversity(name)
+        for length in range(2, min(int(spread.distinct.min()), _MOST_DECISIVE) + 1):
+            yield RecursiveLDiversity(name, length)
+        yield from _closeness(name, spread.values, scales.get(name))
+        yield AlphaK(name)
+        yield BasicBetaLikeness(name)
+        yield EnhancedBetaLikeness(name)
+        yield DeltaDisclosure(name)
+
+
+def _closeness(name: str, values: Sequence[Any], scale: Scale | None) -> Iterator[TCloseness]:
+    """Return t-closeness under every distance that the attribute's values allow."""
+    yield TCloseness(name, distance="equal")
+    if scale is not None and scale.has_order(values):
+        yield TCloseness(name, distance="rank", scale=scale)
+    if scale is not None and scale.has_distances(values):
+        yield TCloseness(name, distance="value", scale=scale)
+    if scale is not None and scale.hierarchy is not None:
+        yield TCloseness(name, distance="hierarchical", scale=scale)
+    yield TCloseness(name, distance="variational")
+    yield TCloseness(name, distance="kl")
+    yield TCloseness(name, distance="js")
+
+
+def _place(model: AnyModel) -> tuple[str, ...]:
+    """Return where a model stands in the answer."""
+    if isinstance(model, TCloseness):
+        return (model.name, model.attribute, model.distance)
+    if isinstance(model, RecursiveLDiversity):
+        return (model.name, model.attribute, str(model.l))
+    return (model.name, model.attribute) if isinstance(model, SecretModel) else (model.name,)
+
+
+def _nested(models: Mapping[tuple[str, ...], Measured]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for place, measured in models.items():
+        level = found
+        for name in place[:-1]:
+            level = level.setdefault(name, {})
+        level[place[-1]] = measured.to_dict()
+    return found
+
+
+def _risks(
+    classes: Equivalence, homes: Counts | None, population: Population | None, threshold: float, *, weighted: bool
+) -> dict[str, Any]:
+    """Return the risks by intruder, and with weights the individual and household risks."""
+    alike = classes.size if population is None else population.size.astype(np.float64)
+    outsider = intruder_risk(classes, alike, threshold).to_dict()
+    if population is None:
+        outsider["note"] = "no population is given: the file is taken for it"
+    found = {
+        "prosecutor": intruder_risk(classes, classes.size, threshold).to_dict(),
+        "journalist": outsider,
+        "marketer": dict(outsider),
+    }
+    return found | _individual(classes, homes) if weighted else found
+
+
+def _individual(classes: Equivalence, homes: Counts | None) -> dict[str, Any]:
+    """Return the individual risk under both methods, and the household risk that follows from the exact one."""
+    from unveil.measures.individual import household_risk, individual_risk
+
+    exact = individual_risk(classes.own, classes.mass, method="exact")
+    rough = individual_risk(classes.own, classes.mass, method="approximate")
+    found: dict[str, Any] = {
+        f"individual_{risk.method}": {"highest": risk.highest, "rate": risk.rate, "expected": risk.expected}
+        for risk in (exact, rough)
+    }
+    if homes is not None:
+        of_cell = homes.classes(homes.names[:-1]).of_cell
+        together = household_risk(np.repeat(exact.risk[of_cell], homes.n), np.repeat(homes.codes[-1], homes.n))
+        found["household"] = {
+            "households": together.households,
+            "highest": together.highest,
+            "rate": together.rate,
+            "expected": together.expected,
+        }
+    return found
+
+
+def _uniqueness(
+    counts: Counts,
+    keys: Sequence[str],
+    classes: Equivalence,
+    population: Population | None,
+    sampling_fraction: float | None,
+    *,
+    special: bool,
+    loglinear: int | None,
+) -> dict[str, Any]:
+    """Return sample uniqueness, and what the further inputs allow."""
+    records = int(classes.own.sum())
+    alone = int(classes.own[classes.size <= 1.0].sum())
+    found: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / records}}
+    if population is not None:
+        from unveil.measures.individual import simple_uniqueness
+
+        simple = simple_uniqueness(classes.own, population.size)
+        found["simple"] = {
+            "sample_uniques": simple.sample_uniques,
+            "population_uniques": simple.population_uniques,
+            "share": simple.share,
+            "highest_risk": float(simple.risk.max()),
+        }
+    if sampling_fraction is not None:
+        from unveil.measures.population import population_uniqueness
+
+        found["population"] = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
+    if loglinear is not None:
+        found["loglinear"] = _loglinear(counts.over(keys), sampling_fraction, loglinear)
+    if special:
+        from unveil.measures.special_uniqueness import special_uniqueness
+
+        found["special"] = special_uniqueness(counts, keys).to_dict()
+    return found
+
+
+def _loglinear(cells: Counts, sampling_fraction: float | None, order: int) -> dict[str, Any]:
+    if sampling_fraction is None:
+        raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction.")
+    if order not in (1, 2):
+        raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {order}.")
+    from unveil.measures.loglinear import loglinear_uniqueness
+
+    sizes = [len(column.values) for column in cells.columns]
+    chosen: Literal[1, 2] = 1 if order == 1 else 2
+    fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=sampling_fraction, order=chosen)
+    return {
+        "order": order,
+        "sample_uniques": fitted.sample_uniques,
+        "population_uniques": fitted.population_uniques,
+        "correct_matches": fitted.correct_matches,
+        "converged": fitted.converged,
+    }
+
+
+def _vulnerabilities(classes: Equivalence) -> dict[str, Any]:
+    found = {"re_identification": vulnerability_of_records(classes).to_dict()}
+    for name, spread in classes.spreads.items():
+        found[name] = vulnerability_of_secret(spread, classes.own).to_dict()
+    return found
+
+
+def _check_hierarchies(
+    hierarchies: Mapping[str, Hierarchy] | None, orders: Mapping[str, Sequence[Any]] | None, secrets: Sequence[str]
+) -> None:
+    for what, given in (("hierarchy", hierarchies), ("order", orders)):
+        for name in given or {}:
+            if name not in secrets:
+                known = listed(secrets) or "none"
+                raise ArgumentError(f"{what} is given for column {shown(name)}, not among the sensitive attributes: {known}.")
+
+
+def _order_of(orders: Mapping[str, Sequence[Any]] | None, name: str) -> tuple[Any, ...] | None:
+    return tuple((orders or {})[name]) if name in (orders or {}) else None
+
+
+def _with_household(keys: Sequence[str], secrets: Sequence[str], household: str | None) -> list[str]:
+    wanted = [*keys, *secrets]
+    return [*wanted, household] if household is not None and household not in wanted else wanted
+
+
+def _homes(every: Counts, keys: Sequence[str], household: str, suppressed: str) -> Counts:
+    """Return who shares a key and a household; the household stands last."""
+    cells = every.over([*keys, household])
+    return without_suppressed(cells, keys) if suppressed == "apart" else cells
+
+
+def _reference(data: Data, secrets: Sequence[str], blocks: Mapping[str, Any], nulls: str) -> Counts:
+    if not secrets:
+        raise ArgumentError("a reference table is compared with the sensitive attributes, and none is named.")
+    chosen = {name: block for name, block in blocks.items() if name in secrets}
+    return count_table(load(data, secrets, nulls=nulls), chosen)
+
+
+def _population(
+    data: Data, keys: Sequence[str], counts: Counts, classes: Equivalence, blocks: Mapping[str, Any], nulls: str
+) -> Population:
+    source = open_source(data)
+    missing = [name for name in keys if name not in source.names]
+    if missing:
+        raise ColumnNotFoundError(f"the population has no column {listed(missing)}; its columns are: {listed(source.names)}.")
+    chosen = {name: block for name, block in blocks.items() if name in keys}
+    return Population.of(counts, classes, count_table(load(source, keys, nulls=nulls), chosen))

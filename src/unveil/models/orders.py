@@ -1,0 +1,93 @@
+"""How do the values of a sensitive attribute lie to one another? In an order, at distances, or in a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import ArgumentError, HierarchyError, shown
+from unveil.measures.equivalence import Spread
+from unveil.partitions import Hierarchy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Scale"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What is known of an attribute's values: their order, where it is not that of numbers, and their hierarchy.
+
+    Parameters
+    ----------
+    attribute
+        The attribute, for messages.
+    order
+        Its values from lowest to highest; none: numbers stand in their own order.
+    hierarchy
+        A tree over its values.
+    """
+
+    attribute: str
+    order: tuple[Any, ...] | None = None
+    hierarchy: Hierarchy | None = None
+
+    def has_order(self, values: Sequence[Any]) -> bool:
+        """Whether the values can be ranked."""
+        return self.order is not None or self.has_distances(values)
+
+    def has_distances(self, values: Sequence[Any]) -> bool:
+        """Whether the values are numbers, all of them."""
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+    def gaps(self, spread: Spread, *, by_value: bool) -> tuple[Spread, NDArray[np.float64]]:
+        """Return the spread with its values in order, and the distance of each value to the next, summing to 1."""
+        ranks = self._ranks(spread.values)
+        ordered = _reordered(spread, ranks)
+        number = len(spread.values)
+        if number == 1:
+            return ordered, np.zeros(0)
+        if not by_value:
+            return ordered, np.full(number - 1, 1.0 / (number - 1))
+        if not self.has_distances(spread.values):
+            raise ArgumentError(f"the value distance of {shown(self.attribute)} needs numbers, and not all its values are.")
+        steps = np.diff(np.sort(np.array([float(value) for value in spread.values])))
+        return ordered, steps / steps.sum()
+
+    def levels(self, values: Sequence[Any]) -> list[NDArray[np.int64]]:
+        """Return the group of every value at each level of the hierarchy below its root."""
+        if self.hierarchy is None:
+            raise ArgumentError(f"the hierarchical distance of {shown(self.attribute)} needs a hierarchy; give its file.")
+        tree = self.hierarchy.with_root()
+        if tree.height == 0:
+            raise HierarchyError(f"the hierarchy of {shown(self.attribute)} has no level above its values.")
+        return [tree.level(number).apply(values, self.attribute)[0] for number in range(tree.height)]
+
+    def _ranks(self, values: Sequence[Any]) -> NDArray[np.int64]:
+        """Return the rank of every value."""
+        if self.order is None:
+            if not self.has_distances(values):
+                raise ArgumentError(f"the values of {shown(self.attribute)} have no order; give one, or use another distance.")
+            return np.argsort(np.argsort([float(value) for value in values]))
+        place = {str(value): at for at, value in enumerate(self.order)}
+        missing = sum(str(value) not in place for value in values)
+        if missing:
+            raise ArgumentError(
+                f"{missing:,} of the {len(values):,} values of {shown(self.attribute)} are not in the order given."
+            )
+        return np.argsort(np.argsort([place[str(value)] for value in values]))
+
+
+def _reordered(spread: Spread, ranks: NDArray[np.int64]) -> Spread:
+    """Return the spread with values numbered by rank, each class's cells in that order."""
+    if np.array_equal(ranks, np.arange(len(ranks))):
+        return spread
+    value = ranks[spread.value]
+    order = np.lexsort((value, spread.of_class))
+    back = np.argsort(ranks)
+    values = [spread.values[at] for at in back.tolist()]
+    return replace(spread, values=values, value=value[order], n=spread.n[order], whole=spread.whole[back])

@@ -1,0 +1,124 @@
+"""Does the population hide a file's records? Models that compare a table with the population it was drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from unveil.counts import Counts
+from unveil.errors import ArgumentError
+from unveil.measures.equivalence import Equivalence, without_suppressed
+from unveil.measures.individual import population_sizes
+from unveil.models.base import TOLERANCE, Measured, Model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["AverageRisk", "DeltaPresence", "KMap", "Population"]
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The population's count table over the key, beside the table's classes.
+
+    Attributes
+    ----------
+    size
+        For each class of the table, the records of the population that hold its key.
+    counts, held
+        The population's own classes over the key, and how many records of the table hold each.
+    """
+
+    size: NDArray[np.int64]
+    counts: Counts
+    held: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: Counts, classes: Equivalence, population: Counts) -> Population:
+        """Find every class of the table in the population; each must be there at least as often."""
+        keys = [column.name for column in classes.classes.columns]
+        sample = table.over(keys)
+        kept = sample if classes.suppressed == 0 else without_suppressed(sample, keys)
+        size = population_sizes(kept, population)
+        short = int(np.count_nonzero(size < kept.n))
+        if short:
+            raise ArgumentError(f"{short:,} of the {len(kept):,} classes hold more records in the data than in the population.")
+        whole = population.over(keys)
+        return cls(size, whole, population_sizes(whole, sample))
+
+
+@dataclass(frozen=True)
+class KMap:
+    """Every record's key is shared by at least k records of the population (Sweeney 2002)."""
+
+    k: int | None = None
+    name: ClassVar[str] = "k_map"
+
+    def measure(self, classes: Equivalence, population: Population) -> Measured:
+        """Return the smallest class of the population that a record of the table belongs to."""
+        worst = int(np.argmin(population.size))
+        violated = population.size < (self.k or 0)
+        return Measured(
+            value=int(population.size[worst]),
+            worst_class={**classes.describe(worst), "population": int(population.size[worst])},
+            requirement=None if self.k is None else f"k_map >= {self.k}",
+            met=None if self.k is None else not violated.any(),
+            violating_classes=None if self.k is None else int(violated.sum()),
+            violating_records=None if self.k is None else int(classes.own[violated].sum()),
+        )
+
+
+@dataclass(frozen=True)
+class DeltaPresence:
+    """Whether someone is in the table cannot be told with a chance below `low` or above `high` (Nergiz et al. 2007)."""
+
+    low: float | None = None
+    high: float | None = None
+    name: ClassVar[str] = "delta_presence"
+
+    def measure(self, population: Population) -> Measured:
+        """Return the highest chance of presence; the lowest stands in the worst class's description."""
+        chance = population.held / population.counts.n
+        worst = int(np.argmax(chance))
+        required = self.low is not None or self.high is not None
+        violated = np.zeros(len(chance), dtype=bool)
+        if self.low is not None:
+            violated |= chance < self.low - TOLERANCE
+        if self.high is not None:
+            violated |= chance > self.high + TOLERANCE
+        values = {
+            column.name: column.values[int(codes[worst])]
+            for column, codes in zip(population.counts.columns, population.counts.codes, strict=True)
+        }
+        described = {"key": values, "size": int(population.held[worst]), "population": int(population.counts.n[worst])}
+        low, high = self.low or 0.0, 1.0 if self.high is None else self.high
+        return Measured(
+            value=float(chance[worst]),
+            worst_class={**described, "lowest": float(chance.min())},
+            requirement=f"{low:g} <= delta_presence <= {high:g}" if required else None,
+            met=not violated.any() if required else None,
+            violating_classes=int(violated.sum()) if required else None,
+            violating_records=int(population.held[violated].sum()) if required else None,
+        )
+
+
+@dataclass(frozen=True)
+class AverageRisk(Model):
+    """On average no more than this share of records is re-identified: one over the mean size of a class."""
+
+    highest: float | None = None
+    name: ClassVar[str] = "average_risk"
+    safe_is_high: ClassVar[bool] = False
+
+    @property
+    def threshold(self) -> float | None:
+        """The share asked for."""
+        return self.highest
+
+    def measure(self, classes: Equivalence) -> Measured:
+        """Return the mean over the records of one over the size of their class; no single class decides."""
+        value = float((classes.own / classes.size).sum() / classes.own.sum())
+        met = None if self.highest is None else value <= self.highest + TOLERANCE
+        return Measured(value, requirement=self.requirement, met=met)

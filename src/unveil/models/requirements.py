@@ -1,0 +1,146 @@
+"""How is a requirement written on a command line or in a project file? As numbers and words with colons between.
+
+    --k 5    --l entropy:3:disease    --l recursive:4:3:disease    --t 0.2:hierarchical:disease    --alpha 0.5
+
+The attribute may be left out where there is one sensitive attribute only; a name may itself hold colons, as it comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from unveil.errors import ArgumentError, listed, shown
+from unveil.models.base import Model
+from unveil.models.classes import (
+    DISTANCES,
+    AlphaK,
+    BasicBetaLikeness,
+    DeltaDisclosure,
+    Distance,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    PSensitiveKAnonymity,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from unveil.models.population import DeltaPresence
+
+__all__ = ["parse_alpha", "parse_beta", "parse_delta", "parse_l", "parse_p", "parse_presence", "parse_t"]
+
+
+def parse_p(text: str, sensitive: Sequence[str]) -> Model:
+    """Read P[:ATTRIBUTE] as p-sensitivity."""
+    number, rest = _split(text)
+    return PSensitiveKAnonymity(_attribute(rest, sensitive, text), _whole(number, "--p", text))
+
+
+def parse_l(text: str, sensitive: Sequence[str]) -> Model:
+    """Read distinct:L, entropy:L or recursive:C:L, each with [:ATTRIBUTE], as l-diversity.
+
+    Examples
+    --------
+    >>> parse_l("recursive:4:3:disease", ["disease"])
+    RecursiveLDiversity(attribute='disease', l=3, c=4.0)
+    """
+    kind, rest = _split(text)
+    number, after = _split(rest or "")
+    if kind == "distinct":
+        return DistinctLDiversity(_attribute(after, sensitive, text), _whole(number, "--l", text))
+    if kind == "entropy":
+        return EntropyLDiversity(_attribute(after, sensitive, text), _positive(number, "--l", text))
+    if kind == "recursive":
+        length, last = _split(after or "")
+        c, l = _positive(number, "--l", text), _whole(length, "--l", text)  # noqa: E741 - the model's own letters
+        if l < 2:  # noqa: PLR2004
+            raise ArgumentError(f"recursive (c, l)-diversity needs an l of at least 2, not {l} (--l {text}).")
+        return RecursiveLDiversity(_attribute(last, sensitive, text), l, c)
+    raise ArgumentError(f"--l takes distinct:L, entropy:L or recursive:C:L, then :ATTRIBUTE, not {shown(text)}.")
+
+
+def parse_t(text: str, sensitive: Sequence[str]) -> Model:
+    """Read T[:DISTANCE][:ATTRIBUTE] as t-closeness; the distance is equal unless named."""
+    number, rest = _split(text)
+    distance: Distance = "equal"
+    word, after = _split(rest or "")
+    for known in DISTANCES:
+        if word == known:
+            distance, rest = known, after
+    return TCloseness(_attribute(rest, sensitive, text), _share(number, "--t", text, above=distance == "kl"), distance)
+
+
+def parse_alpha(text: str, sensitive: Sequence[str]) -> Model:
+    """Read ALPHA[:ATTRIBUTE] as the highest share of a value in a class."""
+    number, rest = _split(text)
+    return AlphaK(_attribute(rest, sensitive, text), _share(number, "--alpha", text))
+
+
+def parse_beta(text: str, sensitive: Sequence[str]) -> Model:
+    """Read [basic:|enhanced:]BETA[:ATTRIBUTE] as beta-likeness; it is basic unless named."""
+    kinds: dict[str, Callable[[str, float], Model]] = {"basic": BasicBetaLikeness, "enhanced": EnhancedBetaLikeness}
+    kind, rest = _split(text)
+    model = kinds.get(kind)
+    number, after = _split(rest or "") if model is not None else (kind, rest)
+    return (model or BasicBetaLikeness)(_attribute(after, sensitive, text), _positive(number, "--beta", text))
+
+
+def parse_delta(text: str, sensitive: Sequence[str]) -> Model:
+    """Read DELTA[:ATTRIBUTE] as delta-disclosure."""
+    number, rest = _split(text)
+    return DeltaDisclosure(_attribute(rest, sensitive, text), _positive(number, "--delta", text))
+
+
+def parse_presence(text: str) -> DeltaPresence:
+    """Read LOW:HIGH as delta-presence."""
+    low, high = _split(text)
+    found = DeltaPresence(_share(low, "--presence", text), _share(high or "", "--presence", text))
+    if found.low is not None and found.high is not None and found.low > found.high:
+        raise ArgumentError(f"--presence takes LOW:HIGH with LOW at most HIGH, not {shown(text)}.")
+    return found
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """Return what stands before the first colon, and what stands behind it, None where there is no colon."""
+    first, colon, rest = text.partition(":")
+    return first.strip(), rest if colon else None
+
+
+def _attribute(name: str | None, sensitive: Sequence[str], text: str) -> str:
+    if name is None or not name.strip():
+        if len(sensitive) == 1:
+            return sensitive[0]
+        raise ArgumentError(
+            f"{shown(text)} does not say which sensitive attribute it is about; they are: {listed(sensitive) or 'none'}."
+        )
+    joint = " + ".join(sensitive)
+    if name not in sensitive and name != joint:
+        raise ArgumentError.not_one_of("sensitive attribute", name, sensitive)
+    return name
+
+
+def _number(number: str, option: str, text: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        raise ArgumentError(f"{option} {shown(text)}: {shown(number)} is not a number.") from None
+
+
+def _positive(number: str, option: str, text: str) -> float:
+    found = _number(number, option, text)
+    if not found > 0:
+        raise ArgumentError(f"{option} {shown(text)}: the number must be above 0.")
+    return found
+
+
+def _share(number: str, option: str, text: str, *, above: bool = False) -> float:
+    found = _number(number, option, text)
+    if not (0 <= found <= 1 or (above and found > 1)):
+        raise ArgumentError(f"{option} {shown(text)}: the number must lie between 0 and 1.")
+    return found
+
+
+def _whole(number: str, option: str, text: str) -> int:
+    found = _number(number, option, text)
+    if found < 1 or not found.is_integer():
+        raise ArgumentError(f"{option} {shown(text)}: the number must be a whole one, at least 1.")
+    return int(found)

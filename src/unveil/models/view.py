@@ -1,0 +1,105 @@
+"""What should a person see of a measurement? The figures to report first, then the models with the class that decides each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from unveil.results import Figure, Table, View
+
+if TYPE_CHECKING:
+    from unveil.models.base import Measured
+    from unveil.models.measure import Measurement
+
+__all__ = ["view_of"]
+
+_WORDS = {
+    "k_anonymity": "k-anonymity",
+    "average_risk": "average risk",
+    "k_map": "k-map",
+    "delta_presence": "delta-presence",
+    "p_sensitivity": "p-sensitivity",
+    "distinct_l_diversity": "distinct l-diversity",
+    "entropy_l_diversity": "entropy l-diversity",
+    "recursive_l_diversity": "recursive diversity, c for l",
+    "t_closeness": "t-closeness",
+    "alpha": "alpha",
+    "basic_beta_likeness": "basic beta-likeness",
+    "enhanced_beta_likeness": "enhanced beta-likeness",
+    "delta_disclosure": "delta-disclosure",
+}
+
+
+def view_of(found: Measurement) -> View:
+    """Return the figures, a table of requirements where there are any, and a table of models by attribute."""
+    asked = [(place, measured) for place, measured in found.models.items() if measured.requirement is not None]
+    tables = [_requirements(asked)] if asked else []
+    plain = [(place, measured) for place, measured in found.models.items() if len(place) == 1]
+    tables.append(_models("Classes", plain))
+    attributes = dict.fromkeys(place[1] for place in found.models if len(place) > 1)
+    tables += [_models(f"Sensitive: {name}", [(p, m) for p, m in found.models.items() if name in p[1:2]]) for name in attributes]
+    secrets = " + ".join(found.made.sensitive)
+    title = f"Privacy models and risk: {' + '.join(found.made.key)}" + (f" -> {secrets}" if secrets else "")
+    return View(title, tuple(_figures(found)), tuple(tables), tuple(_notes(found)))
+
+
+def _figures(found: Measurement) -> list[Figure]:
+    prosecutor = found.risk["prosecutor"]
+    sample = found.uniqueness["sample"]
+    figures = [
+        Figure("k", found["k_anonymity"].value, "the smallest class"),
+        Figure("records", f"{found.made.records:,}", f"in {found.classes:,} classes"),
+        Figure("highest risk", prosecutor["highest"], "prosecutor: the target is known to be in the file"),
+        Figure("average risk", prosecutor["average"], "share of records an intruder who links all gets right"),
+        Figure("records at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
+        Figure("sample uniques", f"{sample['uniques']:,}", f"{sample['share']:.2%} of the records"),
+    ]
+    if found.met is not None:
+        figures.insert(0, Figure("requirements", "met" if found.met else "NOT met"))
+    return figures
+
+
+def _requirements(asked: Sequence[tuple[tuple[str, ...], Measured]]) -> Table:
+    rows = tuple(
+        (measured.requirement, place[1] if len(place) > 1 else None, measured.value, "yes" if measured.met else "NO",
+         measured.violating_classes, measured.violating_records)
+        for place, measured in asked
+    )  # fmt: skip
+    return Table(
+        ("requirement", "attribute", "found", "met", "violating classes", "violating records"), rows, title="Requirements"
+    )
+
+
+def _models(title: str, models: Sequence[tuple[tuple[str, ...], Measured]]) -> Table:
+    rows = tuple((_name(place), measured.value, *_class(measured.worst_class)) for place, measured in models)
+    notes = [f"{_name(place)}: {measured.reason}" for place, measured in models if measured.reason]
+    return Table(("model", "value", "size", "class that decides"), rows, title=title, note="; ".join(notes))
+
+
+def _name(place: tuple[str, ...]) -> str:
+    word = _WORDS.get(place[0], place[0])
+    return f"{word} {place[2]}" if place[0].startswith("recursive") else f"{word}, {place[2]}" if len(place) > 2 else word  # noqa: PLR2004
+
+
+def _class(worst: dict[str, Any] | None) -> tuple[Any, Any]:
+    if worst is None:
+        return None, None
+    return worst["size"], ", ".join(f"{name} = {'null' if value is None else value}" for name, value in worst["key"].items())
+
+
+def _notes(found: Measurement) -> list[str]:
+    notes = []
+    if found.suppressed:
+        notes.append(f"{found.suppressed:,} records are suppressed in every key attribute: counted apart, they form no class.")
+    if found.made.dropped:
+        notes.append(f"{found.made.dropped:,} records with a null in a named column were left out (nulls='drop').")
+    if "special" in found.uniqueness:
+        special = found.uniqueness["special"]
+        notes.append(
+            f"SUDA: {special['special_uniques']:,} special uniques, highest score {special['max_score']:,}; --json gives all."
+        )
+    if "population" in found.uniqueness:
+        chosen = found.uniqueness["population"]["dankar"]
+        if chosen["value"] is not None:
+            notes.append(f"Population uniques: about {chosen['value']:,.0f} ({chosen['model']}, by Dankar's rule).")
+    return notes
