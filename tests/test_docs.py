@@ -81,8 +81,8 @@ def executed(command: str) -> tuple[int, str]:
 
 
 def agrees(shown: str, printed: str) -> bool:
-    parts = (re.escape(" ".join(part.split())) for part in shown.split("..."))
-    return re.fullmatch(".*".join(parts), " ".join(printed.split())) is not None
+    parts = (re.escape("".join(part.split())) for part in shown.split("..."))
+    return re.fullmatch(".*".join(parts), "".join(printed.split())) is not None
 
 
 def prose(page: Path) -> str:
@@ -91,8 +91,7 @@ def prose(page: Path) -> str:
 
 def section(page: Path, title: str) -> str:
     """Return what stands below a heading, up to the next heading of any level."""
-    text = FENCE.sub("", page.read_text("utf-8"))
-    found = re.search(rf"^#+ {re.escape(title)}$(?P<body>.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^#+ {re.escape(title)}$(?P<body>.*?)(?=^#|\Z)", prose(page), re.MULTILINE | re.DOTALL)
     return found["body"] if found else ""
 
 

@@ -153,8 +153,24 @@ def test_adult_comes_in_any_library(backend: Any) -> None:
 @pytest.mark.parametrize("name", ["*", "^a.*$", "", "a b", "\N{SNAKE}", 'say "hi"', "x,y"])
 def test_strange_column_names_are_just_names(name: str, tmp_path: Path) -> None:
     frame = pl.DataFrame({name: [1, 1, 2, None], "other": [1, 2, 3, 4], "abc": [1, 2, 3, 4]})
-    for data in (frame, frame.lazy(), frame.to_arrow(), frame.to_pandas(), csv_file(frame, tmp_path), parquet_file(frame, tmp_path)):
+    for data in (
+        frame,
+        frame.lazy(),
+        frame.to_arrow(),
+        frame.to_pandas(),
+        csv_file(frame, tmp_path),
+        parquet_file(frame, tmp_path),
+    ):
         assert unveil.discrimination_rate(data, name).kind == "partial-identifier"
         assert unveil.discrimination_rate(data, name, nulls="drop").made.dropped == 1
         assert unveil.discrimination_rate(data, [name, "other"], "abc").value == 1.0
     assert unveil.discrimination_rate(frame, name).value == pytest.approx(0.75)
+
+
+def test_a_file_is_opened_with_what_cannot_be_found_out(tmp_path: Path) -> None:
+    path = tmp_path / "latin.csv"
+    path.write_bytes("pr\u00e9nom|x\nZo\u00e9|?\nAndr\u00e9|1\n".encode("latin-1"))
+    opened = unveil.source(path, separator="|", encoding="latin-1", missing="?")
+    assert opened.names == ("pr\u00e9nom", "x")
+    assert unveil.discrimination_rate(opened, "pr\u00e9nom", "x", nulls="category").records == 2
+    assert {row["x"] for row in unveil.discrimination_rate(opened, "x").by_value} == {1, None}

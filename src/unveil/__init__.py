@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unveil.partitions import Partition as Partition
     from unveil.project import Project as Project
     from unveil.sources import datasets as datasets
+    from unveil.sources import source as source
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ _HOMES = {
     "measure": "unveil.models.measure",
     "models": "unveil",
     "scan": "unveil.measures.scan",
+    "source": "unveil.sources",
 }
 
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 - the keys are names

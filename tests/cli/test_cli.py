@@ -114,6 +114,10 @@ def test_partitions_come_from_json_toml_and_the_project(people: Path, capsys: py
     common = ("dr", str(people), "--key", "zip", "--sensitive", "disease", "--json", "--partition")
     for file in ("p.json", "p=q.toml"):
         assert printed(capsys, *common, f"disease={people.parent / file}")["value"] == pytest.approx(expected)
+    said = complaint(capsys, "dr", "--project", str(project), "--partition", "disease=serius")
+    assert "did you mean 'serious'" in said
+    identity = printed(capsys, "dr", "--project", str(project), "--identity", "--json")
+    assert identity["value"] == pytest.approx(unveil.discrimination_rate(str(people), "zip").value)
     by_name = printed(capsys, "dr", "--project", str(project), "--partition", "disease=serious", "--json")
     assert by_name["value"] == pytest.approx(expected)
 
@@ -193,6 +197,8 @@ def test_datasets_are_listed_and_written(tmp_path: Path, capsys: pytest.CaptureF
         (("dr", "people.csv", "--key", "zip", "--out", "answer.docx"), "docx"),
         (("dr", "people.csv", "--key", "zip", "--out", "nowhere/answer.json"), "does not exist"),
         (("dr", "people.csv", "--key", "zip", "--colour"), "--colour"),
+        (("dr", "adutl", "--key", "age"), "did you mean 'adult'"),
+        (("dr", "people.csv", "--key", "zip", "--identity", "--sensitive", "disease"), "no --sensitive column"),
         (("dx",), "dx"),
         (("datasets", "audlt"), "did you mean 'adult'"),
         (("dr", "people.csv", "--project", "none.toml", "--key", "zip"), "none.toml"),
@@ -269,6 +275,11 @@ def test_help_does_not_import_what_is_heavy() -> None:
     code = f"import sys; from unveil.cli import run; run(['--help']); print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
     assert done.stdout.decode().rstrip().endswith("[]")
+
+
+def test_without_a_verb_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    assert "Usage" in capsys.readouterr().out
 
 
 def test_version() -> None:

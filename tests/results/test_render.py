@@ -16,7 +16,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from unveil.results import Figure, Result, Table, View
-from unveil.results._render import html_parts, number, risk_colour, to_html, to_rich, visible
+from unveil.results._render import html_parts, risk_colour, to_html, to_rich, visible
+from unveil.results.numbers import number
 
 SUBSETS = Table(
     columns=("key", "size", "DR", "kind"),

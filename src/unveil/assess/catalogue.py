@@ -68,7 +68,7 @@ class Records(Result):
         more = self.frame.height - _SHOWN_ROWS
         table = Table(
             tuple(self.frame.columns),
-            tuple(self.frame.head(_SHOWN_ROWS).rows()),
+            tuple(tuple(None if v is None else str(v) for v in row) for row in self.frame.head(_SHOWN_ROWS).rows()),
             note=f"and {more:,} more" if more > 0 else "",
         )
         return View(self.name, (Figure("records", f"{self.frame.height:,}"),), (table,))

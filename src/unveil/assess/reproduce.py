@@ -75,7 +75,7 @@ class Reproduction(Result):
     def view(self) -> View:
         """Return what a person should see: all figures, then the errata with their notes."""
         found = Counter(figure.agreement for figure in self.figures)
-        rows = tuple((f.source, f.what, f.published, f.computed, f.agreement) for f in self.figures)
+        rows = tuple((f.source, f.what, str(f.published), f.computed, f.agreement) for f in self.figures)
         errata = [f for f in self.figures if f.agreement == "erratum"]
         notes = tuple(f"{f.source}, {f.what}: {f.note}" for f in errata if f.note)
         figures = (

@@ -28,6 +28,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     from unveil.cli.verbs import app
     from unveil.errors import UnveilError
 
+    if not (sys.argv[1:] if arguments is None else arguments):
+        arguments = ["--help"]
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="unveil", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):

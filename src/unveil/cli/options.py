@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from unveil.sources import Source
 
 __all__ = [
-    "Data", "Encoding", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile", "ProjectFile", "Sensitive",
-    "Separator", "Weights", "gather", "give", "showing_progress",
+    "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile",
+    "ProjectFile", "Sensitive", "Separator", "Weights", "gather", "give", "one_sensitive", "pair_of", "showing_progress",
 ]  # fmt: skip
 
 
@@ -63,6 +63,13 @@ PartitionFile = Annotated[
 NullPolicy = Annotated[
     str | None, typer.Option("--nulls", metavar="POLICY", help="category (a null is a value; default), drop or error.")
 ]
+ClassNullPolicy = Annotated[
+    str | None,
+    typer.Option(
+        "--nulls", metavar="POLICY", help="category (a null is a value; default), drop, error or wildcard (matches any)."
+    ),
+]
+Identity = Annotated[bool, typer.Option("--identity", help="Measure against record identity, whatever the project says.")]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COLUMN", help="A column of sampling weights.")]
 ProjectFile = Annotated[
     Path | None,
@@ -199,6 +206,8 @@ def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple
     column, file = pair_of(text, columns, "--partition", "COLUMN=FILE")
     if plan is not None and column in plan.attributes and file in plan.attributes[column].partitions:
         return column, plan.partition(column, file)
+    if plan is not None and not Path(file).exists() and column in plan.attributes and plan.attributes[column].partitions:
+        raise ArgumentError.not_one_of(f"partition of {shown(column)}", file, tuple(plan.attributes[column].partitions))
     return column, Partition.read(file, column=column)
 
 
@@ -210,8 +219,12 @@ def pair_of(text: str, columns: Sequence[str], option: str, form: str) -> tuple[
     return next(((name, rest) for name, rest in splits if name in columns), splits[0])
 
 
-def one_sensitive(inputs: Inputs, given: Sequence[str] | None) -> tuple[str, ...] | None:
+def one_sensitive(inputs: Inputs, given: Sequence[str] | None, *, identity: bool) -> tuple[str, ...] | None:
     """Return the sensitive side; several of a project are not taken together unless the command line says so."""
+    if identity:
+        if given:
+            raise ArgumentError("--identity measures against record identity, so no --sensitive column goes with it.")
+        return None
     if not given and inputs.sensitive is not None and len(inputs.sensitive) > 1:
         raise ProjectError(f"the project has several sensitive attributes ({listed(inputs.sensitive)}); choose with --sensitive.")
     return inputs.sensitive

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from unveil.cli.options import (
+    ClassNullPolicy,
     Data,
     Encoding,
+    Identity,
     Json,
     Key,
     Missing,
@@ -59,6 +61,7 @@ def dr(
     data: Data = None,
     key: Key = None,
     sensitive: Sensitive = None,
+    identity: Identity = False,
     partition: PartitionFile = None,
     nulls: NullPolicy = None,
     weights: Weights = None,
@@ -84,7 +87,7 @@ def dr(
     result = discrimination_rate(
         inputs.source,
         inputs.key,
-        one_sensitive(inputs, sensitive),
+        one_sensitive(inputs, sensitive, identity=identity),
         partitions=inputs.partitions,
         nulls=inputs.nulls,
         weights=inputs.weights,
@@ -100,6 +103,7 @@ def scan(
     data: Data = None,
     key: Key = None,
     sensitive: Sensitive = None,
+    identity: Identity = False,
     max_size: Annotated[int | None, typer.Option("--max-size", help="The largest subsets to look at; none: all.")] = None,
     partition: PartitionFile = None,
     nulls: NullPolicy = None,
@@ -123,7 +127,7 @@ def scan(
         result = scan_subsets(
             inputs.source,
             inputs.key,
-            one_sensitive(inputs, sensitive),
+            one_sensitive(inputs, sensitive, identity=identity),
             max_size=max_size,
             partitions=inputs.partitions,
             nulls=inputs.nulls,
@@ -192,7 +196,7 @@ def measure(
         str, typer.Option("--suppressed", metavar="apart|class", help="What becomes of records without any key value.")
     ] = "apart",
     partition: PartitionFile = None,
-    nulls: NullPolicy = None,
+    nulls: ClassNullPolicy = None,
     weights: Weights = None,
     project: ProjectFile = None,
     separator: Separator = None,

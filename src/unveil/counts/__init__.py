@@ -16,6 +16,8 @@ from unveil.attributes import require_columns
 from unveil.counts.grouping import Codes, group, summed, tally
 from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
+from unveil.results import jsonable
+from unveil.results.numbers import counted
 from unveil.sources import CodedTable, Data, load
 
 if TYPE_CHECKING:
@@ -103,7 +105,7 @@ class Counts:
 
     def __repr__(self) -> str:
         """Return one line: columns, cells, records."""
-        return f"Counts({' x '.join(self.names)}: {len(self):,} cells, {self.records:,} records)"
+        return f"Counts({' x '.join(self.names)}: {counted(len(self), 'cell')}, {counted(self.records, 'record')})"
 
     def __eq__(self, other: object) -> bool:
         """Two count tables are equal when they hold the same cells with the same counts."""
@@ -159,15 +161,14 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cells as a list of plain objects."""
-        from unveil.results import jsonable
-
         cells = []
         for cell in range(len(self)):
             row = {
                 column.name: jsonable(column.values[int(codes[cell])])
                 for column, codes in zip(self.columns, self.codes, strict=True)
             }
-            cells.append({**row, "n": int(self.n[cell])})
+            weight = {} if self.weight is None else {"weight": float(self.weight[cell])}
+            cells.append({**row, "n": int(self.n[cell]), **weight})
         return {"columns": list(self.names), "records": self.records, "cells": cells}
 
     def _positions(self, names: str | Iterable[str]) -> list[int]:

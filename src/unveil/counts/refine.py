@@ -96,7 +96,7 @@ class Refiner:
         values, secrets = self._largest, len(self._secret_sizes)
         return (
             np.zeros(values, dtype=np.uint32),
-            np.empty(values, dtype=np.uint32),
+            np.empty(min(values, _JOINT), dtype=np.uint32),
             np.zeros(_JOINT, dtype=np.int64),
             np.empty(min(values, len(self._n)), dtype=np.uint32),
             np.zeros(secrets, dtype=np.int64),
@@ -110,12 +110,12 @@ class Refiner:
         starts = np.array([0, len(cells)], dtype=np.uint32)
         return Refinement(cells, starts, 0, 0, 0.0, 0.0, 0.0, 0, 0, independent=False)
 
-    def split(self, parent: Refinement, codes: NDArray[Any], workspace: tuple[NDArray[Any], ...]) -> Refinement:
-        """Return the classes of the parent's columns and one more, given by its code in every cell."""
+    def split(self, parent: Refinement, codes: NDArray[Any], size: int, workspace: tuple[NDArray[Any], ...]) -> Refinement:
+        """Return the classes of the parent's columns and one more, given by its code in every cell and its number of values."""
         cells = np.empty(len(parent.cells), dtype=np.uint32)
         starts = np.empty(len(parent.cells) // 2 + 2, dtype=np.uint32)
         kept, runs, multiple, single, mixed, balanced, settled_sum, class_sum, uncertainty = _split(  # type: ignore[call-arg]
-            parent.cells, parent.starts, codes, self._n, self._weight, self._secret, self._secret_sizes,
+            parent.cells, parent.starts, codes, size, self._n, self._weight, self._secret, self._secret_sizes,
             self._logs, *workspace, cells, starts,
         )  # fmt: skip
         settled_sum += parent.settled_sum
@@ -148,7 +148,7 @@ def _term(n, logs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @numba.njit(nogil=True, cache=True)
 def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0913, PLR0915 - one loop, kept whole for speed
-    cells, starts, codes, n, weight, secret, secret_sizes, logs,  # noqa: ANN001
+    cells, starts, codes, size_of_column, n, weight, secret, secret_sizes, logs,  # noqa: ANN001
     value_count, slot, joint, touched, secret_n, secret_mass, secret_touched,  # noqa: ANN001
     out_cells, out_starts,  # noqa: ANN001
 ):  # fmt: skip
@@ -156,6 +156,7 @@ def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0
     multiple = single = mixed = balanced_runs = 0
     settled_sum = class_sum = uncertainty = 0.0
     secrets_all = secret_sizes.shape[0]
+    tabulates = size_of_column <= slot.shape[0]
     for x in range(secrets_all):
         total += secret_sizes[x]
     out_starts[0] = 0
@@ -205,10 +206,11 @@ def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0
         # where each value's cells go; a value of one cell is marked to be stripped
         place = kept
         first_run = runs
-        tabulate = weight is None and values * secrets_all <= min(end - begin, joint.shape[0])
+        tabulate = weight is None and tabulates and values * secrets_all <= min(end - begin, joint.shape[0])
         for t in range(values):
             code = touched[t]
-            slot[code] = t * secrets_all
+            if tabulate:
+                slot[code] = t * secrets_all
             size = value_count[code]
             if size == 1:
                 value_count[code] = 0xFFFFFFFF

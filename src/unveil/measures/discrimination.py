@@ -21,6 +21,7 @@ from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.coding import Coded, smallest_unsigned
 
@@ -54,7 +55,7 @@ class ByValue:
 
     def riskiest(self, most: int | None = None) -> NDArray[np.int64]:
         """Return the classes in order of risk: most refined first, then the larger class."""
-        return np.lexsort((-self.classes.n, -self.posterior))[:most]
+        return np.lexsort((-self.classes.n, -np.round(self.posterior, 12)))[:most]
 
     def to_columns(self, order: NDArray[np.int64] | None = None) -> dict[str, list[Any]]:
         """Return key values, count, dr and posterior by column, in the order given."""
@@ -118,7 +119,7 @@ class DiscriminationRate(Result):
 
     def __repr__(self) -> str:
         """Return one line: the question, the rate and the kind."""
-        return f"DiscriminationRate({self._question()}: {self.value:.4f}, {self.kind})"
+        return f"DiscriminationRate({self._question()}: {number(self.value)}, {self.kind})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
@@ -143,11 +144,13 @@ class DiscriminationRate(Result):
     def view(self) -> View:
         """Return what a person should see."""
         shown_rows = self.table.to_columns(self.table.riskiest(_SHOWN_ROWS))
+        for name in list(shown_rows)[:-3]:  # values are shown as they are: a postal code has no thousands
+            shown_rows[name] = [None if value is None else str(value) for value in shown_rows[name]]
         more = len(self.table.classes) - _SHOWN_ROWS
         table = Table(
             columns=tuple(shown_rows),
             rows=tuple(zip(*shown_rows.values(), strict=True)),
-            title="Riskiest values of the key",
+            title="Values of the key, most refined first",
             note=f"and {more:,} more; --json gives all" if more > 0 else "",
             bars=frozenset({"posterior"}),
         )
@@ -157,22 +160,22 @@ class DiscriminationRate(Result):
         return f"{_joined(self.made.key)} -> {_joined(self.made.sensitive) or 'record identity'}"
 
     def _figures(self) -> list[Figure]:
-        found = [Figure("Discrimination Rate", f"{self.value:.4f}", _KIND_MEANING[self.kind])]
+        found = [Figure("Discrimination Rate", self.value, _KIND_MEANING[self.kind])]
         if self.interval is not None:
-            inner = f"{self.interval.low:.4f} to {self.interval.high:.4f}"
+            inner = f"{number(self.interval.low)} to {number(self.interval.high)}"
             found.append(Figure(f"{self.interval.confidence:.0%} interval", inner, f"{self.interval.resamples} resamples"))
         if self.adjusted is not None:
-            found.append(Figure("adjusted for chance", f"{self.adjusted:.4f}", "0 is what a random key of these classes gives"))
+            found.append(Figure("adjusted for chance", self.adjusted, "0 is what a random key of these classes gives"))
         found.append(Figure("kind", self.kind))
         found.append(Figure("H(X)", f"{self.entropy:.4f} bit", "uncertainty before"))
         found.append(Figure("H(X|Y)", f"{self.conditional_entropy:.4f} bit", "uncertainty once the key is known"))
-        found.append(Figure("records", f"{self.records:,}", f"in {len(self.table.classes):,} classes of the key"))
+        found.append(Figure("records", self.records, f"in {counted(len(self.table.classes), 'class', 'classes')} of the key"))
         return found
 
     def _notes(self) -> list[str]:
         notes = [_HOW_TO_READ]
         if self.made.dropped:
-            notes.append(f"{self.made.dropped:,} records with a null in a named column were left out (nulls='drop').")
+            notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
         if self.adjusted is None and self.adjusted_reason and self.made.sensitive:
             notes.append(f"Not adjusted for chance: {self.adjusted_reason}.")
         return notes
@@ -257,11 +260,11 @@ def discrimination_rate(
     >>> round(rate.entropy, 4), round(rate.conditional_entropy, 4)
     (2.5033, 0.7505)
     >>> unveil.discrimination_rate("paper-4", key="Age").value
-    0.6309...
+    0.7632...
     """
     keys, secrets = sides_of(key, sensitive)
     blocks = checked_partitions(partitions, (*keys, *secrets))
-    _check_resampling(bootstrap, confidence, against_records=not secrets)
+    _check_resampling(bootstrap, confidence, seed, against_records=not secrets)
     table = load(data, [*keys, *secrets], nulls=nulls, weights=weights)
     if not secrets and table.weights is not None:
         table = _with_weight_column(table, table.weights)
@@ -361,7 +364,9 @@ def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> Code
     return replace(table, columns=(*table.columns, column))
 
 
-def _check_resampling(bootstrap: int, confidence: float, *, against_records: bool) -> None:
+def _check_resampling(bootstrap: int, confidence: float, seed: int, *, against_records: bool) -> None:
+    if seed < 0:
+        raise ArgumentError(f"a seed is a whole number from 0, so it is not {seed}.")
     if bootstrap < 0:
         raise ArgumentError(f"bootstrap is the number of resamples, so not {bootstrap}.")
     if not 0.0 < confidence < 1.0:

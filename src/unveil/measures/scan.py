@@ -27,6 +27,7 @@ from unveil.measures.entropy import entropy_bits
 from unveil.measures.kinds import IdentifierKind
 from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View
+from unveil.results.numbers import counted
 from unveil.sources import Data, Source, load, open_source
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class Scan(Result):
 
     def __repr__(self) -> str:
         """Return one line: how many subsets, how many minimal identifiers."""
-        return f"Scan({len(self.subsets):,} subsets -> {self._target()}: {len(self.minimal_identifiers)} minimal identifiers)"
+        minimal = counted(len(self.minimal_identifiers), "minimal identifier")
+        return f"Scan({counted(len(self.subsets), 'subset')} -> {self._target()}: {minimal})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
@@ -129,13 +131,17 @@ class Scan(Result):
         """Return what a person should see: single attributes, the riskiest combinations, the minimal identifiers."""
         singles = [subset for subset in self.subsets if len(subset.key) == 1]
         several = [subset for subset in self.subsets if len(subset.key) > 1]
-        tables = [self._table("Attributes, riskiest first", singles)]
+        more = len(singles) - _SHOWN_ROWS
+        note = f"and {more:,} more (--json: all)" if more > 0 else ""
+        tables = [self._table("Attributes, riskiest first", singles[:_SHOWN_ROWS], note)]
         if several:
-            tables.append(self._table("Riskiest combinations", _smallest_first(several)))
+            shown = _smallest_first(several)
+            note = f"of {len(several):,}; one that scores no higher than a smaller one within it is left out (--json: all)"
+            tables.append(self._table("Riskiest combinations", shown, note if len(several) > len(shown) else ""))
         figures = (
-            Figure("subsets", f"{len(self.subsets):,}", f"of {len(self.made.key)} key attributes"),
-            Figure("minimal identifiers", f"{len(self.minimal_identifiers):,}", "no smaller subset identifies"),
-            Figure("records", f"{self.made.records:,}"),
+            Figure("subsets", len(self.subsets), f"of {counted(len(self.made.key), 'key attribute')}"),
+            Figure("minimal identifiers", len(self.minimal_identifiers), "no smaller subset identifies"),
+            Figure("records", self.made.records),
         )
         return View(
             f"Discrimination Rate of {len(self.subsets):,} subsets -> {self._target()}",
@@ -144,14 +150,12 @@ class Scan(Result):
             self._notes(),
         )
 
-    def _table(self, title: str, subsets: Sequence[Subset]) -> Table:
-        more = len(subsets) - _SHOWN_ROWS
+    def _table(self, title: str, subsets: Sequence[Subset], note: str) -> Table:
         columns: tuple[str, ...] = ("key", "DR", "kind", "classes")
-        rows: tuple[tuple[Any, ...], ...] = tuple((" + ".join(s.key), s.dr, s.kind, s.classes) for s in subsets[:_SHOWN_ROWS])
+        rows: tuple[tuple[Any, ...], ...] = tuple((" + ".join(s.key), s.dr, s.kind, s.classes) for s in subsets)
         if self.made.sensitive:
             columns = ("key", "DR", "DR of identity", "kind", "classes")
-            rows = tuple((" + ".join(s.key), s.dr, s.identity_dr, s.kind, s.classes) for s in subsets[:_SHOWN_ROWS])
-        note = f"and {more:,} more; --json gives all" if more > 0 else ""
+            rows = tuple((" + ".join(s.key), s.dr, s.identity_dr, s.kind, s.classes) for s in subsets)
         return Table(columns, rows, title=title, note=note, bars=frozenset({"DR"}))
 
     def _notes(self) -> tuple[str, ...]:
@@ -167,7 +171,7 @@ class Scan(Result):
         if self.made.sensitive:
             notes.append("The rate rises with the number of classes even by chance: `unveil dr` gives it adjusted for chance.")
         if self.made.dropped:
-            notes.append(f"{self.made.dropped:,} records with a null in a named column were left out (nulls='drop').")
+            notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
         return tuple(notes)
 
     def _target(self) -> str:
@@ -286,7 +290,7 @@ def _smallest_first(subsets: Sequence[Subset]) -> list[Subset]:
     """Leave out a combination that scores no higher than one within it: it adds nothing a person needs to see."""
     kept: list[Subset] = []
     for subset in subsets:
-        if len(kept) > _SHOWN_ROWS:
+        if len(kept) == _SHOWN_ROWS:
             break
         names = set(subset.key)
         if not any(set(other.key) < names and other.dr >= subset.dr for other in kept):
@@ -364,22 +368,30 @@ class _Walk:
             cost = len(self._counts) * self._total
             threads = 2 if cost > _THREADS_PAY and (os.cpu_count() or 1) > 1 else 1
         found: list[Subset] = []
+        cells = None
         with ThreadPoolExecutor(threads) as pool:
             for top in range(len(self._order)):
-                if top == 0 or len(self._order) <= _FEW:
-                    needed = self._order[: top + 1] if len(self._order) <= _FEW else self._order
-                    cells = _Cells.over(self._counts, needed, self._rates)
+                if cells is None or len(self._order) <= _FEW:
+                    cells = None  # let the last ones go before the next are made
+                    cells = self._cells(top)
+                if threads > 1:
+                    self._share(top, cells, pool, found)
+                    continue
                 node = self._child(cells.whole(), top, cells)
                 self._record(node, found)
-                if threads == 1:
-                    self._below(node, top, cells, found)
-                else:
-                    self._share(node, top, cells, pool, found)
+                self._below(node, top, cells, found)
         self._report(len(found))
         return found
 
-    def _share(self, node: _Node, top: int, cells: _Cells, pool: ThreadPoolExecutor, found: list[Subset]) -> None:
-        """Let the pool visit what lies below a top attribute, by the two attributes that follow it."""
+    def _cells(self, top: int) -> _Cells:
+        """Return the cells that the subsets below a top attribute need; those of all where there are many attributes."""
+        needed = self._order[: top + 1] if len(self._order) <= _FEW else self._order
+        return _Cells.over(self._counts, needed, self._rates)
+
+    def _share(self, top: int, cells: _Cells, pool: ThreadPoolExecutor, found: list[Subset]) -> None:
+        """Let the pool visit a top attribute and what lies below it, by the two attributes that follow."""
+        node = pool.submit(self._child, cells.whole(), top, cells).result()
+        self._record(node, found)
         if self._largest == 1:
             return
         lists: list[list[Subset]] = []
@@ -457,8 +469,8 @@ class _Walk:
 class _Cells:
     """The cells that a part of the walk refines, by the attributes it can add."""
 
-    def __init__(self, codes: Sequence[Any], refiner: Refiner) -> None:
-        self._codes, self._refiner = codes, refiner
+    def __init__(self, codes: Sequence[Any], sizes: Sequence[int], refiner: Refiner) -> None:
+        self._codes, self._sizes, self._refiner = codes, sizes, refiner
         self._own = threading.local()
 
     @classmethod
@@ -476,7 +488,8 @@ class _Cells:
             np.array([part.records]) if hidden is None else hidden.n,
             max(len(column.values) for column in part.columns),
         )
-        return cls([part.codes[part.names.index(name)] for name in attributes], refiner)
+        places = [part.names.index(name) for name in attributes]
+        return cls([part.codes[at] for at in places], [len(part.columns[at].values) for at in places], refiner)
 
     def whole(self) -> _Node:
         """Return the empty subset: one class of all records."""
@@ -486,7 +499,7 @@ class _Cells:
         """Split classes by one attribute."""
         if not hasattr(self._own, "workspace"):
             self._own.workspace = self._refiner.workspace()
-        return self._refiner.split(classes, self._codes[at], self._own.workspace)
+        return self._refiner.split(classes, self._codes[at], self._sizes[at], self._own.workspace)
 
 
 @dataclass(frozen=True, slots=True)

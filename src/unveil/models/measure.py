@@ -33,6 +33,7 @@ from unveil.models.population import AverageRisk, DeltaPresence, KMap, Populatio
 from unveil.models.view import view_of
 from unveil.partitions import Hierarchy
 from unveil.results import Made, Result, View
+from unveil.results.numbers import counted
 from unveil.sources import Data, load, open_source
 
 __all__ = ["AnyModel", "Measurement", "measure"]
@@ -79,7 +80,8 @@ class Measurement(Result):
     def __repr__(self) -> str:
         """Return one line: k, classes, and whether requirements are met."""
         verdict = "" if self.met is None else ", requirements met" if self.met else ", requirements NOT met"
-        return f"Measurement(k = {self['k_anonymity'].value}, {self.classes:,} classes, {self.made.records:,} records{verdict})"
+        size = f"{counted(self.classes, 'class', 'classes')}, {counted(self.made.records, 'record')}"
+        return f"Measurement(k = {self['k_anonymity'].value}, {size}{verdict})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""

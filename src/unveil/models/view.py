@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unveil.results import Figure, Table, View
+from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
     from unveil.models.base import Measured
@@ -48,11 +49,11 @@ def _figures(found: Measurement) -> list[Figure]:
     sample = found.uniqueness["sample"]
     figures = [
         Figure("k", found["k_anonymity"].value, "the smallest class"),
-        Figure("records", f"{found.made.records:,}", f"in {found.classes:,} classes"),
+        Figure("records", found.made.records, f"in {counted(found.classes, 'class', 'classes')}"),
         Figure("highest risk", prosecutor["highest"], "prosecutor: the target is known to be in the file"),
         Figure("average risk", prosecutor["average"], "share of records an intruder who links all gets right"),
         Figure("records at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
-        Figure("sample uniques", f"{sample['uniques']:,}", f"{sample['share']:.2%} of the records"),
+        Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the records"),
     ]
     if found.met is not None:
         figures.insert(0, Figure("requirements", "met" if found.met else "NOT met"))
@@ -90,9 +91,9 @@ def _class(worst: dict[str, Any] | None) -> tuple[Any, Any]:
 def _notes(found: Measurement) -> list[str]:
     notes = []
     if found.suppressed:
-        notes.append(f"{found.suppressed:,} records are suppressed in every key attribute: counted apart, they form no class.")
+        notes.append(f"{counted(found.suppressed, 'record')} suppressed in every key attribute: counted apart, without a class.")
     if found.made.dropped:
-        notes.append(f"{found.made.dropped:,} records with a null in a named column were left out (nulls='drop').")
+        notes.append(f"{counted(found.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
     if "special" in found.uniqueness:
         special = found.uniqueness["special"]
         notes.append(

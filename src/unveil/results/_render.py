@@ -14,14 +14,16 @@ import math
 import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.align import Align
 from rich.box import Box
 from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text
+
+from unveil.results.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,15 +32,11 @@ if TYPE_CHECKING:
 
     from unveil.results import Figure, Table, View
 
-__all__ = ["html_parts", "number", "risk_colour", "to_html", "to_rich", "visible"]
+__all__ = ["html_parts", "risk_colour", "to_html", "to_rich", "visible"]
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d"  # they hold emoji and Persian words together, and steer nothing
 
-_DECIMALS = 4
-_STEP = 10.0**-_DECIMALS
-_ROUNDING = 1e-12  # nearer than this, a float is the figure it should be
-_LARGE = 1e15  # beyond it a float no longer holds the digits that would be printed
 _LONGEST = 500
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
@@ -60,30 +58,6 @@ def visible(text: str) -> str:
         char.encode("unicode_escape").decode() if unicodedata.category(char) in _HIDDEN and char not in _JOINERS else char
         for char in text
     )
-
-
-def number(value: SupportsFloat) -> str:
-    """Return a number as people read it: integers with separators, other numbers with four decimals.
-
-    What is not quite 0 or 1 is never rounded to it, because these two are claims: nothing is disclosed, all is.
-
-    Examples
-    --------
-    >>> [number(x) for x in (30162, 0.5, 1.0, 0.99999, 0.00002, math.inf)]
-    ['30,162', '0.5000', '1.0000', '>0.9999', '<0.0001', '∞']
-    """
-    if isinstance(value, Integral):
-        return f"{int(value):,}"
-    x = float(value)
-    if not math.isfinite(x):
-        return "nan" if math.isnan(x) else "∞" if x > 0 else "-∞"
-    if abs(x) >= _LARGE:
-        return f"{x:.{_DECIMALS}e}"
-    rounded = round(x, _DECIMALS) + 0.0  # no "-0.0000"
-    if rounded in {0.0, 1.0} and abs(x - rounded) > _ROUNDING:
-        sign, bound = ("<", rounded + _STEP) if x > rounded else (">", rounded - _STEP)
-        return f"{sign}{bound:.{_DECIMALS}f}"
-    return f"{rounded:,.{_DECIMALS}f}"
 
 
 def risk_colour(share: float) -> tuple[int, int, int]:

@@ -18,7 +18,7 @@ from unveil.sources.frames import Data, Source, open_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "CodedTable", "Data", "ReadOptions", "Source", "load", "open_source"]
+__all__ = ["Coded", "CodedTable", "Data", "ReadOptions", "Source", "load", "open_source", "source"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +29,28 @@ class CodedTable:
     records: int
     dropped: int = 0
     weights: NDArray[np.float64] | None = None
+
+
+def source(data: Data, *, separator: str | None = None, encoding: str | None = None, missing: str | Sequence[str] = ()) -> Source:
+    """Open a file with what cannot be found out from it; every call that takes data takes the result.
+
+    Parameters
+    ----------
+    data
+        A path, or "-" for standard input.
+    separator, encoding
+        What separates fields, and the encoding, of a text file; none: found.
+    missing
+        Texts that stand for a null, besides the empty field.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> unveil.source("paper-2").names
+    ('Age*', 'Disease')
+    """
+    texts = (missing,) if isinstance(missing, str) else tuple(missing)
+    return open_source(data, ReadOptions(separator=separator, encoding=encoding, missing=texts))
 
 
 def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:
@@ -46,19 +68,21 @@ def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights
         A column of positive sampling weights.
     """
     policy = checked_nulls(nulls)
-    source = open_source(data)
-    wanted = [*columns, weights] if weights is not None and weights not in columns else list(columns)
-    frame = source.collect(wanted)
+    if weights in columns:
+        raise ArgumentError(f"column {shown(weights)} is named as weights and as an attribute; it can be one of them.")
+    opened = open_source(data)
+    wanted = list(columns) if weights is None else [*columns, weights]
+    frame = opened.collect(wanted)
     for name in columns:
         require_countable(name, frame[name])
     # numbered, because Polars takes a name such as "^a$" for a pattern
     numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(wanted)}))
     if not numbered.height:
-        raise EmptyDataError.no_records(source.place)
+        raise EmptyDataError.no_records(opened.place)
     kept = _apply_policy(numbered, columns, policy)
     dropped = numbered.height - kept.height
     if not kept.height:
-        raise EmptyDataError.no_records(source.place, dropped=dropped)
+        raise EmptyDataError.no_records(opened.place, dropped=dropped)
     shares = None if weights is None else _checked_weights(kept[str(wanted.index(weights))], weights)
     coded = tuple(replace(encode(kept[str(at)]), name=name) for at, name in enumerate(columns))
     return CodedTable(coded, kept.height, dropped, shares)

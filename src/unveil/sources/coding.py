@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Coded", "encode", "require_countable", "smallest_unsigned", "without_nan"]
 
+_PIECE = 1 << 17
+"""Rows are worked on in pieces of this many."""
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
 
@@ -62,13 +64,15 @@ def encode(series: pl.Series) -> Coded:
     if series.dtype == pl.Object:
         return _encode_objects(series)
     column = _countable(series)
+    nulls = column.null_count()
+    if column.dtype.is_integer() and not nulls and (coded := _encode_short_range(column)) is not None:
+        return coded
     present = column.drop_nulls().unique().sort()
     codes = _positions(column, present)
-    if column.null_count():
+    if nulls:
         codes[column.is_null().to_numpy()] = len(present)
         present = present.extend(pl.Series([None], dtype=present.dtype))
-    values = tuple(present) if len(present) <= _AS_TUPLE else _SeriesValues(present)
-    return Coded(series.name, values, codes)
+    return Coded(series.name, _values(present), codes)
 
 
 def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
@@ -112,25 +116,31 @@ def _positions(column: pl.Series, present: pl.Series) -> NDArray[np.unsignedinte
     if column.dtype == pl.Boolean:
         column, present = column.cast(pl.UInt8), present.cast(pl.UInt8)
     filled = column.fill_null(present[0]) if column.null_count() else column
-    if column.dtype.is_integer() and (codes := _positions_by_offset(filled, present, kind)) is not None:
-        return codes
     return present.search_sorted(filled).to_numpy().astype(kind)
 
 
-def _positions_by_offset(
-    column: pl.Series, present: pl.Series, kind: type[np.unsignedinteger[Any]]
-) -> NDArray[np.unsignedinteger[Any]] | None:
-    """Look integers of a short range up in a table; None where the range is too long for one."""
-    low = int(present[0])
-    span = int(present[-1]) - low + 1
-    if span > max(1 << 16, len(column)):
+def _encode_short_range(column: pl.Series) -> Coded | None:
+    """Code integers of a short range through a table over the range, a piece of rows at a time; None where it is long."""
+    values = column.to_numpy()
+    low, high = int(values.min()), int(values.max())
+    if high - low >= max(1 << 16, len(values)):
         return None
-    place = np.zeros(span, dtype=kind)
-    place[present.to_numpy().astype(np.int64) - low] = np.arange(len(present), dtype=kind)
-    offsets = column.to_numpy().astype(np.int64)
-    offsets -= low
-    codes: NDArray[np.unsignedinteger[Any]] = place[offsets]
-    return codes
+    pieces = [slice(start, start + _PIECE) for start in range(0, len(values), _PIECE)]
+    occurs = np.zeros(high - low + 1, dtype=bool)
+    for piece in pieces:
+        occurs[values[piece].astype(np.int64) - low] = True
+    found = np.flatnonzero(occurs)
+    kind = smallest_unsigned(len(found))
+    place = (np.cumsum(occurs) - 1).astype(kind)
+    codes = np.empty(len(values), dtype=kind)
+    for piece in pieces:
+        codes[piece] = place[values[piece].astype(np.int64) - low]
+    return Coded(column.name, _values(pl.Series(found + low, dtype=pl.Int64)), codes)
+
+
+def _values(present: pl.Series) -> Sequence[Any]:
+    """Return the dictionary as Python values, at once where it is small."""
+    return tuple(present) if len(present) <= _AS_TUPLE else _SeriesValues(present)
 
 
 def _encode_objects(series: pl.Series) -> Coded:

@@ -91,7 +91,7 @@ def _refuse_no_text(source: Input) -> None:
     head = source.head()
     for magic, what in _NO_TEXT.items():
         if head.startswith(magic) and b"\0" in head:
-            raise DataFileError(f"{source.place}: this is {what}, not text; give it its own suffix, or save it as CSV.")
+            raise DataFileError(f"{source.place}: this is {what}, not text; save it as CSV or Parquet.")
 
 
 def _empty(source: Input) -> EmptyDataError:

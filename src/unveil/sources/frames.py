@@ -15,7 +15,7 @@ import narwhals as nw
 import polars as pl
 
 from unveil.attributes import require_columns
-from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError
+from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError, near_miss, shown
 from unveil.sources import datasets, files
 
 __all__ = ["Data", "Source", "open_source"]
@@ -62,6 +62,8 @@ def _open_path(path: str | os.PathLike[str], options: files.ReadOptions) -> Sour
         names = files.column_names(name, options)
     except DataNotFoundError:
         if name not in datasets.names():
+            if hint := near_miss(name, datasets.names()):
+                raise DataNotFoundError(f"{shown(name)} is no file and no built-in data set.{hint}") from None
             raise
         return _open_frame(nw.from_native(datasets.load(name)), place=name)
     return Source(name, tuple(names), lambda columns: files.read(name, columns, options))

@@ -1,0 +1,160 @@
+"""Risks, uniqueness and vulnerability as `measure` reports them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import unveil
+from helpers import tables, together
+from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.models import AverageRisk, DeltaPresence, KMap
+
+keyed = {"suppressed": "class"}
+
+
+@given(tables())
+def test_prosecutor_risk_is_one_over_those_alike(frame: pl.DataFrame) -> None:
+    sizes = Counter(together(frame, ["a", "b"]))
+    risks = [1 / sizes[key] for key in together(frame, ["a", "b"])]
+    found = unveil.measure(frame, ["a", "b"], "c", threshold=0.4, **keyed).to_dict()  # type: ignore[arg-type]
+    prosecutor = found["risk"]["prosecutor"]
+    assert prosecutor["highest"] == pytest.approx(max(risks))
+    assert prosecutor["average"] == pytest.approx(sum(risks) / len(risks))
+    assert prosecutor["records_above_threshold"] == pytest.approx(sum(risk > 0.4 for risk in risks) / len(risks))
+    assert found["uniqueness"]["sample"]["uniques"] == sum(n == 1 for n in sizes.values())
+
+
+@given(tables())
+def test_vulnerability_is_the_best_guess(frame: pl.DataFrame) -> None:
+    found = unveil.measure(frame, ["a", "b"], "c", **keyed).to_dict()["vulnerability"]  # type: ignore[arg-type]
+    pairs = Counter(zip(together(frame, ["a", "b"]), frame["c"].to_list(), strict=True))
+    best: dict[Any, int] = {}
+    for (key, _), n in pairs.items():
+        best[key] = max(best.get(key, 0), n)
+    assert found["c"]["prior"] == pytest.approx(max(Counter(frame["c"].to_list()).values()) / frame.height)
+    assert found["c"]["posterior"] == pytest.approx(sum(best.values()) / frame.height)
+    assert found["re_identification"]["prior"] == pytest.approx(1 / frame.height)
+    assert found["re_identification"]["posterior"] == pytest.approx(len(best) / frame.height)
+
+
+@given(tables(), st.data())
+def test_population_models_count_in_the_population(population: pl.DataFrame, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, population.height - 1), min_size=1, unique=True))
+    sample = population[rows]
+    whole, part = Counter(together(population, ["a", "b"])), Counter(together(sample, ["a", "b"]))
+    found = unveil.measure(sample, ["a", "b"], population=population, **keyed).to_dict()  # type: ignore[arg-type]
+    assert found["models"]["k_map"]["value"] == min(whole[key] for key in part)
+    assert found["models"]["delta_presence"]["value"] == pytest.approx(max(part[key] / n for key, n in whole.items()))
+    assert found["models"]["delta_presence"]["worst_class"]["lowest"] == pytest.approx(
+        min(part[key] / n for key, n in whole.items())
+    )
+    risks = [1 / whole[key] for key in together(sample, ["a", "b"])]
+    assert found["risk"]["journalist"]["highest"] == pytest.approx(max(risks))
+    assert found["risk"]["marketer"]["average"] == pytest.approx(sum(risks) / len(risks))
+    simple = found["uniqueness"]["simple"]
+    assert simple["population_uniques"] == sum(part[key] == 1 and whole[key] == 1 for key in part)
+
+
+def test_population_requirements() -> None:
+    population = pl.DataFrame({"a": list("ppppqq")})
+    sample = pl.DataFrame({"a": list("ppq")})
+    met = unveil.measure(sample, "a", population=population, models=[KMap(2), DeltaPresence(0.4, 0.6), AverageRisk(0.7)])
+    assert met.met is True
+    assert unveil.measure(sample, "a", population=population, models=[KMap(3)]).to_dict()["models"]["k_map"]["violations"] == {
+        "classes": 1,
+        "records": 1,
+    }
+    assert unveil.measure(sample, "a", population=population, models=[DeltaPresence(0.0, 0.4)]).met is False
+    assert unveil.measure(sample, "a", models=[AverageRisk(0.6)]).met is False
+
+
+def test_a_population_that_lacks_records_or_columns_is_refused() -> None:
+    sample = pl.DataFrame({"a": list("ppq")})
+    with pytest.raises(ArgumentError, match="more records in the data than in the population"):
+        unveil.measure(sample, "a", population=pl.DataFrame({"a": list("pq")}))
+    with pytest.raises(ColumnNotFoundError, match="the population has no column a"):
+        unveil.measure(sample, "a", population=pl.DataFrame({"b": list("pq")}))
+
+
+def test_weights_give_individual_and_household_risk() -> None:
+    frame = pl.DataFrame({"a": ["p", "p", "q", "r"], "w": [10.0, 10.0, 50.0, 2.0], "home": [1, 1, 2, 2]})
+    risk = unveil.measure(frame, "a", weights="w", household="home").to_dict()["risk"]
+    import math
+
+    unique = {"q": 1 / 50, "r": 1 / 2}
+    exact = {key: p / (1 - p) * math.log(1 / p) for key, p in unique.items()}
+    assert risk["individual_exact"]["highest"] == pytest.approx(exact["r"])
+    pair = 0.1 / 0.9 - (0.1 / 0.9) ** 2 * math.log(1 / 0.1)
+    homes = {1: 1 - (1 - pair) ** 2, 2: 1 - (1 - exact["q"]) * (1 - exact["r"])}
+    assert risk["household"]["households"] == 2
+    assert risk["household"]["highest"] == pytest.approx(max(homes.values()))
+
+
+def test_household_risk_needs_weights() -> None:
+    frame = pl.DataFrame({"a": ["p", "q"], "home": [1, 1]})
+    with pytest.raises(ArgumentError, match="needs sampling weights"):
+        unveil.measure(frame, "a", household="home")
+
+
+def test_special_and_population_uniqueness_on_request() -> None:
+    keys = ["age", "education", "marital-status", "race", "sex"]
+    found = unveil.measure("adult", keys, sampling_fraction=0.1, special=True, loglinear=1).to_dict()["uniqueness"]
+    assert found["special"]["special_uniques"] > 0
+    assert 0 < found["population"]["dankar"]["value"] < 30_162 / 0.1
+    assert 0 < found["loglinear"]["population_uniques"] < found["sample"]["uniques"]
+    plain = unveil.measure("adult", keys).to_dict()["uniqueness"]
+    assert set(plain) == {"sample"}
+
+
+def test_a_loglinear_model_needs_a_fraction_and_an_order() -> None:
+    with pytest.raises(ArgumentError, match="sampling fraction"):
+        unveil.measure("paper-2", "Age*", loglinear=1)
+    with pytest.raises(ArgumentError, match="order 1"):
+        unveil.measure("paper-2", "Age*", loglinear=3, sampling_fraction=0.5)
+
+
+@given(tables(), st.sampled_from([0.0, 0.5, 1.0]))
+def test_wildcard_nulls_match_anything(frame: pl.DataFrame, alpha: float) -> None:
+    """Each record's f is the sum over the records that match it: itself and equals in full, others with a null by alpha."""
+    rows = together(frame, ["a", "b"])
+
+    def counted(one: tuple[Any, ...], other: tuple[Any, ...]) -> float:
+        if one == other:
+            return 1.0
+        if any(x != y and x is not None and y is not None for x, y in zip(one, other, strict=True)):
+            return 0.0
+        return alpha if None in other else 1.0
+
+    sizes = [sum(counted(one, other) for other in rows) for one in rows]
+    found = unveil.measure(frame, ["a", "b"], "c", nulls="wildcard", alpha=alpha, **keyed)  # type: ignore[arg-type]
+    assert found["k_anonymity"].value == pytest.approx(min(sizes))
+    assert found.to_dict()["risk"]["prosecutor"]["average"] == pytest.approx(sum(1 / size for size in sizes) / len(sizes))
+    secrets = frame["c"].to_list()
+    held = [{secrets[at] for at, other in enumerate(rows) if counted(one, other) > 0} for one in rows]
+    assert found["distinct_l_diversity", "c"].value == min(map(len, held))
+
+
+def test_wildcard_without_nulls_is_the_plain_measure() -> None:
+    plain = unveil.measure("adult", ["sex", "race"], "occupation").to_dict()
+    wild = unveil.measure("adult", ["sex", "race"], "occupation", nulls="wildcard").to_dict()
+    assert wild["models"] == plain["models"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"nulls": "wild"}, "nulls 'wild' is unknown"),
+        ({"threshold": 0.0}, "between 0 and 1"),
+        ({"suppressed": "gone"}, "'gone'"),
+        ({"orders": {"z": [1]}}, "'z'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        unveil.measure("paper-2", "Age*", "Disease", **options)
