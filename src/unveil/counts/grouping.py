@@ -7,6 +7,8 @@ keys are sorted. Nothing of the size rows x cardinality is ever allocated.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,6 +22,7 @@ __all__ = ["Codes", "group", "summed", "tally"]
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
 _LARGEST_KEY = 1 << 62
+_COMPILE_FROM = 1 << 26
 _CHUNK = 1 << 17
 """Rows are worked on in pieces of this many."""
 
@@ -41,8 +44,8 @@ def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], ND
     """
     keys = _Keys.packed(codes, sizes)
     if keys.is_dense():
-        counts = np.bincount(keys.key)
-        used = np.flatnonzero(counts)
+        counts = _counted(keys.key, keys.domain)
+        used = np.flatnonzero(counts != 0)
         return keys.codes_of(used), counts[used].astype(np.int64, copy=False)
     if not keys.whole:
         ids, used = keys.ranked()
@@ -70,6 +73,15 @@ def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int6
 def summed(of_row: NDArray[np.int64], values: NDArray[Any], number: int) -> NDArray[np.float64]:
     """Sum values by group, in floating point: exact for integers while the sums stay below 2^53."""
     return np.asarray(np.bincount(of_row, weights=values, minlength=number), dtype=np.float64)
+
+
+def _counted(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
+    """Return how often each key occurs; compiled where the compiler is loaded anyway, or loading it pays."""
+    if len(key) >= _COMPILE_FROM or (len(key) >= domain and "numba" in sys.modules):
+        from unveil.counts.tallying import count_keys
+
+        return count_keys(key, domain)
+    return np.bincount(key, minlength=domain).astype(np.int64, copy=False)
 
 
 def _pieces(rows: int) -> Iterator[slice]:
@@ -100,7 +112,9 @@ def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.
             key[piece] += np.arange(piece.start, piece.stop)
         key.sort()
         for piece in _pieces(rows):
-            key[piece], row[piece] = np.divmod(key[piece], rows)
+            above = key[piece] // rows
+            row[piece] = key[piece] - above * rows
+            key[piece] = above
     else:
         row = np.argsort(key)
         key = key[row]
@@ -191,13 +205,15 @@ def _extended(key: NDArray[Any] | None, codes: Sequence[Codes], sizes: Sequence[
 
 
 def _digits(keys: NDArray[np.int64], sizes: Sequence[int]) -> list[Codes]:
-    """Return the digits of each key, column by column."""
-    rest = keys.astype(np.int64)
+    """Return the digits of each key, column by column; unsigned division by a constant is what numpy does fastest."""
+    rest: NDArray[Any] = keys.astype(np.uint32 if math.prod(sizes) <= 1 << 32 else np.uint64)
     found: list[Codes] = []
     for size in reversed(sizes):
         digits = np.empty(len(rest), dtype=_smallest(size))
         for piece in _pieces(len(rest)):
-            rest[piece], digits[piece] = np.divmod(rest[piece], size)
+            above = rest[piece] // rest.dtype.type(size)
+            digits[piece] = rest[piece] - above * rest.dtype.type(size)
+            rest[piece] = above
         found.append(digits)
     return found[::-1]
 
