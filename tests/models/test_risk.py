@@ -78,7 +78,7 @@ def test_a_population_that_lacks_records_or_columns_is_refused() -> None:
     sample = pl.DataFrame({"a": list("ppq")})
     with pytest.raises(ArgumentError, match="more records in the data than in the population"):
         unveil.measure(sample, "a", population=pl.DataFrame({"a": list("pq")}))
-    with pytest.raises(ColumnNotFoundError, match="the population has no column a"):
+    with pytest.raises(ColumnNotFoundError, match="the population lacks a"):
         unveil.measure(sample, "a", population=pl.DataFrame({"b": list("pq")}))
 
 
@@ -158,3 +158,14 @@ def test_wildcard_without_nulls_is_the_plain_measure() -> None:
 def test_what_makes_no_sense_is_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         unveil.measure("paper-2", "Age*", "Disease", **options)
+
+
+def test_records_without_any_key_value_are_no_special_uniques() -> None:
+    frame = pl.DataFrame({"a": ["p", "p", "*", None], "b": ["q", "q", "*", "*"]})
+    found = unveil.measure(frame, ["a", "b"], special=True, sampling_fraction=0.5, loglinear=1).to_dict()["uniqueness"]
+    assert found["sample"]["uniques"] == found["special"]["special_uniques"] == found["loglinear"]["sample_uniques"] == 0
+
+
+def test_individual_risk_and_wildcards_do_not_go_together() -> None:
+    with pytest.raises(ArgumentError, match="no meaning where nulls match anything"):
+        unveil.measure(pl.DataFrame({"a": ["p", None], "w": [1.0, 2.0]}), "a", weights="w", nulls="wildcard")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.cli.options import pair_of
+from unveil.errors import ArgumentError, shown
 
 if TYPE_CHECKING:
     from unveil.models.measure import AnyModel
-    from unveil.partitions import Hierarchy
+    from unveil.partitions import Hierarchy, Partition
     from unveil.project import Project
 
-__all__ = ["asked", "hierarchies", "orders"]
+__all__ = ["asked", "hierarchies", "models", "orders", "trees"]
 
 
 def asked(
@@ -51,16 +53,12 @@ def asked(
 
 def hierarchies(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
     """Return the hierarchies of the sensitive columns: the project's, and those named as COLUMN=FILE."""
-    from unveil.partitions import Hierarchy
-
     found: dict[str, Hierarchy] = {}
     for name in sensitive:
         tree = project.hierarchy(name) if project is not None and name in project.attributes else None
         if tree is not None:
             found[name] = tree
-    for column, file in (pair_of(text, sensitive, "--hierarchy", "COLUMN=FILE") for text in given or ()):
-        found[column] = Hierarchy.read(file, column=column)
-    return found
+    return found | trees(given, sensitive)
 
 
 def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
@@ -73,3 +71,28 @@ def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequ
     for column, values in (pair_of(text, sensitive, "--order", "COLUMN=V1,V2,...") for text in given or ()):
         found[column] = [value.strip() for value in values.split(",")]
     return found
+
+
+def models(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
+    """Return the attacker's models, named as NAME:COLUMN=FILE; FILE may be the name of a published partition."""
+    from unveil.partitions import Partition
+    from unveil.sources.datasets import published
+
+    found: dict[str, dict[str, Partition]] = {}
+    for text in given or ():
+        name, colon, rest = text.partition(":")
+        if not colon or not name:
+            raise ArgumentError(f"--partition takes NAME:COLUMN=FILE, not {shown(text)}.")
+        column, file = pair_of(rest, columns, "--partition", "NAME:COLUMN=FILE")
+        known = published()["partitions"]
+        built_in = file in known and not Path(file).exists()
+        found.setdefault(name, {})[column] = Partition.of(known[file]) if built_in else Partition.read(file, column=column)
+    return found
+
+
+def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
+    """Return hierarchies named as COLUMN=FILE."""
+    from unveil.partitions import Hierarchy
+
+    pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in given or ()]
+    return {column: Hierarchy.read(file, column=column) for column, file in pairs}

@@ -286,7 +286,9 @@ def discrimination_rate(
     return result
 
 
-def rate_of(counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: Made) -> DiscriminationRate:
+def rate_of(
+    counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: Made, *, adjust: bool = True
+) -> DiscriminationRate:
     """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records where there are none."""
     classes = counts.classes(keys)
     if reason := undefined_reason(counts, secrets):
@@ -300,6 +302,8 @@ def rate_of(counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: M
     result = _result(classes, by_class, entropy, kind, None, "with weights it has no closed form", made)
     if counts.weight is not None:
         return result
+    if not adjust:
+        return replace(result, adjusted_reason="not asked for")
     adjusted = adjusted_rate(result.value, entropy, classes.n, hidden.n)
     reason = None if adjusted is not None else "a random key of these classes would determine it as well"
     return replace(result, adjusted=adjusted, adjusted_reason=reason)

@@ -59,7 +59,8 @@ class Measured:
         if self.requirement is not None:
             found["requirement"] = self.requirement
             found["met"] = self.met
-            found["violations"] = {"classes": self.violating_classes, "records": self.violating_records}
+            if self.violating_classes is not None:
+                found["violations"] = {"classes": self.violating_classes, "records": self.violating_records}
         return found
 
 
@@ -70,6 +71,7 @@ class Model:
     name: ClassVar[str]
     safe_is_high: ClassVar[bool]
     whole: ClassVar[bool] = False  # the figure is a number of records or values
+    range: ClassVar[tuple[float, float]] = (1.0, math.inf)  # of the threshold
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the figure of every class."""
@@ -79,6 +81,18 @@ class Model:
     def threshold(self) -> float | None:
         """The figure that every class must reach, or must not exceed; None where this is a measure."""
         raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        """Refuse a threshold that no table could be asked for."""
+        threshold = self.threshold
+        if threshold is None:
+            return
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+            raise ArgumentError(f"the threshold of {self.name} is a number, not {type(threshold).__name__}.")
+        low, high = self.range
+        if not low <= threshold <= high or (self.whole and not float(threshold).is_integer()):
+            kind = "a whole number" if self.whole else "a number"
+            raise ArgumentError(f"the threshold of {self.name} is {kind} from {low:g} to {high:g}, so it is not {threshold:g}.")
 
     @property
     def requirement(self) -> str | None:

@@ -5,6 +5,7 @@ Written without a threshold a model measures; with one it is a requirement.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
@@ -139,7 +140,14 @@ class RecursiveLDiversity(SecretModel):
     l: int = 2  # noqa: E741 - the model's own letter
     c: float | None = None
     name: ClassVar[str] = "recursive_l_diversity"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse an l that means nothing."""
+        if self.l < 2:  # noqa: PLR2004
+            raise ArgumentError(f"recursive (c, l)-diversity needs an l of at least 2, not {self.l}.")
+        super().__post_init__()
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the infimum of c for every class."""
@@ -171,6 +179,7 @@ class AlphaK(SecretModel):
     alpha: float | None = None
     k: int | None = None
     name: ClassVar[str] = "alpha"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     safe_is_high: ClassVar[bool] = False
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -202,12 +211,16 @@ class TCloseness(SecretModel):
     distance: Distance = "equal"
     scale: Scale | None = field(default=None, repr=False)
     name: ClassVar[str] = "t_closeness"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse a distance that does not exist."""
+        """Refuse a distance that does not exist, and a threshold that means nothing under it."""
         if self.distance not in DISTANCES:
             raise ArgumentError.not_one_of("distance", self.distance, DISTANCES)
+        super().__post_init__()
+        if self.t is not None and self.t > 1.0 and self.distance != "kl":
+            raise ArgumentError(f"the distance {self.distance} lies between 0 and 1, so t is not {self.t:g}.")
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the distance of every class."""
@@ -252,6 +265,7 @@ class BasicBetaLikeness(SecretModel):
 
     beta: float | None = None
     name: ClassVar[str] = "basic_beta_likeness"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -270,6 +284,7 @@ class EnhancedBetaLikeness(SecretModel):
 
     beta: float | None = None
     name: ClassVar[str] = "enhanced_beta_likeness"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -292,6 +307,7 @@ class DeltaDisclosure(SecretModel):
 
     delta: float | None = None
     name: ClassVar[str] = "delta_disclosure"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:

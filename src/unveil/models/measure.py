@@ -105,8 +105,13 @@ class Measurement(Result):
             "attribute": [place[1] if len(place) > 1 else None for place, _ in found],
             "parameter": [place[2] if len(place) > 2 else None for place, _ in found],  # noqa: PLR2004
             "value": [None if measured.value is None else float(measured.value) for _, measured in found],
+            "class": [None if m.worst_class is None else str(m.worst_class["key"]) for _, m in found],
+            "size": [None if m.worst_class is None else float(m.worst_class["size"]) for _, m in found],
             "requirement": [measured.requirement for _, measured in found],
             "met": [measured.met for _, measured in found],
+            "violating_classes": [measured.violating_classes for _, measured in found],
+            "violating_records": [measured.violating_records for _, measured in found],
+            "reason": [measured.reason for _, measured in found],
         }
 
     def view(self) -> View:
@@ -195,6 +200,8 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         raise ArgumentError.not_one_of("nulls", nulls, CLASS_NULLS)
     if not 0.0 < threshold <= 1.0:
         raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {threshold}.")
+    if weights is not None and nulls == "wildcard":
+        raise ArgumentError("individual risk has no meaning where nulls match anything; choose other nulls, or no weights.")
     if household is not None and weights is None:
         raise ArgumentError("household risk follows from individual risk, which needs sampling weights; name their column.")
     if household in keys:
@@ -210,6 +217,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     classes = equivalence(counts, keys, secrets, wildcard=wildcard, suppressed=suppressed, reference=compared)
     scales = {name: Scale(name, _order_of(orders, name), (hierarchies or {}).get(name)) for name in secrets}
     whole = None if population is None else _population(population, keys, counts, classes, blocks, policy)
+    kept = without_suppressed(counts, keys) if suppressed == "apart" else counts
     homes = None if household is None else _homes(every, keys, household, suppressed)
     measured = _measured(classes, scales, models, whole)
     made = Made(
@@ -225,7 +233,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     return Measurement(
         models=measured,
         risk=_risks(classes, homes, whole, threshold, weighted=weights is not None),
-        uniqueness=_uniqueness(counts, keys, classes, whole, sampling_fraction, special=special, loglinear=loglinear),
+        uniqueness=_uniqueness(kept, keys, classes, whole, sampling_fraction, special=special, loglinear=loglinear),
         vulnerability=_vulnerabilities(classes),
         classes=len(classes),
         suppressed=classes.suppressed,
@@ -238,7 +246,13 @@ def _measured(
 ) -> dict[tuple[str, ...], Measured]:
     """Measure every model that applies; a requirement takes the place of the plain measure."""
     found: dict[tuple[str, ...], AnyModel] = {_place(model): model for model in _defaults(classes, scales, population)}
+    taken: set[tuple[str, ...]] = set()
     for model in asked:
+        if not isinstance(model, Model | KMap | DeltaPresence):
+            raise ArgumentError(f"a requirement is a model, such as KAnonymity(5), not {type(model).__name__}.")
+        if _place(model) in taken:
+            raise ArgumentError(f"{' of '.join(_place(model)[:2])} is required twice; name it once, with the stricter figure.")
+        taken.add(_place(model))
         complete = model
         if isinstance(model, TCloseness) and model.scale is None and model.attribute in scales:
             complete = TCloseness(model.attribute, model.t, model.distance, scales[model.attribute])
@@ -378,7 +392,8 @@ def _uniqueness(
     if special:
         from unveil.measures.special_uniqueness import special_uniqueness
 
-        found["special"] = special_uniqueness(counts, keys).to_dict()
+        fraction = 0.01 if sampling_fraction is None else sampling_fraction
+        found["special"] = special_uniqueness(counts, keys, dis_fraction=fraction).to_dict()
     return found
 
 
@@ -446,6 +461,6 @@ def _population(
     source = open_source(data)
     missing = [name for name in keys if name not in source.names]
     if missing:
-        raise ColumnNotFoundError(f"the population has no column {listed(missing)}; its columns are: {listed(source.names)}.")
+        raise ColumnNotFoundError(f"the population lacks {listed(missing)}; its columns are: {listed(source.names)}.")
     chosen = {name: block for name, block in blocks.items() if name in keys}
     return Population.of(counts, classes, count_table(load(source, keys, nulls=nulls), chosen))

@@ -56,6 +56,11 @@ class KMap:
     k: int | None = None
     name: ClassVar[str] = "k_map"
 
+    def __post_init__(self) -> None:
+        """Refuse a k that means nothing."""
+        if self.k is not None and self.k < 1:
+            raise ArgumentError(f"the threshold of k_map is a whole number from 1, so it is not {self.k}.")
+
     def measure(self, classes: Equivalence, population: Population) -> Measured:
         """Return the smallest class of the population that a record of the table belongs to."""
         worst = int(np.argmin(population.size))
@@ -77,6 +82,12 @@ class DeltaPresence:
     low: float | None = None
     high: float | None = None
     name: ClassVar[str] = "delta_presence"
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that are no chances."""
+        for bound in (self.low, self.high):
+            if bound is not None and not 0.0 <= bound <= 1.0:
+                raise ArgumentError(f"the bounds of delta_presence lie between 0 and 1, so {bound:g} is none.")
 
     def measure(self, population: Population) -> Measured:
         """Return the highest chance of presence; the lowest stands in the worst class's description."""
@@ -110,6 +121,7 @@ class AverageRisk(Model):
 
     highest: float | None = None
     name: ClassVar[str] = "average_risk"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     safe_is_high: ClassVar[bool] = False
 
     @property

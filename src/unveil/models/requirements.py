@@ -66,6 +66,8 @@ def parse_t(text: str, sensitive: Sequence[str]) -> Model:
     for known in DISTANCES:
         if word == known:
             distance, rest = known, after
+    if rest and rest not in (*sensitive, " + ".join(sensitive)):
+        raise ArgumentError.not_one_of("distance or sensitive attribute", rest, (*DISTANCES, *sensitive))
     return TCloseness(_attribute(rest, sensitive, text), _share(number, "--t", text, above=distance == "kl"), distance)
 
 
@@ -119,6 +121,8 @@ def _attribute(name: str | None, sensitive: Sequence[str], text: str) -> str:
 
 
 def _number(number: str, option: str, text: str) -> float:
+    if not number:
+        raise ArgumentError(f"{option} {shown(text)}: a number is missing.")
     try:
         return float(number)
     except ValueError:

@@ -35,6 +35,7 @@ def view_of(found: Measurement) -> View:
     """Return the figures, a table of requirements where there are any, and a table of models by attribute."""
     asked = [(place, measured) for place, measured in found.models.items() if measured.requirement is not None]
     tables = [_requirements(asked)] if asked else []
+    tables.append(_risks(found))
     plain = [(place, measured) for place, measured in found.models.items() if len(place) == 1]
     tables.append(_models("Classes", plain))
     attributes = dict.fromkeys(place[1] for place in found.models if len(place) > 1)
@@ -58,6 +59,19 @@ def _figures(found: Measurement) -> list[Figure]:
     if found.met is not None:
         figures.insert(0, Figure("requirements", "met" if found.met else "NOT met"))
     return figures
+
+
+def _risks(found: Measurement) -> Table:
+    """Return the risks by intruder, and what weights and a population add."""
+    rows: list[tuple[Any, ...]] = []
+    for name, risk in found.risk.items():
+        average = risk.get("average", risk.get("rate"))
+        rows.append((name.replace("_", " "), risk["highest"], average, risk.get("records_above_threshold")))
+    for name, guess in found.vulnerability.items():
+        rows.append((f"best guess: {name.replace('_', ' ')}", None, guess["posterior"], None))
+    limit = found.risk["prosecutor"]["threshold"]
+    note = f"above: share of records with a risk over {limit:g}; best guess: the chance to be right, on average"
+    return Table(("risk", "highest", "average", "above"), tuple(rows), title="Risk", note=note)
 
 
 def _requirements(asked: Sequence[tuple[tuple[str, ...], Measured]]) -> Table:
@@ -99,6 +113,14 @@ def _notes(found: Measurement) -> list[str]:
         notes.append(
             f"SUDA: {special['special_uniques']:,} special uniques, highest score {special['max_score']:,}; --json gives all."
         )
+    if "simple" in found.uniqueness:
+        simple = found.uniqueness["simple"]
+        notes.append(
+            f"{simple['population_uniques']:,} of {simple['sample_uniques']:,} sample uniques are unique in the population."
+        )
+    if "loglinear" in found.uniqueness:
+        fitted = found.uniqueness["loglinear"]
+        notes.append(f"Log-linear model: {fitted['population_uniques']:,.1f} of the sample uniques unique in the population.")
     if "population" in found.uniqueness:
         chosen = found.uniqueness["population"]["dankar"]
         if chosen["value"] is not None:
