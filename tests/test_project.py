@@ -146,13 +146,13 @@ class TestErrors:
             ("a = { Zorro = 1, Zorro = 2 }", "line 1: TOML: this is not TOML: Duplicate inline table key."),
             (
                 "[dta]\npath = 'x'",
-                ("line 1: dta: the section 'dta' is unknown; sections are: data, attributes. Hint: did you mean 'data'?"),
+                ("line 1: dta: the section 'dta' is unknown; sections are: data, attributes, needs. Hint: did you mean 'data'?"),
             ),
             (
                 "[data]\n[attribute.age]",
                 (
                     "line 2: attribute: the section 'attribute' is unknown; sections are: data, "
-                    "attributes. Hint: did you mean 'attributes'?"
+                    "attributes, needs. Hint: did you mean 'attributes'?"
                 ),
             ),
             ("\ndata = 'Zorro'", "line 2: data: expected a table, found a text."),

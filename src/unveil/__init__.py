@@ -9,7 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unveil import attacks as attacks
     from unveil import models as models
+    from unveil.attacks.attack import Attack as Attack
+    from unveil.attacks.attack import attack as attack
     from unveil.counts import Counts as Counts
     from unveil.counts import count as count
     from unveil.errors import UnveilError as UnveilError
@@ -22,21 +25,29 @@ if TYPE_CHECKING:
     from unveil.models.measure import measure as measure
     from unveil.partitions import Hierarchy as Hierarchy
     from unveil.partitions import Partition as Partition
+    from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
+    from unveil.utility.needs import Utility as Utility
+    from unveil.utility.needs import utility as utility
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Attack": "unveil.attacks.attack",
     "Counts": "unveil.counts",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Hierarchy": "unveil.partitions",
     "Measurement": "unveil.models.measure",
+    "Need": "unveil.project",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
     "Scan": "unveil.measures.scan",
+    "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
+    "attack": "unveil.attacks.attack",
+    "attacks": "unveil",
     "count": "unveil.counts",
     "datasets": "unveil.sources",
     "direct_identifiers": "unveil.measures.direct_identifiers",
@@ -45,6 +56,7 @@ _HOMES = {
     "models": "unveil",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
+    "utility": "unveil",
 }
 
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 - the keys are names

@@ -40,7 +40,7 @@ def _writable(out: Path | None) -> Path | None:
 Data = Annotated[
     str | None,
     typer.Argument(
-        metavar="[DATA]",
+        metavar="DATA",
         help="A file (CSV, Parquet, ...), '-' for standard input, or a built-in data set.",
         show_default=False,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,6 +25,7 @@ from unveil.cli.options import (
     gather,
     give,
     one_sensitive,
+    pair_of,
     showing_progress,
 )
 from unveil.errors import ArgumentError
@@ -142,7 +143,9 @@ def scan(
 def measure(
     data: Data = None,
     key: Key = None,
-    sensitive: Sensitive = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column; repeat it for more.")
+    ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, help="Require k-anonymity: every class holds K records.")] = None,
     p: Annotated[list[str] | None, typer.Option("--p", metavar="P[:COLUMN]", help="Require p-sensitivity.")] = None,
     l_diversity: Annotated[
@@ -208,6 +211,7 @@ def measure(
     """Which privacy models does the table meet, how high are the risks, and which class decides? Exit code 1: not met."""
     from unveil.cli import requirements
     from unveil.models.measure import measure as measure_table
+    from unveil.sources import source
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
@@ -216,6 +220,10 @@ def measure(
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     secrets = inputs.sensitive or ()
+
+    def opened(table: str | None) -> Any:
+        return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+
     asked = requirements.asked(
         secrets, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=k_map, presence=presence, average_risk=average_risk,
@@ -228,8 +236,8 @@ def measure(
         hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
         orders=requirements.orders(order, inputs.project, secrets),
         partitions=inputs.partitions,
-        population=population,
-        reference=reference,
+        population=opened(population),
+        reference=opened(reference),
         sampling_fraction=sampling_fraction,
         weights=inputs.weights,
         household=household,
@@ -263,6 +271,106 @@ def identifiers(
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
     give(direct_identifiers(inputs.source), as_json=as_json, out=out)
+
+
+@app.command(epilog="Example: unveil attack thesis-4.2 thesis-4.3 --map ZIP=ZIP* --map Age=Age* --sensitive 'location 1'")
+def attack(
+    original: Annotated[str, typer.Argument(help="The original table.", show_default=False)],
+    release: Annotated[str, typer.Argument(help="The release that an intruder sees.", show_default=False)],
+    key: Key = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column of the release; repeat for more."),
+    ] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
+    ] = None,
+    identity: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")
+    ] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None,
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False,
+    partition: Annotated[
+        list[str] | None,
+        typer.Option("--partition", metavar="NAME:COLUMN=FILE", help="An attacker's model: a semantic partition of a column."),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="What a released value covers, for linkage.")
+    ] = None,
+    external: Annotated[
+        str | None, typer.Option("--external", metavar="FILE", help="Other data with common columns (grey box).")
+    ] = None,
+    linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
+    nulls: NullPolicy = None,
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """How much does an intruder gain? Identity, homogeneity, background knowledge, skewness, similarity and linkage."""
+    from unveil.attacks.attack import attack as attack_release
+    from unveil.cli import requirements
+    from unveil.sources import source
+
+    one, other = (
+        source(table, separator=separator, encoding=encoding, missing=tuple(missing or ())) for table in (original, release)
+    )
+    result = attack_release(
+        one,
+        other,
+        key,
+        sensitive,
+        mapping=[pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()],
+        id=identity,
+        link=link,
+        same_order=same_order,
+        partitions=requirements.models(partition, other.names),
+        hierarchies=requirements.trees(hierarchy, one.names),
+        external=external,
+        nulls=nulls or "category",
+        link_records=linkage,
+        seed=seed,
+    )
+    give(result, as_json=as_json, out=out)
+
+
+@app.command(epilog="Example: unveil utility adult --need 'income: income-per-year given age, education'")
+def utility(
+    data: Data = None,
+    need: Annotated[
+        list[str] | None,
+        typer.Option("--need", metavar="NEED", help="NAME: TARGET given A, B [at least DEGREE]; repeat it for more."),
+    ] = None,
+    nulls: NullPolicy = None,
+    project: ProjectFile = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """How far does the table serve each need, judged from itself alone? Exit code 1: a degree asked for is missed."""
+    from unveil.project import Need
+    from unveil.utility.needs import utility as serve
+
+    inputs = gather(
+        data, key=None, sensitive=None, partition=None, nulls=nulls, weights=None, project=project,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    planned = list(inputs.project.needs.values()) if inputs.project is not None else []
+    asked = [*planned, *(Need.parse(text) for text in need or ())]
+    if not asked:
+        raise ArgumentError("no need is named; write one with --need, or in a project file.")
+    result = serve(inputs.source, asked, nulls=inputs.nulls)
+    give(result, as_json=as_json, out=out)
+    for line in result.failed:
+        sys.stderr.write(f"unveil: {line}\n")
+    if result.failed:
+        raise typer.Exit(2)
+    if result.met is False:
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example: unveil reproduce --json")

@@ -5,7 +5,8 @@ It is read whole and checked before anything is measured. What is wrong is said 
 
 from __future__ import annotations
 
+from unveil.project.needs import Need
 from unveil.project.project import Project
 from unveil.project.sections import Attribute, DataSection
 
-__all__ = ["Attribute", "DataSection", "Project"]
+__all__ = ["Attribute", "DataSection", "Need", "Project"]

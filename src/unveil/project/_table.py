@@ -71,6 +71,15 @@ class Table:
         value: str | None = self._of_type(name, str, "a text")
         return value
 
+    def number(self, name: str) -> float | None:
+        """Return a number, or None where the field is absent."""
+        value = self.fields.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(f"expected a number, found {_kind_of(value)}.", name)
+        return float(value)
+
     def word(self, name: str, known: Sequence[_Word]) -> _Word | None:
         """Return a word among those known, or None where the field is absent."""
         value = self.text(name)

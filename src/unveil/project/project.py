@@ -11,6 +11,7 @@ from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text, write_whole
 from unveil.project._table import Table
 from unveil.project._toml import dotted, lines_of
+from unveil.project.needs import Need
 from unveil.project.sections import SECTIONS, Attribute, DataSection, relative_to
 
 __all__ = ["Project"]
@@ -28,6 +29,8 @@ class Project:
         Where the data is and how to read it.
     attributes
         The attributes by name, in the order of the file.
+    needs
+        The needs that a release is to serve, by name.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Project:
     path: Path
     data: DataSection = field(default_factory=DataSection)
     attributes: dict[str, Attribute] = field(default_factory=dict)
+    needs: dict[str, Need] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: PathLike) -> Project:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.attributes import KINDS, NULLS, ROLES, Kind, Nulls, Role
-from unveil.errors import PartitionError, ProjectError
+from unveil.errors import ArgumentError, PartitionError, ProjectError
 from unveil.partitions import Partition
 from unveil.partitions._match import text_of
 from unveil.partitions.files import not_there
 from unveil.project._toml import dotted, written, written_key
+from unveil.project.needs import Need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -210,9 +211,43 @@ def _written_partition(partition: Partition, key: str) -> str:
         raise ProjectError(f"{key}: a block names the null, which TOML cannot write; leave it out of the blocks.") from None
 
 
+def _read_needs(table: Table) -> dict[str, Need]:
+    return {name: _read_need(name, table.table(name)) for name in table.fields}
+
+
+def _read_need(name: str, table: Table) -> Need:
+    table.only(("target", "given", "partitions", "at_least"))
+    target, given = table.text("target"), table.elements("given", (str,), "text")
+    if target is None:
+        raise table.wrong("a need names the attribute to infer.", "target")
+    if not given:
+        raise table.wrong("a need names the attributes that it is given.", "given")
+    try:
+        return Need(name, target, given, _read_partitions(table.table("partitions")), table.number("at_least"))
+    except ArgumentError as problem:
+        raise table.wrong(str(problem)) from None
+
+
+def _write_needs(needs: Mapping[str, Need], relative: Callable[[Path], str]) -> Iterator[str]:  # noqa: ARG001 - it has no paths
+    for need in needs.values():
+        yield f"[needs.{written_key(need.name)}]"
+        yield f"target = {written(need.target)}"
+        yield f"given = {written(need.given)}"
+        if need.at_least is not None:
+            yield f"at_least = {written(need.at_least)}"
+        yield ""
+        if need.partitions:
+            yield f"[needs.{written_key(need.name)}.partitions]"
+            for column, partition in need.partitions.items():
+                key = dotted(("needs", need.name, "partitions", column))
+                yield f"{written_key(column)} = {_written_partition(partition, key)}"
+            yield ""
+
+
 SECTIONS: dict[str, Section] = {
     "data": Section(_read_data, _write_data),
     "attributes": Section(_read_attributes, _write_attributes),
+    "needs": Section(_read_needs, _write_needs),
 }
 """The sections of a project file by name; each fills the field of `Project` of that name."""
 

@@ -1,0 +1,14 @@
+"""What an intruder gains from a release: identity, homogeneity, background knowledge, skewness, similarity and linkage.
+
+`attack` makes every attack that its inputs allow; each linkage can also be made on its own.
+"""
+
+from __future__ import annotations
+
+from unveil.attacks.attack import Attack, attack
+from unveil.attacks.linkage.distance import distance_linkage
+from unveil.attacks.linkage.intervals import interval_disclosure
+from unveil.attacks.linkage.probabilistic import probabilistic_linkage
+from unveil.attacks.linkage.structure import structure_linkage
+
+__all__ = ["Attack", "attack", "distance_linkage", "interval_disclosure", "probabilistic_linkage", "structure_linkage"]

@@ -1,0 +1,186 @@
+"""What do the protected key attributes say about the secrets? Homogeneity, background knowledge, skewness and similarity.
+
+Homogeneity: the Discrimination Rate of each sensitive attribute given the key. Background knowledge: what is still missing,
+1 - DR, and which single piece of knowledge would disclose most. Skewness: what the protection changed in the rate, and how far
+belief shifts from the whole table to a class. Similarity: the rate when values that mean the same count as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unveil.attacks.pairs import Setting
+from unveil.counts import count_table
+from unveil.counts.grouping import summed
+from unveil.measures.equivalence import Equivalence, Spread, equivalence
+from unveil.measures.rates import columns_of, mean, rate
+from unveil.partitions import Partition
+from unveil.results import jsonable
+from unveil.sources import CodedTable, load
+
+__all__ = ["background", "classes_of", "homogeneity", "knowledge", "similarity", "skewness"]
+
+_HOW_TO_READ = (
+    "original minus release: above 0 the protection took that much away, below 0 the release says more than before; "
+    "it is no risk between 0 and 1 and stays out of the global mean"
+)
+
+
+def homogeneity(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], classes: Equivalence) -> dict[str, Any]:
+    """Measure every sensitive attribute given the key, by attribute and together, and who is disclosed for certain."""
+    found = {}
+    for name in sensitive:
+        certain = classes.spreads[name].distinct == 1
+        found[name] = {
+            **rate(release, keys, [name]),
+            "by_attribute": [{"release": key, **rate(release, [key], [name])} for key in keys],
+            "certain": {
+                "classes": int(certain.sum()),
+                "records": int(classes.own[certain].sum()),
+                "share": float(classes.own[certain].sum() / classes.own.sum()),
+            },
+        }
+    return {"risk": mean([entry["value"] for entry in found.values()]), "by_sensitive": found}
+
+
+def background(found: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
+    """Say what is missing to full disclosure, and which single piece of knowledge would disclose most."""
+    answer = {}
+    for name, entry in found["by_sensitive"].items():
+        rows = [{"release": row["release"], **_missing(row)} for row in entry["by_attribute"]]
+        known = knowledge(classes.spreads[name])
+        answer[name] = {**_missing(entry), "by_attribute": rows, "knowledge": known}
+    return {"by_sensitive": answer}
+
+
+def _missing(entry: Mapping[str, Any]) -> dict[str, Any]:
+    figures = ("count", "dr", "posterior")
+    rows = [
+        {**{name: value for name, value in row.items() if name not in figures}, "count": row["count"], "missing": 1.0 - row["dr"]}
+        for row in entry["by_value"]
+    ]
+    return {"missing": None if entry["value"] is None else 1.0 - entry["value"], "by_value": rows}
+
+
+def knowledge(spread: Spread) -> list[dict[str, Any]]:
+    """Rank the pieces of knowledge "not v": how many more records would be certain, and what would stay uncertain, in bits.
+
+    Parameters
+    ----------
+    spread
+        How a sensitive attribute spreads over the classes.
+
+    Returns
+    -------
+    list
+        For each value v, most telling first: `not`, the records `newly_certain` once v is ruled out for everyone who does not
+        hold it, their `share` of these, and the `uncertainty_left` among them, in bits.
+    """
+    values = len(spread.values)
+    logs = spread.n * np.log2(spread.n)
+    uncertain = spread.size * np.log2(spread.size) - spread.total(logs)
+    rest = spread.size[spread.of_class] - spread.n
+    rest_uncertain = _m_log_m(rest) - (spread.total(logs)[spread.of_class] - logs)
+    left_uncertain = uncertain.sum() + summed(spread.value, rest_uncertain - uncertain[spread.of_class], values)
+    left = spread.n.sum() - summed(spread.value, spread.n, values)
+    newly = summed(spread.value, np.where(spread.distinct[spread.of_class] == 2, rest, 0.0), values)  # noqa: PLR2004
+    share, bits = newly / np.maximum(left, 1.0), np.maximum(left_uncertain, 0.0) / np.maximum(left, 1.0)
+    return [
+        {
+            "not": jsonable(spread.values[at]),
+            "newly_certain": int(newly[at]),
+            "share": float(share[at]),
+            "uncertainty_left": float(bits[at]),
+        }
+        for at in np.lexsort((np.round(bits, 12), -newly)).tolist()
+    ]
+
+
+def skewness(setting: Setting, release: CodedTable, classes: Equivalence) -> dict[str, Any]:
+    """Compare the rates before and after, and show the class in which belief shifts most."""
+    found = {}
+    for name in setting.sensitive:
+        found[name] = {**_differences(setting, release, name), "belief": _shift(classes, classes.spreads[name])}
+    return {"by_sensitive": found, "reading": _HOW_TO_READ}
+
+
+def _differences(setting: Setting, release: CodedTable, name: str) -> dict[str, Any]:
+    """Return the rate in the original minus the rate in the release, per attribute and together."""
+    hidden = setting.original_of(name)
+    before = {key: setting.original_of(key) for key in setting.keys}
+    known = list(dict.fromkeys(column for column in before.values() if column is not None and column != hidden))
+    if hidden is None or not known:
+        return {"difference": None, "reason": "the original does not hold the sensitive attribute and a key attribute"}
+    table = load(setting.original, [*known, hidden], nulls=setting.nulls)
+    rows = []
+    for key, column in before.items():
+        if column not in known:
+            rows.append({"release": key, "difference": None, "reason": "the original does not hold it"})
+            continue
+        rows.append({"attribute": column, "release": key, **_difference(table, [column], hidden, release, [key], name)})
+    return {**_difference(table, known, hidden, release, setting.keys, name), "by_attribute": rows}
+
+
+def _difference(
+    table: CodedTable, columns: Sequence[str], hidden: str, release: CodedTable, keys: Sequence[str], name: str
+) -> dict[str, Any]:
+    one, other = rate(table, columns, [hidden], values=False), rate(release, keys, [name], values=False)
+    before, after = one["value"], other["value"]
+    if before is None or after is None:
+        reason = one.get("reason") or other.get("reason")
+        return {"difference": None, "in_original": before, "in_release": after, "reason": reason}
+    return {"difference": before - after, "in_original": before, "in_release": after}
+
+
+def _shift(classes: Equivalence, spread: Spread) -> dict[str, Any]:
+    """Return how far belief moves from the whole table (B1) to a class (B2): the largest ratio and distance, and where."""
+    prior = spread.whole[spread.value]
+    ratio = spread.share / prior
+    distance = spread.total(np.maximum(spread.share - prior, 0.0))
+    cell, farthest = int(np.argmax(ratio)), int(np.argmax(distance))
+    return {
+        "ratio": float(ratio[cell]),
+        "value": jsonable(spread.values[int(spread.value[cell])]),
+        "prior": float(prior[cell]),
+        "posterior": float(spread.share[cell]),
+        "worst_class": classes.describe(int(spread.of_class[cell])),
+        "distance": float(distance[farthest]),
+        "farthest_class": classes.describe(farthest),
+    }
+
+
+def similarity(
+    release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], partitions: Mapping[str, Mapping[str, Partition]]
+) -> dict[str, Any]:
+    """Measure the semantic rate under every named partition, beside the plain one."""
+    models = {}
+    for model, blocks in partitions.items():
+        touched = [name for name in sensitive if name in blocks] or [
+            name for name in sensitive if any(key in blocks for key in keys)
+        ]
+        rows = {
+            name: {
+                **_beside(release, keys, name, blocks),
+                "by_attribute": [{"release": key, **_beside(release, [key], name, blocks)} for key in keys],
+            }
+            for name in touched
+        }
+        models[model] = {"risk": mean([row["value"] for row in rows.values()]), "by_sensitive": rows}
+    return models
+
+
+def _beside(release: CodedTable, keys: Sequence[str], name: str, blocks: Mapping[str, Partition]) -> dict[str, Any]:
+    return {"plain": rate(release, keys, [name], values=False)["value"], **rate(release, keys, [name], partitions=blocks)}
+
+
+def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str]) -> Equivalence:
+    """Return the release's classes; records without any key value form a class like any other here."""
+    counts = count_table(columns_of(release, [*keys, *sensitive]))
+    return equivalence(counts, keys, sensitive, suppressed="class")
+
+
+def _m_log_m(m: Any) -> Any:
+    return np.where(m > 0, m * np.log2(np.where(m > 0, m, 1.0)), 0.0)

@@ -1,0 +1,500 @@
+r"""How far is an original value from a released one, where the released one may be an interval, a set or nothing?
+
+Each attribute's original values are put on a line, and each released value becomes the ranges of that line that it covers:
+
+- *continuous*: the line of numbers; a number is a point, ``[20, 30)`` a range, a null the whole line;
+- *ordinal*: the ranks of the categories;
+- *nominal*: the distinct values, numbered so that those of one prefix or of one label of a hierarchy stand side by side.
+
+The **gap** between an original and a released value is the distance to the nearest point covered, so 0 for every value that is
+covered: an interval says that each value in it is possible, not that its middle is likelier, and the tie that follows is
+shared out fairly. With ``intervals="midpoint"`` the middle of what is covered stands for the whole (a one-sided interval ends
+where the original's values end; what is suppressed stays suppressed). An open end is drawn in by half a millionth of the
+original's range, or half the way to the next original value inside where that is less, so that a value on it is outside. On
+nominal attributes the gap is 0 or 1.
+
+A null in the release is suppressed: it covers everything. A null in the original is a value of its own, covered only by
+what is suppressed, and a whole unit away from everything else.
+
+A released text that stands as a value in the original is that value, whatever it looks like; then it is looked up as a label
+of the hierarchy, if there is one; only then is it read as in `parse_value`. A nominal value that is none of these covers
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from unveil.attacks.linkage.tables import Records, coded, column_names, column_of, rows_in
+from unveil.attacks.linkage.values import (
+    Anything,
+    Interval,
+    Prefix,
+    Values,
+    is_null,
+    is_suppressed,
+    parse_value,
+    point_of,
+    text_form,
+)
+from unveil.attributes import KINDS, Kind, require_columns
+from unveil.errors import ArgumentError, EmptyDataError, UnsupportedDataError, shown
+from unveil.partitions import Hierarchy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Anything",
+    "Attribute",
+    "AttributeSpec",
+    "Cells",
+    "Interval",
+    "Prefix",
+    "Values",
+    "attributes_of",
+    "cells_of",
+    "parse_value",
+]
+
+Intervals: TypeAlias = Literal["nearest", "midpoint"]
+"""What stands for an interval: the point of it that is nearest, or its middle."""
+
+Range: TypeAlias = tuple[float, float]
+
+_EVERYTHING: tuple[Range, ...] = ((-math.inf, math.inf),)
+_FARTHEST = float(np.finfo(np.float64).max)
+"""The end of a one-sided interval: short of infinity, which is where nulls of the original stand."""
+_DRAWN_IN = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute that the intruder compares.
+
+    Attributes
+    ----------
+    name, released
+        The column in the original and in the release; the same where only one is given.
+    kind
+        "continuous", "ordinal" or "nominal". None: ordinal where an order is given, continuous where the original holds numbers
+        or dates, otherwise nominal.
+    order
+        The categories of an ordinal attribute from low to high; those of numbers need none.
+    hierarchy
+        What the labels of the release cover.
+    """
+
+    name: str
+    released: str = ""
+    kind: Kind | None = None
+    order: tuple[Any, ...] = ()
+    hierarchy: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        """Check the kind, and let one name stand for both columns."""
+        if self.kind is not None and self.kind not in KINDS:
+            raise ArgumentError.not_one_of("kind", self.kind, KINDS)
+        object.__setattr__(self, "released", self.released or self.name)
+        object.__setattr__(self, "order", tuple(self.order))
+
+
+AttributeSpec: TypeAlias = str | tuple[str, str] | Attribute
+"""A column of both tables, the pair of its names in the original and in the release, or an `Attribute`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """One attribute's values in both tables, on one line.
+
+    Attributes
+    ----------
+    attribute
+        The attribute, its kind known.
+    position
+        Where each original record stands; infinity for a null.
+    value
+        For each release record the number of its distinct value.
+    starts, low, high
+        The ranges that a distinct release value covers: entries ``starts[v]`` to ``starts[v + 1]`` of `low` and `high`.
+    spread, span
+        The standard deviation (population) of the original's positions, and their range; nulls left out.
+    """
+
+    attribute: Attribute
+    position: NDArray[np.float64]
+    value: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    spread: float
+    span: float
+
+    @property
+    def nominal(self) -> bool:
+        """Whether only covered or not covered counts."""
+        return self.attribute.kind == "nominal"
+
+    @property
+    def nulls(self) -> int:
+        """How many original records have a null."""
+        return int(np.count_nonzero(np.isinf(self.position)))
+
+    @property
+    def generalised(self) -> bool:
+        """Whether some release value is not one point of the line."""
+        return bool(np.any(np.diff(self.starts) != 1) or not np.array_equal(self.low, self.high))
+
+    def points(self) -> NDArray[np.float64]:
+        """Return the one point that each release record stands for; NaN where it covers more, or nothing."""
+        single = np.diff(self.starts) == 1
+        first = np.minimum(self.starts[:-1], max(len(self.low) - 1, 0))
+        points = np.where(single & (self.low[first] == self.high[first]), self.low[first], np.nan)
+        return np.asarray(points[self.value], dtype=np.float64)
+
+    def factor(self, scale: str) -> float:
+        """Return what a gap is multiplied with; 0 where the original is constant.
+
+        Parameters
+        ----------
+        scale
+            "unit": by the standard deviation. "deviation": by four standard deviations. "range": by the range. An ordinal
+            attribute is divided by its number of categories less one in the latter two.
+        """
+        ranks = len(self.attribute.order) - 1
+        if scale != "unit" and self.attribute.kind == "ordinal":
+            size = float(ranks) if self.attribute.order else self.span
+        else:
+            size = {"unit": self.spread, "deviation": 4.0 * self.spread, "range": self.span}[scale]
+        return 1.0 / size if size > 0 and self.span > 0 else 0.0
+
+
+def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: Intervals = "nearest") -> Cells:
+    """Put one attribute's values in both tables on one line.
+
+    Parameters
+    ----------
+    attribute
+        What is compared; a kind that is not given is found.
+    original, released
+        Its values in the original and in the release.
+    intervals
+        "nearest": an interval is as far as its nearest point. "midpoint": its middle stands for it.
+
+    Raises
+    ------
+    UnsupportedDataError
+        If a value of a continuous attribute is no finite number, interval or null.
+    ArgumentError
+        If an ordinal attribute of texts comes without an order, or with one that misses values.
+
+    Examples
+    --------
+    >>> ages = cells_of(Attribute("age"), [22, 25, 38], ["[20, 30)", "38", None])
+    >>> ages.position.tolist(), ages.starts.tolist()
+    ([22.0, 25.0, 38.0], [0, 1, 2, 3])
+    >>> ages.low.tolist(), ages.high.round(3).tolist()
+    ([20.0, 38.0, -inf], [30.0, 38.0, inf])
+    """
+    if intervals not in {"nearest", "midpoint"}:
+        raise ArgumentError.not_one_of("intervals", intervals, ("nearest", "midpoint"))
+    known = replace(attribute, kind=attribute.kind or _kind_of(attribute, original))
+    line, position = _line_of(known, original)
+    inside = position[np.isfinite(position)]
+    span = float(np.ptp(inside)) if len(inside) else 0.0
+    spread = float(inside.std()) if span > 0 else 0.0
+    value, starts, low, high = _ranges_of(line, released)
+    if intervals == "midpoint" and known.kind != "nominal" and len(inside):
+        starts, low, high = _middles(starts, low, high, float(inside.min()), float(inside.max()))
+    return Cells(known, position, value, starts, low, high, spread, span)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """The original's distinct values in their order on the line, and what finds them.
+
+    Attributes
+    ----------
+    attribute
+        The attribute, its kind known.
+    at
+        The position of each, increasing.
+    place
+        From text to entry; empty where the line is that of numbers.
+    numbers
+        The number that each reads as; NaN where it is none.
+    labels
+        From a hierarchy's label to the entries it covers.
+    texts, entry_of_text
+        The texts in their own order, and the entry of each.
+    """
+
+    attribute: Attribute
+    at: NDArray[np.float64]
+    place: Mapping[str, int]
+    numbers: NDArray[np.float64]
+    labels: Mapping[str, NDArray[np.int64]]
+    texts: Sequence[str]
+    entry_of_text: NDArray[np.int64]
+
+    def covered(self, value: Any) -> Sequence[Range] | None:
+        """Return the ranges that a released value covers; None where it cannot stand in such a column."""
+        if is_suppressed(value):
+            return _EVERYTHING
+        if isinstance(value, str) or not isinstance(value, (Interval, Prefix, Values, Anything, list, tuple, set, frozenset)):
+            plain = self._plain(value)
+            if plain is not None:
+                return plain
+        cell = parse_value(value)
+        if isinstance(cell, Anything):
+            return _EVERYTHING
+        return self._on_numbers(cell) if self.attribute.kind == "continuous" else self._on_entries(cell)
+
+    def _plain(self, value: Any) -> Sequence[Range] | None:
+        """Return what a value covers that is one of the line, or a label of the hierarchy."""
+        if self.attribute.kind == "continuous":
+            point = point_of(value)
+            if point is not None:
+                return [(point, point)] if math.isfinite(point) else None
+        text = text_form(value)
+        entry = self.place.get(text)
+        if entry is not None:
+            return [(self.at[entry], self.at[entry])]
+        return self._runs(self.labels[text]) if text in self.labels else None
+
+    def _on_numbers(self, cell: Interval | Prefix | Values) -> Sequence[Range] | None:
+        if isinstance(cell, Values):
+            points = [point_of(member) for member in cell.members]
+            ranges = [(point, point) for point in points if point is not None and math.isfinite(point)]
+            return sorted(ranges) if len(ranges) == len(points) else None
+        interval = cell.as_interval() if isinstance(cell, Prefix) else cell
+        return None if interval is None else [self._closed(interval)]
+
+    def _on_entries(self, cell: Interval | Prefix | Values) -> Sequence[Range] | None:
+        """Return what a set, a prefix or an interval covers; a category that is not there has no place in an order."""
+        strict = self.attribute.kind == "ordinal"
+        if isinstance(cell, Prefix):
+            begin, end = bisect_left(self.texts, cell.text), bisect_left(self.texts, cell.text + chr(0x10FFFF))
+            entries = np.sort(self.entry_of_text[begin:end])
+        elif isinstance(cell, Values):
+            found = {self.place[member] for member in cell.members if member in self.place}
+            if strict and len(found) < len(set(cell.members)):
+                return None
+            entries = np.array(sorted(found), dtype=np.int64)
+        else:
+            above = self.numbers > cell.low if cell.low_open else self.numbers >= cell.low
+            below = self.numbers < cell.high if cell.high_open else self.numbers <= cell.high
+            entries = np.flatnonzero(above & below)
+        return None if strict and not len(entries) else self._runs(entries)
+
+    def _runs(self, entries: NDArray[np.int64]) -> Sequence[Range]:
+        """Return entries as ranges of the line, neighbours in one range."""
+        if not len(entries):
+            return []
+        cuts = np.flatnonzero(np.diff(entries) > 1)
+        first = entries[np.concatenate([[0], cuts + 1])]
+        last = entries[np.concatenate([cuts, [len(entries) - 1]])]
+        return list(zip(self.at[first].tolist(), self.at[last].tolist(), strict=True))
+
+    def _closed(self, interval: Interval) -> Range:
+        """Return an interval with its ends included, an open end drawn in."""
+        low, high = max(interval.low, -_FARTHEST), min(interval.high, _FARTHEST)
+        reach = _DRAWN_IN * (float(np.ptp(self.at)) if len(self.at) > 1 else 1.0)
+        if interval.low_open and interval.low > -math.inf:
+            after = int(np.searchsorted(self.at, low, side="right"))
+            low += min(reach, self.at[after] - low if after < len(self.at) else reach) / 2.0
+        if interval.high_open and interval.high < math.inf:
+            before = int(np.searchsorted(self.at, high, side="left")) - 1
+            high -= min(reach, high - self.at[before] if before >= 0 else reach) / 2.0
+        return float(min(low, high)), float(max(low, high))
+
+
+def _line_of(attribute: Attribute, original: Any) -> tuple[_Line, NDArray[np.float64]]:
+    """Return the line of an attribute and where each original record stands on it."""
+    if attribute.kind == "continuous":
+        return _line_of_numbers(attribute, original)
+    codes, distinct = coded(original)
+    null = np.array([is_suppressed(value) for value in distinct], dtype=bool)
+    texts = [text_form(value) for value in distinct]
+    names = _ordered_texts(attribute, [text for text, missing in zip(texts, null, strict=True) if not missing])
+    place = {text: entry for entry, text in enumerate(names)}
+    unplaced = sum(text not in place for text, missing in zip(texts, null, strict=True) if not missing)
+    if unplaced:
+        raise ArgumentError(
+            f"column {shown(attribute.name)}: {unplaced:,} of its {len(texts):,} distinct values are missing from its order."
+        )
+    at = np.array([math.inf if missing else place[text] for text, missing in zip(texts, null, strict=True)], dtype=np.float64)
+    in_order = sorted(names)
+    line = _Line(
+        attribute,
+        np.arange(len(names), dtype=np.float64),
+        place,
+        np.array([math.nan if (point := point_of(name)) is None else point for name in names], dtype=np.float64),
+        _labels_of(attribute.hierarchy, names),
+        in_order,
+        np.array([place[text] for text in in_order], dtype=np.int64),
+    )
+    return line, at[codes] if len(at) else np.empty(0)
+
+
+def _line_of_numbers(attribute: Attribute, original: Any) -> tuple[_Line, NDArray[np.float64]]:
+    numbers = _numbers(attribute.name, original)
+    at = np.unique(numbers[~np.isnan(numbers)])
+    labels: Mapping[str, NDArray[np.int64]] = {}
+    if attribute.hierarchy is not None:
+        labels = _labels_of(attribute.hierarchy, [text_form(x) for x in at.tolist()])
+    nothing = np.empty(0, dtype=np.int64)
+    line = _Line(attribute, at, {}, np.empty(0), labels, [], nothing)
+    return line, np.where(np.isnan(numbers), np.inf, numbers)
+
+
+def _ordered_texts(attribute: Attribute, texts: Sequence[str]) -> list[str]:
+    """Return the distinct values as text in the order of the line."""
+    if attribute.kind == "ordinal":
+        if attribute.order:
+            return list(dict.fromkeys(text_form(value) for value in attribute.order))
+        points = {text: point_of(text) for text in texts}
+        if any(point is None for point in points.values()):
+            raise ArgumentError(f"column {shown(attribute.name)} is ordinal and holds texts; give its order, from low to high.")
+        return sorted(points, key=lambda text: (points[text] or 0.0, text))
+    if attribute.hierarchy is None or not texts:
+        return sorted(set(texts))
+    distinct = sorted(set(texts))
+    levels = range(1, attribute.hierarchy.height + 1)
+    paths = [attribute.hierarchy.level(level).apply(distinct, attribute.name)[0] for level in levels]
+    order = np.lexsort(paths) if paths else np.arange(len(distinct))
+    return [distinct[entry] for entry in order.tolist()]
+
+
+def _labels_of(hierarchy: Hierarchy | None, names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Return which entries of the line each label covers; a label of several levels covers what any of them covers."""
+    found: dict[str, NDArray[np.int64]] = {}
+    if hierarchy is None or not names:
+        return found
+    for level in range(1, hierarchy.height + 1):
+        codes, labels = hierarchy.level(level).apply(list(names), hierarchy.column)
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(labels) + 1))
+        for at, label in enumerate(labels):
+            entries = order[ends[at] : ends[at + 1]]
+            if label is not None:
+                found[label] = np.union1d(found[label], entries) if label in found else entries
+    return found
+
+
+def _ranges_of(
+    line: _Line, released: Any
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return each release record's distinct value, and the ranges that the distinct values cover."""
+    array = released if isinstance(released, np.ndarray) else None
+    if line.attribute.kind == "continuous" and array is not None and array.dtype.kind in "iuf":
+        distinct, value = np.unique(array.astype(np.float64), return_inverse=True)
+        if np.any(np.isinf(distinct)):
+            raise _not_numbers(line.attribute.released, int(np.count_nonzero(np.isinf(distinct))), len(distinct))
+        null = np.isnan(distinct)
+        low, high = np.where(null, -np.inf, distinct), np.where(null, np.inf, distinct)
+        return value.reshape(-1).astype(np.int64), np.arange(len(distinct) + 1), low, high
+    value, distinct_values = coded(released)
+    covered = [line.covered(cell) for cell in distinct_values]
+    unread = sum(ranges is None for ranges in covered)
+    if unread and line.attribute.kind == "continuous":
+        raise _not_numbers(line.attribute.released, unread, len(covered))
+    if unread:
+        raise ArgumentError(
+            f"column {shown(line.attribute.released)} of the release: {unread:,} of its {len(covered):,} distinct values are no "
+            "category of the original, nor made of such; give the order of all categories, or a hierarchy."
+        )
+    starts = np.concatenate([[0], np.cumsum([len(ranges or ()) for ranges in covered])]).astype(np.int64)
+    flat = np.array([end for ranges in covered for end in (ranges or ())], dtype=np.float64).reshape(-1, 2)
+    return value, starts, np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1])
+
+
+def _middles(
+    starts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64], least: float, most: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the middle of what each release value covers in place of its ranges."""
+    first, last = starts[:-1], starts[1:] - 1
+    whole = np.isinf(high[first])
+    begin = np.where(low[first] == -_FARTHEST, np.minimum(least, high[last]), low[first])
+    end = np.where(high[last] == _FARTHEST, np.maximum(most, low[first]), high[last])
+    middle = begin + (np.where(whole, begin, end) - begin) / 2.0
+    number = np.arange(len(starts), dtype=np.int64)
+    return number, np.where(whole, -np.inf, middle), np.where(whole, np.inf, middle)
+
+
+def attributes_of(specs: Iterable[AttributeSpec] | None, original: Records, release: Records) -> list[tuple[Attribute, Any, Any]]:
+    """Return the attributes to compare, each with its values in the original and in the release.
+
+    Parameters
+    ----------
+    specs
+        Column names, pairs of names or attributes; None: every column that both tables have.
+    original, release
+        The tables.
+    """
+    mine, theirs = column_names(original), column_names(release)
+    if specs is None:
+        specs = [name for name in mine if name in set(theirs)]
+    found = [_attribute_of(spec) for spec in specs]
+    if not found:
+        raise ArgumentError("no attribute to compare: name some, or give tables with columns of the same names.")
+    require_columns([attribute.name for attribute in found], mine)
+    require_columns([attribute.released for attribute in found], theirs)
+    for table, place in ((original, "the original"), (release, "the release")):
+        if not rows_in(table):
+            raise EmptyDataError.no_records(place)
+    return [(attribute, column_of(original, attribute.name), column_of(release, attribute.released)) for attribute in found]
+
+
+def _attribute_of(spec: AttributeSpec) -> Attribute:
+    if isinstance(spec, Attribute):
+        return spec
+    if isinstance(spec, str):
+        return Attribute(spec)
+    name, released = spec
+    return Attribute(name, released)
+
+
+def _kind_of(attribute: Attribute, original: Any) -> Kind:
+    if attribute.order:
+        return "ordinal"
+    if isinstance(original, np.ndarray) and original.dtype.kind in "iufM":
+        return "continuous"
+    present = [value for value in original if not is_null(value)]
+    numeric = all(not isinstance(value, str) and point_of(value) is not None for value in present)
+    return "continuous" if present and numeric else "nominal"
+
+
+def _numbers(name: str, values: Any) -> NDArray[np.float64]:
+    """Return values as numbers, NaN for a null."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        numbers = values.astype(np.float64)
+    else:
+        codes, distinct = coded(values)
+        points = [_original_point(value) for value in distinct]
+        unread = sum(point is None for point in points)
+        if unread:
+            raise _not_numbers(name, unread, len(points))
+        numbers = np.array(points, dtype=np.float64)[codes] if points else np.empty(0)
+    infinite = int(np.count_nonzero(np.isinf(numbers)))
+    if infinite:
+        raise _not_numbers(name, infinite, len(numbers))
+    return numbers
+
+
+def _original_point(value: Any) -> float | None:
+    return math.nan if is_suppressed(value) else point_of(value)
+
+
+def _not_numbers(name: str, bad: int, all_values: int) -> UnsupportedDataError:
+    verb = "is" if bad == 1 else "are"
+    return UnsupportedDataError(
+        f"column {shown(name)} is continuous, but {bad:,} of its {all_values:,} distinct values {verb} no finite number, "
+        "interval or null. Hint: name the attribute as nominal or ordinal, or give its hierarchy."
+    )

@@ -1,0 +1,454 @@
+r"""Which pairs of records show that they belong together? Probabilistic linkage after Fellegi and Sunter.
+
+A pair of an original and a release record shows an agreement pattern: on which attributes the two agree. Among true pairs
+an attribute agrees with probability m, among all others with probability u; attributes are taken as independent within each
+of the two kinds. The parameters are fitted, without the truth, by expectation maximisation to the number of pairs of each
+pattern. Agreement on an attribute then weighs log2(m / u) bits, disagreement log2((1 - m) / (1 - u)).
+
+A missing value agrees with nothing, not even with another missing value: suppression is disagreement. Higher is more risk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil import __version__
+from unveil.attacks.linkage.agreement import BestOriginals, Cells, bits_of, patterns_of
+from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
+from unveil.counts.grouping import Codes
+from unveil.errors import ArgumentError
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Fit", "ProbabilisticLinkage", "fitted", "probabilistic_linkage"]
+
+_LEAST = 1e-15
+"""A probability is kept this far from 0 and 1, so that every weight is finite."""
+_LEAST_SHARE = 1e-300
+_START = 0.9
+"""Where the search for the m-probabilities begins (Jaro)."""
+_STEP = 1e-9
+"""Weights that differ by less than this, in bits, are equal."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProbabilisticLinkage(Result):
+    """How many release records a probabilistic intruder links, and what the model says.
+
+    Attributes
+    ----------
+    linked
+        The share of release records linked to their true record. Of several originals with the same highest weight one is
+        drawn, so a tie counts as one over its size. A record made from nobody is never linked.
+    baseline
+        What guessing links: one over the original records, times the share of release records made from one of them.
+    interval
+        The 95 % interval of `linked` (Clopper-Pearson), which takes links as independent.
+    informed
+        The share linked by an intruder who knows m and u as they really are. It shows what the fit misses: do not trust a low
+        `linked` beside a high `informed`.
+    originals, releases, true_pairs
+        The records of both tables, and how many release records have a true record.
+    matched, clerical, unmatched
+        How many pairs the decision rule takes as belonging together, leaves to a clerk, and takes as not belonging together.
+    precision, recall
+        The share of true pairs among the matched, and of matched among the true pairs; None where there are none of these.
+    upper, lower
+        The lowest weight of a matched, and the highest of an unmatched pattern, in bits; None where there is no such pattern.
+    m, u
+        For each attribute the probability of agreement among true pairs, and among all others, as fitted.
+    agreement, disagreement
+        For each attribute what agreement and disagreement weigh, in bits.
+    share_of_matches
+        The fitted share of true pairs among all pairs.
+    converged, iterations, log_likelihood
+        How the fit ended; the log-likelihood is in nats.
+    made
+        How the result was made.
+    """
+
+    linked: float
+    baseline: float
+    interval: Bounds
+    informed: float
+    originals: int
+    releases: int
+    true_pairs: int
+    matched: int
+    clerical: int
+    unmatched: int
+    precision: float | None
+    recall: float | None
+    upper: float | None
+    lower: float | None
+    m: tuple[float, ...]
+    u: tuple[float, ...]
+    agreement: tuple[float, ...]
+    disagreement: tuple[float, ...]
+    share_of_matches: float
+    converged: bool
+    iterations: int
+    log_likelihood: float
+    made: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Return one line: what is linked, its interval, and what chance gives."""
+        bounds = f"{number(self.interval.low)} to {number(self.interval.high)}"
+        return (
+            f"ProbabilisticLinkage({number(self.linked)} linked ({bounds}), chance {number(self.baseline)}, "
+            f"{counted(self.releases, 'record')})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        reasons = {}
+        if self.precision is None:
+            reasons["precision_reason"] = "no pair is taken as matched at these error rates"
+        if self.recall is None:
+            reasons["recall_reason"] = "no release record has a true record"
+        return {
+            "linked": self.linked,
+            "baseline": self.baseline,
+            "interval": self.interval.to_dict(),
+            "informed": self.informed,
+            "originals": self.originals,
+            "releases": self.releases,
+            "true_pairs": self.true_pairs,
+            "matched": self.matched,
+            "clerical": self.clerical,
+            "unmatched": self.unmatched,
+            "precision": self.precision,
+            "recall": self.recall,
+            **reasons,
+            "upper": self.upper,
+            "lower": self.lower,
+            "m": list(self.m),
+            "u": list(self.u),
+            "weights": [
+                {"agreement": agree, "disagreement": disagree}
+                for agree, disagree in zip(self.agreement, self.disagreement, strict=True)
+            ],
+            "share_of_matches": self.share_of_matches,
+            "converged": self.converged,
+            "iterations": self.iterations,
+            "log_likelihood": self.log_likelihood,
+            "made": jsonable(self.made),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row an attribute: its probabilities and weights."""
+        return {
+            "attribute": list(range(len(self.m))),
+            "m": self.m,
+            "u": self.u,
+            "agreement": self.agreement,
+            "disagreement": self.disagreement,
+        }
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        percent = round(100 * self.interval.confidence, 3)
+        bounds = f"{percent:g}% interval {number(self.interval.low)} to {number(self.interval.high)}"
+        figures = (
+            Figure("Linked", self.linked, bounds),
+            Figure("Random guess", self.baseline, "the share that a random guess would link"),
+            Figure("Informed", self.informed, "linked by who knows how often true pairs agree"),
+            Figure("Matched pairs", self.matched, f"{counted(self.clerical, 'pair')} for a clerk, {self.unmatched:,} unmatched"),
+            Figure("Precision", self.precision, "true pairs among the matched"),
+            Figure("Recall", self.recall, "matched among the true pairs"),
+        )
+        rows = tuple(zip(*self.columns().values(), strict=True))
+        end = "" if self.converged else " The fit had not converged."
+        note = f"m, u: probability of agreement among true pairs and among all others; weights in bits.{end}"
+        return View("Probabilistic linkage", figures, (Table(tuple(self.columns()), rows, title="Attributes"),), (note,))
+
+
+def probabilistic_linkage(
+    original_codes: Sequence[Codes],
+    release_codes: Sequence[Codes],
+    truth: ArrayLike,
+    *,
+    false_matches: float = 0.01,
+    false_nonmatches: float = 0.01,
+    iterations: int = 1000,
+    tolerance: float = 1e-9,
+    true_pairs: int | None = None,
+) -> ProbabilisticLinkage:
+    r"""Link release records to original records by the weight of their agreements, and score the links.
+
+    With :math:`\gamma` the pattern of a pair (:math:`\gamma_j = 1`: agreement on attribute j) its weight is
+
+    .. math:: w(\gamma) = \log_2 \frac{m(\gamma)}{u(\gamma)}
+        = \sum_j \gamma_j \log_2 \frac{m_j}{u_j} + (1 - \gamma_j) \log_2 \frac{1 - m_j}{1 - u_j} .
+
+    Every release record is linked to the original record of the highest weight; attributes without weight (m = u) only decide
+    between equals. Besides, the decision rule takes as matched the patterns of highest weight, as many as keep
+    :math:`\sum u(\gamma) \le \mu`, and as unmatched those of lowest weight, as many as keep
+    :math:`\sum m(\gamma) \le \lambda`; the rest is for a clerk.
+
+    Parameters
+    ----------
+    original_codes, release_codes
+        The attributes that both tables share, one array of codes each, over common values; -1 is a missing value.
+    truth
+        For each release record the row of its original record, -1 where it has none. Used to score, not to link.
+    false_matches
+        With how many wrong originals a release record may be matched, on average under the model. Fellegi and Sunter's
+        :math:`\mu` is this number over n - 1, n being the original records: a bound that is a share of all pairs would
+        allow ever more wrong matches a record as the tables grow.
+    false_nonmatches
+        :math:`\lambda`: which share of the true pairs may be taken as unmatched, under the model.
+    iterations, tolerance
+        The most steps of the fit, and the change of the parameters below which it has ended.
+    true_pairs
+        How many pairs the intruder knows to belong together. None: fitted, at most one for each release record.
+
+    Returns
+    -------
+    ProbabilisticLinkage
+        The share linked with its baseline and interval, the decisions with precision and recall, and the model.
+
+    Notes
+    -----
+    The share of true pairs is held to at most 1 / n, as a release record stems from one original at most, and m to at
+    least u, as agreement never speaks against a pair. Both bounds are exact steps of the maximisation. Without the first
+    the fit finds, where attributes depend on each other, another kind of pairs: the many people who are merely alike.
+
+    With a attributes there are up to 2^a groupings of the different records, fewer where they run out of partners; a is at
+    most 16. Pairs are never listed.
+
+    References
+    ----------
+    .. [1] Fellegi, Sunter (1969), A theory for record linkage, JASA 64(328), 1183-1210.
+    .. [2] Jaro (1989), Advances in record-linkage methodology as applied to matching the 1985 census of Tampa, Florida,
+       JASA 84(406), 414-420.
+    .. [3] Domingo-Ferrer, Torra (2003), Disclosure risk assessment in statistical microdata protection via advanced record
+       linkage, Statistics and Computing 13(4), 343-354.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> town, age = np.array([0, 0, 1, 1]), np.array([0, 1, 2, 2])
+    >>> probabilistic_linkage([town, age], [town, age], truth=[0, 1, 2, 3])
+    ProbabilisticLinkage(0.7500 linked (0.1941 to 0.9937), chance 0.2500, 4 records)
+    """
+    _check_options(false_matches, false_nonmatches, iterations, tolerance)
+    cells = Cells.of(original_codes, release_codes)
+    originals, releases = len(cells.of_original), len(cells.of_release)
+    true = checked_truth(truth, originals=originals, records=releases)
+    counts = cells.pattern_counts()
+    fixed = None if true_pairs is None else _share_of(true_pairs, originals * releases)
+    model = fitted(counts, most=1.0 / originals, fixed=fixed, iterations=iterations, tolerance=tolerance)
+    known = np.flatnonzero(true >= 0)
+    agreed = cells.agreements(true[known], known)
+    linked = _links(cells, model, known, agreed)
+    rule = _decided(model, false_matches / max(originals - 1, 1), false_nonmatches)
+    matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
+    found = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
+    return ProbabilisticLinkage(
+        linked=linked / releases,
+        baseline=len(known) / releases / originals,
+        interval=share_bounds(linked, releases),
+        informed=_links(cells, _informed(counts, agreed), known, agreed) / releases,
+        originals=originals,
+        releases=releases,
+        true_pairs=len(known),
+        matched=matched,
+        clerical=originals * releases - matched - unmatched,
+        unmatched=unmatched,
+        precision=found / matched if matched else None,
+        recall=found / len(known) if len(known) else None,
+        upper=rule.upper,
+        lower=rule.lower,
+        m=tuple(model.m.tolist()),
+        u=tuple(model.u.tolist()),
+        agreement=tuple(model.agreement().tolist()),
+        disagreement=tuple(model.disagreement().tolist()),
+        share_of_matches=model.share,
+        converged=model.converged,
+        iterations=model.iterations,
+        log_likelihood=model.log_likelihood,
+        made={
+            "false_matches": false_matches,
+            "false_nonmatches": false_nonmatches,
+            "iterations": iterations,
+            "tolerance": tolerance,
+            "true_pairs": true_pairs,
+            "missing": "a missing value agrees with nothing",
+            "version": __version__,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The model of the two kinds of pairs, and how its fit ended."""
+
+    m: NDArray[np.float64]
+    u: NDArray[np.float64]
+    share: float
+    log_likelihood: float
+    converged: bool
+    iterations: int
+
+    def agreement(self) -> NDArray[np.float64]:
+        """Return what agreement weighs, in bits."""
+        return np.asarray(np.log2(self.m / self.u))
+
+    def disagreement(self) -> NDArray[np.float64]:
+        """Return what disagreement weighs, in bits."""
+        return np.asarray(np.log2((1.0 - self.m) / (1.0 - self.u)))
+
+    def effects(self) -> NDArray[np.int64]:
+        """Return what agreement weighs more than disagreement, in whole steps, so that equal sums are equal.
+
+        At least one step: an attribute that weighs nothing still decides between originals of equal weight, and that true pairs
+        agree less often than others is chance, on which no intruder acts.
+        """
+        steps = np.rint((self.agreement() - self.disagreement()) / _STEP).astype(np.int64)
+        return np.maximum(steps, 1)
+
+
+def fitted(
+    counts: NDArray[np.int64], *, most: float, fixed: float | None = None, iterations: int = 1000, tolerance: float = 1e-9
+) -> Fit:
+    r"""Fit the two kinds of pairs to the number of pairs of each pattern, by expectation maximisation.
+
+    .. math:: P(\gamma) = p \prod_j m_j^{\gamma_j} (1 - m_j)^{1 - \gamma_j}
+        + (1 - p) \prod_j u_j^{\gamma_j} (1 - u_j)^{1 - \gamma_j}
+
+    subject to :math:`p \le` `most` and :math:`m_j \ge u_j`. It starts from p at its bound, u at the share of all pairs that
+    agree, and m at 0.9, or half way from u to 1 where that is more; no chance is involved.
+
+    Parameters
+    ----------
+    counts
+        The pairs of each pattern, as `agreement_counts` gives them.
+    most, fixed
+        The largest share p of true pairs; the share itself where it is known.
+    iterations, tolerance
+        The most steps, and the change below which the fit has ended: of any m or u, and of p relative to itself.
+    """
+    seen = np.flatnonzero(counts)
+    agrees = bits_of(seen, len(counts).bit_length() - 1)
+    weight = counts[seen] / counts.sum()
+    overall = weight @ agrees
+    u = _inside(overall)
+    m = _inside(np.maximum(_START, (1.0 + u) / 2.0))
+    share = _bounded_share(most if fixed is None else fixed)
+    converged, step = False, 0
+    while step < iterations and not converged:
+        step += 1
+        _, posterior = _expected(agrees, m, u, share)
+        new_m, new_u, new_share = _maximised(agrees, weight, posterior, overall)
+        new_share = _bounded_share(min(new_share, most)) if fixed is None else share
+        change = max(float(np.abs(new_m - m).max()), float(np.abs(new_u - u).max()), abs(new_share - share) / share)
+        m, u, share = new_m, new_u, new_share
+        converged = change < tolerance
+    log_probability, _ = _expected(agrees, m, u, share)
+    return Fit(m, u, share, float(counts[seen] @ log_probability), converged, step)
+
+
+def _expected(
+    agrees: NDArray[np.float64], m: NDArray[np.float64], u: NDArray[np.float64], share: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return for each pattern its log-probability, and the probability that a pair of it is a true one."""
+    as_match = math.log(share) + _log_probability(agrees, m)
+    as_other = math.log1p(-share) + _log_probability(agrees, u)
+    either = np.logaddexp(as_match, as_other)
+    return either, np.exp(as_match - either)
+
+
+def _maximised(
+    agrees: NDArray[np.float64], weight: NDArray[np.float64], posterior: NDArray[np.float64], overall: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the m, u and share that fit best; where m would fall below u, the best that does not is m = u = overall."""
+    match, other = weight * posterior, weight * (1.0 - posterior)
+    m = (match @ agrees) / max(float(match.sum()), _LEAST_SHARE)
+    u = (other @ agrees) / max(float(other.sum()), _LEAST_SHARE)
+    pooled = m < u
+    return _inside(np.where(pooled, overall, m)), _inside(np.where(pooled, overall, u)), float(match.sum())
+
+
+def _informed(counts: NDArray[np.int64], agreed: NDArray[np.bool_]) -> Fit:
+    """Return the probabilities as they are, counted on the true pairs and on all others."""
+    pairs, true = int(counts.sum()), len(agreed)
+    agreeing = counts @ bits_of(np.arange(len(counts)), agreed.shape[1])
+    m = agreed.sum(axis=0) / max(true, 1)
+    u = (agreeing - agreed.sum(axis=0)) / max(pairs - true, 1)
+    return Fit(_inside(m), _inside(u), true / pairs, math.nan, converged=True, iterations=0)
+
+
+def _log_probability(agrees: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(agrees @ np.log(probability) + (1.0 - agrees) @ np.log1p(-probability))
+
+
+def _inside(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(probability, _LEAST, 1.0 - _LEAST)
+
+
+def _bounded_share(share: float) -> float:
+    return min(max(share, _LEAST_SHARE), 1.0 - _LEAST)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rule:
+    """Which patterns are matched and which unmatched, and the weights at the two borders."""
+
+    matched: NDArray[np.bool_]
+    unmatched: NDArray[np.bool_]
+    upper: float | None
+    lower: float | None
+
+
+def _decided(model: Fit, mu: float, lam: float) -> _Rule:
+    """Apply the decision rule; a pattern that would pass a bound goes to the clerk, so both error rates are kept.
+
+    Where the bounds are so generous that a pattern falls under both, no clerk is needed and the sign of its weight decides.
+    """
+    agrees = bits_of(np.arange(1 << len(model.m)), len(model.m))
+    as_match, as_other = _log_probability(agrees, model.m), _log_probability(agrees, model.u)
+    weight = (as_match - as_other) / math.log(2.0)
+    level = np.unique(np.rint(weight / _STEP), return_inverse=True)[1]
+    match_mass, other_mass = np.bincount(level, weights=np.exp(as_match)), np.bincount(level, weights=np.exp(as_other))
+    matched = np.cumsum(other_mass[::-1])[::-1][level] <= mu
+    unmatched = np.cumsum(match_mass)[level] <= lam
+    both = matched & unmatched
+    matched, unmatched = matched & ~(both & (weight < 0)), unmatched & ~(both & (weight >= 0))
+    return _Rule(
+        matched,
+        unmatched,
+        upper=float(weight[matched].min()) if matched.any() else None,
+        lower=float(weight[unmatched].max()) if unmatched.any() else None,
+    )
+
+
+def _links(cells: Cells, model: Fit, known: NDArray[np.int64], agreed: NDArray[np.bool_]) -> float:
+    """Return how many release records are expected to be linked to their true record."""
+    effects = model.effects()
+    best = BestOriginals(cells, effects)
+    cell = best.cells.of_release[known]
+    return float((1.0 / best.ties[cell])[agreed @ effects == best.score[cell]].sum())
+
+
+def _share_of(true_pairs: int, pairs: int) -> float:
+    if not 0 < true_pairs <= pairs:
+        raise ArgumentError(f"true_pairs is a number of pairs from 1 to {pairs:,}, so it is not {true_pairs:,}.")
+    return true_pairs / pairs
+
+
+def _check_options(false_matches: float, false_nonmatches: float, iterations: int, tolerance: float) -> None:
+    if not 0.0 <= false_matches < math.inf:
+        raise ArgumentError(f"false_matches is a number of records from 0, so it is not {false_matches}.")
+    if not 0.0 <= false_nonmatches <= 1.0:
+        raise ArgumentError(f"false_nonmatches is a share from 0 to 1, so it is not {false_nonmatches}.")
+    if iterations < 1 or not tolerance > 0.0:
+        raise ArgumentError(f"the fit needs at least one iteration and a tolerance above 0, not {iterations} and {tolerance}.")

@@ -1,0 +1,316 @@
+r"""How often does linking find the right person? The answer that every linkage attack gives, with what chance would give.
+
+The steward knows which original record each release record was made from (`truth`); the attack does not use it, only the
+scoring does. An attack orders the original records, for each release record, from the likeliest match to the least likely.
+All that the scoring needs is how many records stand before the true one (:math:`L`, closer) and how many share its place
+(:math:`T`, tied, the true one among them). Tied records are put in random order, not by drawing but in expectation: the true
+record's rank is uniform over :math:`L + 1, \dots, L + T`, so
+
+.. math:: P(\text{rank } 1) = \frac{[L = 0]}{T}, \qquad P(\text{rank } 2) = \frac{[L \le 1 \text{ and } L + T \ge 2]}{T} .
+
+A release record counts as *linked* by the first, as *linked to the second nearest* by the second, and for the rest as *not
+linked*. A record made from nobody (`truth` -1) is never linked. Higher is more risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import ArgumentError
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Bounds", "Control", "LinkageRates", "checked_truth", "control_of", "link_chances", "rates_of", "share_bounds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A confidence interval of a share."""
+
+    low: float
+    high: float
+    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"low": self.low, "high": self.high, "confidence": self.confidence}
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How often release records are linked to outsiders: people who are certainly not in the release.
+
+    Attributes
+    ----------
+    value
+        The chance that a release record is linked to one given outsider: `linked` over `records`. What `LinkageRates.value`
+        would be, were the release no more about its own people than about others.
+    linked
+        The share of release records whose nearest record, among original records and outsiders together, is an outsider's;
+        tied records share the link.
+    expected
+        The outsiders' share of the records searched. A `linked` that falls short of it says that the release is nearer to its
+        own people than to others.
+    records
+        The number of outsiders.
+    interval
+        The confidence interval of `value`.
+    """
+
+    value: float
+    linked: float
+    expected: float
+    records: int
+    interval: Bounds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "value": self.value,
+            "linked": self.linked,
+            "expected": self.expected,
+            "records": self.records,
+            "interval": self.interval.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LinkageRates(Result):
+    """What linking a release to the original records gains.
+
+    Attributes
+    ----------
+    value
+        The share of release records linked to their true record; tied records count as fractions.
+    linked_second
+        The share whose true record comes second.
+    not_linked
+        The rest.
+    records
+        The number of release records, the denominator of all three.
+    baseline
+        The share that a random guess would link: one over the original records, times the share of release records that were
+        made from one of them.
+    control
+        The rate for people who are not in the release; None where none were given.
+    interval
+        The confidence interval of `value`.
+    distance
+        How records were compared.
+    ties
+        Release records whose true record comes first or second together with others.
+    made
+        How the result was made.
+    """
+
+    value: float
+    linked_second: float
+    not_linked: float
+    records: int
+    baseline: float
+    control: Control | None
+    interval: Bounds
+    distance: str
+    ties: int
+    made: Mapping[str, Any]
+
+    @property
+    def excess(self) -> float | None:
+        """What the release adds to chance: (value - chance) / (1 - chance), chance being the control's rate or the baseline."""
+        chance = self.baseline if self.control is None else self.control.value
+        return (self.value - chance) / (1.0 - chance) if chance < 1.0 else None
+
+    def __repr__(self) -> str:
+        """Return one line: the linked share, its interval, and what chance gives."""
+        bounds = f"{number(self.interval.low)} to {number(self.interval.high)}"
+        return (
+            f"LinkageRates({number(self.value)} linked ({bounds}), {number(self.linked_second)} second, "
+            f"chance {number(self.baseline)}, {self.distance}, {counted(self.records, 'record')})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "value": self.value,
+            "linked_second": self.linked_second,
+            "not_linked": self.not_linked,
+            "records": self.records,
+            "baseline": self.baseline,
+            "control": None if self.control is None else self.control.to_dict(),
+            "excess": self.excess,
+            "interval": self.interval.to_dict(),
+            "distance": self.distance,
+            "ties": self.ties,
+            "made": jsonable(self.made),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row an outcome, with its share."""
+        return {
+            "outcome": ["linked", "linked to second nearest", "not linked"],
+            "share": [self.value, self.linked_second, self.not_linked],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        bounds, percent = self.interval, round(100 * self.interval.confidence, 3)
+        figures = [
+            Figure("Linked", self.value, f"{percent:g}% interval {number(bounds.low)} to {number(bounds.high)}"),
+            Figure("Random guess", self.baseline, "the share that a random guess would link"),
+        ]
+        if self.control is not None:
+            figures.append(Figure("Control", self.control.value, "the same for one given person who is not in the release"))
+        outcomes = self.columns()
+        rows = tuple(zip(outcomes["outcome"], outcomes["share"], strict=True))
+        note = (
+            f"{counted(self.records, 'release record')}, distance: {self.distance}; "
+            f"{counted(self.ties, 'record')} with ties, each counted as a fraction."
+        )
+        return View("Record linkage", tuple(figures), (Table(("Outcome", "Share"), rows, bars=frozenset({"Share"})),), (note,))
+
+
+def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> Bounds:
+    r"""Return the exact (Clopper-Pearson) confidence interval of a share.
+
+    With :math:`B` the quantile function of the beta distribution, :math:`s` successes in :math:`n` trials and
+    :math:`\alpha` = 1 - `confidence`:
+
+    .. math:: \left[ B(\tfrac{\alpha}{2};\, s,\, n - s + 1),\; B(1 - \tfrac{\alpha}{2};\, s + 1,\, n - s) \right]
+
+    It covers the true share at least as often as it says, also where only a handful of records are linked.
+
+    Parameters
+    ----------
+    successes
+        May be a fraction where ties were shared out: the interval is then a little too wide, because a record that counts
+        1/T varies less than one that is drawn with probability 1/T.
+    trials
+        The number of records, above zero.
+    confidence
+        Between 0 and 1.
+
+    References
+    ----------
+    .. [1] Clopper, Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial,
+       Biometrika 26(4), 404-413.
+
+    Examples
+    --------
+    >>> bounds = share_bounds(8, 10)
+    >>> round(bounds.low, 4), round(bounds.high, 4)
+    (0.4439, 0.9748)
+    """
+    from scipy.special import betaincinv
+
+    if not 0.0 < confidence < 1.0:
+        raise ArgumentError(f"confidence {confidence} is not between 0 and 1.")
+    tail, missed = (1.0 - confidence) / 2.0, max(trials - successes, 0.0)
+    low = float(betaincinv(successes, missed + 1.0, tail)) if successes > 0.0 else 0.0
+    high = float(betaincinv(successes + 1.0, missed, 1.0 - tail)) if missed > 0.0 else 1.0
+    return Bounds(low, high, confidence)
+
+
+def link_chances(
+    closer: NDArray[np.float64], tied: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return, for each release record, the chance that its true record comes first, that it comes second, and if it is tied.
+
+    Parameters
+    ----------
+    closer, tied
+        How many original records stand before the true one, and how many share its place, itself among them. Records without
+        a true one, and those that can be neither first nor second, may have 0 tied.
+
+    Examples
+    --------
+    >>> first, second, shared = link_chances(np.array([0.0, 0.0, 1.0, 2.0]), np.array([1.0, 4.0, 2.0, 1.0]))
+    >>> first.tolist(), second.tolist(), shared.tolist()
+    ([1.0, 0.25, 0.0, 0.0], [0.0, 0.25, 0.5, 0.0], [False, True, True, False])
+    """
+    share = np.divide(1.0, tied, out=np.zeros(len(tied)), where=tied > 0)
+    first = np.where(closer == 0, share, 0.0)
+    second = np.where((closer <= 1) & (closer + tied > 1), share, 0.0)
+    return first, second, (closer <= 1) & (tied > 1)
+
+
+def rates_of(
+    closer: NDArray[np.float64],
+    tied: NDArray[np.float64],
+    *,
+    matched: int,
+    originals: int,
+    distance: str,
+    made: Mapping[str, Any],
+    control: Control | None = None,
+    confidence: float = 0.95,
+) -> LinkageRates:
+    """Score an attack by the place of each release record's true record.
+
+    Parameters
+    ----------
+    closer, tied
+        As `link_chances` takes them.
+    matched
+        The number of release records that were made from an original one.
+    originals
+        The number of original records among which the attack chose.
+    distance, made, control, confidence
+        What the result says of itself.
+    """
+    first, second, shared = link_chances(closer, tied)
+    records = len(closer)
+    linked, linked_second = float(first.sum()), float(second.sum())
+    return LinkageRates(
+        value=linked / records,
+        linked_second=linked_second / records,
+        not_linked=max((records - linked - linked_second) / records, 0.0),
+        records=records,
+        baseline=matched / records / originals,
+        control=control,
+        interval=share_bounds(linked, records, confidence),
+        distance=distance,
+        ties=int(np.count_nonzero(shared)),
+        made=made,
+    )
+
+
+def control_of(chances: NDArray[np.float64], *, outsiders: int, searched: int, confidence: float = 0.95) -> Control:
+    """Sum up how often release records are linked to outsiders.
+
+    Parameters
+    ----------
+    chances
+        For each release record the chance that it is linked to an outsider: among the nearest records, the outsiders' share.
+    outsiders, searched
+        The number of outsiders, and of all records searched.
+    confidence
+        Of the interval.
+    """
+    linked = float(chances.mean())
+    bounds = share_bounds(float(chances.sum()), len(chances), confidence)
+    interval = Bounds(bounds.low / outsiders, bounds.high / outsiders, confidence)
+    return Control(linked / outsiders, linked, outsiders / searched, outsiders, interval)
+
+
+def checked_truth(truth: Any, *, originals: int, records: int) -> NDArray[np.int64]:
+    """Return the original row of each release record as an array, or say what is wrong with it."""
+    rows = np.asarray(truth)
+    if rows.shape != (records,):
+        raise ArgumentError(
+            f"truth holds {rows.size:,} entries for {records:,} release records; it gives the original row of each of them."
+        )
+    if rows.dtype.kind not in "iu":
+        raise ArgumentError("truth holds row numbers of the original, as integers, and -1 for a record made from none.")
+    outside = int(np.count_nonzero((rows < -1) | (rows >= originals)))
+    if outside:
+        raise ArgumentError(
+            f"{outside:,} of {records:,} entries of truth are no row of the original: 0 to {originals - 1:,}, or -1 for none."
+        )
+    return rows.astype(np.int64)

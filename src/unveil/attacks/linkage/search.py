@@ -1,0 +1,278 @@
+r"""Which original records are nearest to a release record? Two exact searches with one face.
+
+`TreeSearch` is for points: a k-d tree over the distinct original points, each with the number of records that stand on it.
+`ScanSearch` is for everything else (intervals, sets, nominal attributes, nulls): every distinct release row against every
+distinct original row that may matter, no distance kept.
+
+Neither looks for the nearest record. Both are told a distance :math:`D`, that of the true record, and count how many records
+are nearer and how many are at it, which is what decides; a search may stop once two are nearer. Distances count as equal that
+differ by no more than :math:`10^{-9} D + 10^{-12}`, in units of the scaled attributes, because equal distances come out of
+floating-point sums a little apart.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from unveil.attacks.linkage.cells import Cells
+from unveil.counts.grouping import summed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ScanSearch", "Search", "TreeSearch", "distinct_rows", "slack"]
+
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+_ROOM = 1 << 21
+"""Neighbours that a deeper query may return at a time."""
+_PIECE = 64
+"""Jobs that a thread takes at a time."""
+_MOST_INTERLEAVED = 20
+"""Coordinates whose cells fit into one integer."""
+
+
+class Search(Protocol):
+    """What both searches can do."""
+
+    def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distances of release records to the original records beside them."""
+
+    def to_nearest(self) -> NDArray[np.float64]:
+        """Return the distance of each release record to the original record nearest to it."""
+
+    def around(
+        self, rows: NDArray[np.int64], distance: NDArray[np.float64], weight: NDArray[np.float64], *, most: float = np.inf
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count the original records nearer to release records than the distance beside them, and those at that distance.
+
+        Each original record counts its weight. Where more than `most` are nearer, both counts may stop short.
+        """
+
+
+def slack(distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much a distance may differ from those given to count as equal."""
+    return _RELATIVE * distance + _ABSOLUTE
+
+
+def distinct_rows(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of each row among the distinct ones, and a row that holds each of these."""
+    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # no negative zero
+    key = np.zeros(len(rows), dtype=np.uint64)
+    for column in range(rows.shape[1]):
+        key ^= bits[:, column]
+        key *= np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    if not np.array_equal(bits[first][number], bits):  # two rows share a key
+        _, first, number = np.unique(rows + 0.0, axis=0, return_index=True, return_inverse=True)
+    return number.reshape(-1).astype(np.int64, copy=False), first.astype(np.int64, copy=False)
+
+
+class TreeSearch:
+    """The search among points.
+
+    Parameters
+    ----------
+    original, release
+        One row a record, every coordinate finite and in its unit.
+    power
+        2: Euclidean distance. 1: the sum of the coordinates' differences.
+    """
+
+    def __init__(self, original: NDArray[np.float64], release: NDArray[np.float64], power: int = 2) -> None:
+        from scipy.spatial import cKDTree
+
+        self._power = power
+        self._point, first = distinct_rows(original)
+        self._points = original[first]
+        self._query, asked = distinct_rows(release)
+        order = _side_by_side(release[asked])
+        self._query = np.argsort(order)[self._query]
+        self._asked = release[asked[order]]
+        self._tree = cKDTree(self._points)
+        self._nearest = self._ask(self._asked, 2)
+
+    def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distances of release records to the original records beside them."""
+        gaps = self._points[self._point[originals]]
+        gaps -= self._asked[self._query[rows]]
+        if self._power == 1:
+            return np.asarray(np.abs(gaps, out=gaps).sum(axis=1))
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)))
+
+    def to_nearest(self) -> NDArray[np.float64]:
+        """Return the distance of each release record to the original record nearest to it."""
+        return np.asarray(self._nearest[0][self._query, 0])
+
+    def around(
+        self, rows: NDArray[np.int64], distance: NDArray[np.float64], weight: NDArray[np.float64], *, most: float = np.inf
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count the original records nearer to release records than the distance beside them, and those at that distance."""
+        # a padded neighbour stands at infinity, with the weight behind the last point
+        of_point = np.append(summed(self._point, weight, len(self._points)), 0.0)
+        query = self._query[rows]
+        below, above = distance - slack(distance), distance + slack(distance)
+        found, at = self._nearest[0][query], self._nearest[1][query]
+        closer, tied, open_ = _counted(found, of_point[at], below, above, most)
+        depth = found.shape[1]
+        while len(left := np.flatnonzero(open_)) and depth < len(self._points):
+            depth = min(4 * depth, len(self._points))
+            room = max(1, _ROOM // depth)
+            for begin in range(0, len(left), room):
+                part = left[begin : begin + room]
+                found, at = self._ask(self._asked[query[part]], depth)
+                closer[part], tied[part], open_[part] = _counted(found, of_point[at], below[part], above[part], most)
+        return closer, tied
+
+    def _ask(self, points: NDArray[np.float64], depth: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        found, at = self._tree.query(points, k=depth, p=self._power, workers=-1)
+        return found, at
+
+
+def _side_by_side(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return an order in which neighbours are mostly close to each other, so that a tree finds its branches in the cache.
+
+    Each coordinate is cut into eight cells, a unit wide, and the bits of the cells' numbers are interleaved.
+    """
+    cells = np.clip(points[:, :_MOST_INTERLEAVED] + 4.0, 0.0, 7.0).astype(np.int64)
+    key = np.zeros(len(points), dtype=np.int64)
+    for bit in (2, 1, 0):
+        for column in range(cells.shape[1]):
+            key = key << 1 | cells[:, column] >> bit & 1
+    return np.argsort(key, kind="stable")
+
+
+def _counted(
+    found: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    below: NDArray[np.float64],
+    above: NDArray[np.float64],
+    most: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Count neighbours below a distance and at it; open: a neighbour further on may be at it too."""
+    nearer = found < below[:, None]
+    closer = np.where(nearer, weight, 0.0).sum(axis=1)
+    tied = np.where(~nearer & (found <= above[:, None]), weight, 0.0).sum(axis=1)
+    return closer, tied, (found[:, -1] <= above) & (closer <= most)
+
+
+class ScanSearch:
+    """The search among everything else.
+
+    Parameters
+    ----------
+    cells
+        The attributes' values in both tables.
+    factors
+        What the gap of each attribute is multiplied with; nominal attributes count 0 or 1 all the same, as does one with
+        factor 0, whose original values are all alike.
+    power
+        2: the distance is the root of the sum of squares. 1: the sum.
+    """
+
+    def __init__(self, cells: Sequence[Cells], factors: Sequence[float], power: int = 1) -> None:
+        from unveil.attacks.linkage import kernels
+
+        self._kernels = kernels
+        step = np.array([cell.nominal or factor == 0.0 for cell, factor in zip(cells, factors, strict=True)])
+        scaled = [1.0 if still else factor for still, factor in zip(step, factors, strict=True)]
+        positions = np.column_stack([_scaled(cell.position, by) for cell, by in zip(cells, scaled, strict=True)])
+        values, starts = _together(cells)
+        low = np.concatenate([_scaled(cell.low, by) for cell, by in zip(cells, scaled, strict=True)])
+        high = np.concatenate([_scaled(cell.high, by) for cell, by in zip(cells, scaled, strict=True)])
+        self._row, first = distinct_rows(positions)
+        self._job, asked = distinct_rows(values.astype(np.float64))
+        positions, values = positions[first], values[asked]
+        order = np.argsort(positions, axis=0, kind="stable").T.astype(np.int32)
+        in_order = np.take_along_axis(positions.T, order, axis=1)
+        nulls = np.asarray(np.isinf(positions).any(axis=0))
+        self._originals = kernels.Originals(positions, order, in_order, nulls, step, power != 1)
+        self._releases = kernels.Releases(values, starts, low, high)
+
+    def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the distances of release records to the original records beside them."""
+        out = np.empty(len(rows))
+        self._kernels.pair_distances(self._originals, self._row[originals], self._releases, self._job[rows], out)
+        return self._root(out)
+
+    def to_nearest(self) -> NDArray[np.float64]:
+        """Return the distance of each release record to the original record nearest to it."""
+        asked = len(self._releases.values)
+        near = np.full(asked, np.inf)
+        for column in range(len(self._originals.order)):
+            np.minimum(near, self._met(column), out=near)
+        least = np.empty(asked)
+
+        def run(begin: int, end: int) -> None:
+            self._kernels.least_distances(self._originals, self._releases, near, begin, end, least)
+
+        _in_threads(run, asked)
+        return self._root(least)[self._job]
+
+    def around(
+        self, rows: NDArray[np.int64], distance: NDArray[np.float64], weight: NDArray[np.float64], *, most: float = np.inf
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count the original records nearer to release records than the distance beside them, and those at that distance."""
+        of_row = summed(self._row, weight, len(self._originals.positions))
+        # records of one release row whose true records are equally far ask the same
+        question, first = distinct_rows(np.column_stack([self._job[rows].astype(np.float64), distance]))
+        jobs, asked = self._job[rows][first], distance[first]
+        bounds = np.column_stack([asked - slack(asked), asked + slack(asked)])
+        if self._originals.squared:
+            bounds *= np.abs(bounds)
+        counts = np.empty((len(jobs), 2))
+
+        def run(begin: int, end: int) -> None:
+            self._kernels.count_around(self._originals, of_row, self._releases, jobs, bounds, most, begin, end, counts)
+
+        _in_threads(run, len(jobs))
+        return counts[question, 0], counts[question, 1]
+
+    def _met(self, column: int) -> NDArray[np.float64]:
+        """Return the distance of each release row to some original row that is close to it on one attribute."""
+        releases, originals = self._releases, self._originals
+        first = np.minimum(releases.starts[releases.values[:, column]], len(releases.low) - 1)
+        place = np.searchsorted(originals.sorted[column], releases.low[first])
+        rows = originals.order[column][np.minimum(place, len(originals.positions) - 1)].astype(np.int64)
+        out = np.empty(len(rows))
+        self._kernels.pair_distances(originals, rows, releases, np.arange(len(rows)), out)
+        return out
+
+    def _root(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.sqrt(found) if self._originals.squared else found
+
+
+def _together(cells: Sequence[Cells]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the release records' values numbered through all attributes, and where the ranges of each begin."""
+    values = np.column_stack([cell.value for cell in cells])
+    starts, ranges = [np.zeros(1, dtype=np.int64)], 0
+    for column, cell in enumerate(cells):
+        values[:, column] += sum(map(len, starts)) - 1
+        starts.append(cell.starts[1:] + ranges)
+        ranges += len(cell.low)
+    return values, np.concatenate(starts)
+
+
+def _scaled(ends: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
+    """Return places on the line in units of the attribute; infinity stays what it is, and nothing else becomes it."""
+    farthest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        return np.where(np.isinf(ends), ends, np.clip(ends * factor, -farthest, farthest))
+
+
+def _in_threads(run: Callable[[int, int], None], size: int) -> None:
+    """Run a function over pieces of 0 to size, on every processor."""
+    pieces = [(begin, min(begin + _PIECE, size)) for begin in range(0, size, _PIECE)]
+    threads = min(os.cpu_count() or 1, len(pieces))
+    if threads <= 1:
+        for begin, end in pieces:
+            run(begin, end)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(run, begin, end) for begin, end in pieces]:
+            done.result()

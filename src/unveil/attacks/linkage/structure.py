@@ -1,0 +1,430 @@
+r"""Can two tables about the same people be linked though they share no attribute? Linkage by common structure.
+
+What is assumed (Domingo-Ferrer and Torra): the tables are about largely the same people; their attributes, though
+different, depend on each other, so that people who are alike in one table are alike in the other; and this common structure
+can be said by partitions. The intruder partitions each table by itself, takes the two partitions for one, decides which
+block of the one stands for which block of the other, and has in a record's matched block its candidates.
+
+This version. Attributes are put on one scale: numbers as z-scores, a category's value v of share :math:`p_v` as
+:math:`(1_v - p_v) / \sqrt{p_v (k - 1)}` for each of its k values, so that every attribute has variance 1 in all. Records are
+described by the principal components that explain more than an average one, and clustered by k-means with as many clusters
+in both tables. Clusters are matched one to one by what can be compared without a common attribute, their size and their
+place along the first component: with :math:`s` a cluster's share of the records and :math:`t` its centre on the first
+component, in standard deviations, the assignment minimises
+
+.. math:: \sum_c \left( k s_c - k s'_{\pi(c)} \right)^2 + \left( t_c - \sigma t'_{\pi(c)} \right)^2 ,
+
+over assignments :math:`\pi`. A component's direction is arbitrary; :math:`\sigma = \pm 1` is the one in which the quantiles
+of the two first components are nearer to each other.
+
+How much common structure there is to exploit, however well the intruder matches, is the semantic Discrimination Rate of the
+original's partition given the release's: 1 where the release's cluster determines the original's. Higher is more risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil import __version__
+from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
+from unveil.counts.grouping import summed, tally
+from unveil.errors import ArgumentError, EmptyDataError
+from unveil.measures.chance import adjusted_rate
+from unveil.measures.entropy import entropy_bits, entropy_by_class
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Columns", "StructureLinkage", "structure_linkage"]
+
+Columns: TypeAlias = "NDArray[Any] | Sequence[NDArray[Any]]"
+
+_MOST_VALUES = 50
+"""A category's values beyond the most common ones count as one."""
+_STARTS = 10
+"""k-means is begun this often; the tightest clusters are kept."""
+_MOST_ROUNDS = 200
+_QUANTILES = 100
+_SAME = 1e-9
+"""Points closer than this, in standard deviations of an attribute, are one point."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StructureLinkage(Result):
+    """What an intruder gains from structure alone.
+
+    Attributes
+    ----------
+    inside
+        The share of release records whose true record is in the matched cluster.
+    inside_baseline
+        The same for clusters of these sizes that have nothing to do with each other.
+    inside_interval
+        The 95 % interval of `inside` (Clopper-Pearson).
+    inside_at_best
+        `inside`, were the clusters matched as well as the truth allows: what a luckier or better informed intruder gets.
+    linked
+        The share of release records linked to their true record, one of the matched cluster being drawn: one over the cluster's
+        size where the true record is inside.
+    baseline
+        What guessing links: one over the original records, times the share of release records made from one of them.
+    interval
+        The 95 % interval of `linked` (Clopper-Pearson).
+    dr, adjusted, dr_reason
+        The semantic Discrimination Rate of the original's partition given the release's, over the records of both; the same
+        with what chance would give removed; and why there is no rate, where there is none.
+    sizes
+        For each pair of matched clusters the records of the release's and of the original's, in the order of the release's
+        first component.
+    originals, releases, true_pairs
+        The records of both tables, and how many release records have a true record.
+    made
+        How the clusters were made and matched.
+    """
+
+    inside: float
+    inside_baseline: float
+    inside_interval: Bounds
+    inside_at_best: float
+    linked: float
+    baseline: float
+    interval: Bounds
+    dr: float | None
+    adjusted: float | None
+    dr_reason: str | None
+    sizes: tuple[tuple[int, int], ...]
+    originals: int
+    releases: int
+    true_pairs: int
+    made: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Return one line: how many true records are in the matched cluster, and what chance gives."""
+        return (
+            f"StructureLinkage({number(self.inside)} in the matched cluster, chance {number(self.inside_baseline)}, "
+            f"{counted(len(self.sizes), 'cluster')}, {counted(self.releases, 'record')})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "inside": self.inside,
+            "inside_baseline": self.inside_baseline,
+            "inside_interval": self.inside_interval.to_dict(),
+            "inside_at_best": self.inside_at_best,
+            "linked": self.linked,
+            "baseline": self.baseline,
+            "interval": self.interval.to_dict(),
+            "dr": self.dr,
+            "adjusted": self.adjusted,
+            "dr_reason": self.dr_reason,
+            "clusters": [{"release": release, "original": original} for release, original in self.sizes],
+            "originals": self.originals,
+            "releases": self.releases,
+            "true_pairs": self.true_pairs,
+            "made": jsonable(self.made),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a pair of matched clusters, with their records."""
+        return {"release": [size for size, _ in self.sizes], "original": [size for _, size in self.sizes]}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        low, high = number(self.inside_interval.low), number(self.inside_interval.high)
+        percent = round(100 * self.inside_interval.confidence, 3)
+        figures = (
+            Figure("In the matched cluster", self.inside, f"{percent:g}% interval {low} to {high}"),
+            Figure("By chance", self.inside_baseline, "for clusters of these sizes that have nothing in common"),
+            Figure("At best", self.inside_at_best, "were the clusters matched as well as possible"),
+            Figure("Linked", self.linked, f"a random guess links {number(self.baseline)}"),
+            Figure("Semantic DR", self.dr, self.dr_reason or "of the original's clusters given the release's"),
+        )
+        table = Table(("Release records", "Original records"), self.sizes, title="Matched clusters")
+        return View("Linkage without common attributes", figures, (table,), (str(self.made["method"]),))
+
+
+def structure_linkage(
+    original: Columns, release: Columns, truth: ArrayLike, *, clusters: int = 5, seed: int = 0
+) -> StructureLinkage:
+    """Link the records of two tables that share no attribute, by their common structure, and score the links.
+
+    Parameters
+    ----------
+    original, release
+        The attributes of each table, which need have nothing in common: a list of arrays, one an attribute, where floating
+        point arrays are numbers (NaN: missing, put at the mean) and others are codes of categories (-1: missing, a value like
+        others), or one array of numbers with a column an attribute.
+    truth
+        For each release record the row of its original record, -1 where it has none. Used to score, not to link.
+    clusters
+        How many clusters to make of each table; fewer where a table has fewer different records.
+    seed
+        Of the generator that chooses where k-means begins.
+
+    Returns
+    -------
+    StructureLinkage
+        How many true records are in the matched cluster, and linked, with baselines and intervals; the semantic DR.
+
+    Notes
+    -----
+    Clusters of like size on a component of symmetric shape cannot be told apart by what is compared: `inside` may then lie
+    below chance while `inside_at_best` and `dr` show what is there. Intervals take records as independent.
+
+    References
+    ----------
+    .. [1] Domingo-Ferrer, Torra (2003), Disclosure risk assessment in statistical microdata protection via advanced record
+       linkage, Statistics and Computing 13(4), 343-354.
+    .. [2] Torra (2000), Towards the re-identification of individuals in data files with non-common variables, ECAI, 326-330.
+    .. [3] Pages (2004), Analyse factorielle de donnees mixtes, Revue de statistique appliquee 52(4), 93-111.
+    .. [4] Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding, SODA, 1027-1035.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wealth = np.array([0.0, 0.1, 0.2, 0.1, 9.0, 9.1])
+    >>> district = np.array([0, 0, 0, 0, 1, 1])
+    >>> structure_linkage([wealth], [district], truth=range(6), clusters=2)
+    StructureLinkage(1.0000 in the matched cluster, chance 0.5556, 2 clusters, 6 records)
+    """
+    _check_options(clusters, seed)
+    spaces = [_Space.of(_columns_of(original, "original")), _Space.of(_columns_of(release, "release"))]
+    originals, releases = (len(space.scores) for space in spaces)
+    true = checked_truth(np.asarray(truth), originals=originals, records=releases)
+    used = min(_different(space.scores, clusters) for space in spaces)
+    one, other = (_Clusters.of(space, used, seed) for space in spaces)
+    direction = _direction(*spaces)
+    partner = _matched(one, other, direction)
+    known = np.flatnonzero(true >= 0)
+    of_original, of_release = one.of_record[true[known]], other.of_record[known]
+    size = one.sizes[partner[of_release]]
+    inside = partner[of_release] == of_original
+    linked = float((1.0 / size)[inside].sum())
+    dr, adjusted, reason = _semantic_rate(of_original, of_release, used)
+    return StructureLinkage(
+        inside=int(inside.sum()) / releases,
+        inside_baseline=float(size.sum()) / originals / releases,
+        inside_interval=share_bounds(int(inside.sum()), releases),
+        inside_at_best=_most_inside(of_original, of_release, used) / releases,
+        linked=linked / releases,
+        baseline=len(known) / releases / originals,
+        interval=share_bounds(linked, releases),
+        dr=dr,
+        adjusted=adjusted,
+        dr_reason=reason,
+        sizes=tuple(zip(other.sizes.tolist(), one.sizes[partner].tolist(), strict=True)),
+        originals=originals,
+        releases=releases,
+        true_pairs=len(known),
+        made={
+            "method": "k-means on the principal components of standardised attributes, clusters matched by size and by place "
+            "along the first component",
+            "clusters": used,
+            "clusters_asked": clusters,
+            "components": {"original": spaces[0].kept, "release": spaces[1].kept},
+            "explained": {"original": spaces[0].explained, "release": spaces[1].explained},
+            "first_component_reversed": direction < 0,
+            "starts": _STARTS,
+            "seed": seed,
+            "version": __version__,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Space:
+    """The records of one table as points: their principal components, the first of them first."""
+
+    scores: NDArray[np.float64]
+    kept: int
+    explained: float
+
+    @classmethod
+    def of(cls, columns: Sequence[NDArray[Any]]) -> _Space:
+        """Standardise the attributes and keep the components that explain at least as much as an average one."""
+        parts = [_standardised(column) for column in columns]
+        features = np.concatenate(parts, axis=1)
+        if not features.shape[1]:
+            return cls(np.zeros((len(features), 1)), 0, 0.0)
+        variances, directions = np.linalg.eigh(features.T @ features / len(features))
+        variances, directions = variances[::-1], directions[:, ::-1]
+        present = variances[variances > _SAME]
+        kept = max(1, int(np.count_nonzero(present >= present.mean() * (1.0 - _SAME))))
+        axes = directions[:, :kept]
+        axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(kept)])
+        return cls(features @ axes, kept, float(variances[:kept].sum() / present.sum()))
+
+    def first(self) -> NDArray[np.float64]:
+        """Return the first component, in standard deviations."""
+        first = self.scores[:, 0]
+        return np.asarray(first / max(float(first.std()), _SAME))
+
+
+def _standardised(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return an attribute as columns of mean 0 that have variance 1 together; none where it is constant."""
+    if column.dtype.kind == "f":
+        held = ~np.isnan(column)
+        known = column[held].astype(np.float64)
+        spread = float(known.std()) if len(known) and np.ptp(known) > 0.0 else 0.0
+        if spread == 0.0:
+            return np.empty((len(column), 0))
+        return np.where(held, (column - known.mean()) / spread, 0.0)[:, None]
+    values, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    if len(values) > _MOST_VALUES:
+        rank = np.empty(len(values), dtype=np.int64)
+        rank[np.argsort(-counts, kind="stable")] = np.arange(len(values))
+        codes = np.minimum(rank, _MOST_VALUES)[codes]
+        counts = np.bincount(codes)
+    if len(counts) == 1:
+        return np.empty((len(column), 0))
+    share = counts / len(column)
+    indicator = (codes[:, None] == np.arange(len(counts))).astype(np.float64)
+    return np.asarray((indicator - share) / np.sqrt(share * (len(counts) - 1)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Clusters:
+    """The clusters of one table, in the order of their place along the first component."""
+
+    of_record: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    place: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, space: _Space, number_of: int, seed: int) -> _Clusters:
+        """Cluster the records; the tightest of several starts is kept."""
+        generator = np.random.default_rng(seed)
+        rounds = [_k_means(space.scores, number_of, generator) for _ in range(_STARTS)]
+        labels = min(rounds, key=lambda found: found[1])[0]
+        sizes = np.bincount(labels, minlength=number_of)
+        place = summed(labels, space.first(), number_of) / sizes
+        order = np.argsort(place, kind="stable")
+        rank = np.empty(number_of, dtype=np.int64)
+        rank[order] = np.arange(number_of)
+        return cls(rank[labels], sizes[order], place[order])
+
+
+def _k_means(points: NDArray[np.float64], number_of: int, generator: np.random.Generator) -> tuple[NDArray[np.int64], float]:
+    """Return clusters of which none is empty, and the sum of squared distances from their centres."""
+    centres = _spread_centres(points, number_of, generator)
+    labels = np.full(len(points), -1)
+    for _ in range(_MOST_ROUNDS):
+        distances = _squared_distances(points, centres)
+        nearest = distances.argmin(axis=1)
+        own = distances[np.arange(len(points)), nearest]
+        for empty in np.flatnonzero(np.bincount(nearest, minlength=number_of) == 0):
+            lonely = int(np.where(np.bincount(nearest, minlength=number_of)[nearest] > 1, own, -1.0).argmax())
+            nearest[lonely], own[lonely] = empty, 0.0
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+        sizes = np.bincount(labels)
+        centres = np.stack([summed(labels, column, number_of) / sizes for column in points.T], axis=1)
+    return labels, float(((points - centres[labels]) ** 2).sum())
+
+
+def _spread_centres(points: NDArray[np.float64], number_of: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Draw centres far from each other: a point is drawn in proportion to its squared distance from those drawn before."""
+    drawn = [int(generator.integers(len(points)))]
+    nearest = _squared_distances(points, points[drawn])[:, 0]
+    while len(drawn) < number_of:
+        reached = np.cumsum(nearest)
+        drawn.append(min(int(np.searchsorted(reached, generator.random() * reached[-1], side="right")), len(points) - 1))
+        nearest = np.minimum(nearest, _squared_distances(points, points[drawn[-1:]])[:, 0])
+    return points[drawn]
+
+
+def _different(points: NDArray[np.float64], most: int) -> int:
+    """Return how many different points there are, up to a number: the farthest from those found is the next."""
+    found, nearest = 1, _squared_distances(points, points[:1])[:, 0]
+    while found < most and float(nearest.max()) > _SAME**2:
+        nearest = np.minimum(nearest, _squared_distances(points, points[[int(nearest.argmax())]])[:, 0])
+        found += 1
+    return found
+
+
+def _squared_distances(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(points, centres, "sqeuclidean"))
+
+
+def _matched(one: _Clusters, other: _Clusters, direction: float) -> NDArray[np.int64]:
+    """Return for each cluster of the release that of the original taken for it."""
+    from scipy.optimize import linear_sum_assignment
+
+    share, other_share = one.sizes / one.sizes.sum(), other.sizes / other.sizes.sum()
+    by_size = (len(share) * (other_share[:, None] - share)) ** 2
+    by_place = (direction * other.place[:, None] - one.place) ** 2
+    return np.asarray(linear_sum_assignment(by_size + by_place)[1], dtype=np.int64)
+
+
+def _direction(one: _Space, other: _Space) -> float:
+    """Return 1 or -1: the direction of the release's first component in which it is distributed more like the original's."""
+    levels = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    shape, other_shape = (np.quantile(space.first(), levels) for space in (one, other))
+    same, reverse = ((shape - other_shape) ** 2).sum(), ((shape + other_shape[::-1]) ** 2).sum()
+    return -1.0 if reverse < same - _SAME else 1.0
+
+
+def _most_inside(of_original: NDArray[np.int64], of_release: NDArray[np.int64], number_of: int) -> int:
+    """Return how many records the best one-to-one match of the clusters would put inside."""
+    from scipy.optimize import linear_sum_assignment
+
+    together = np.bincount(of_release * number_of + of_original, minlength=number_of**2).reshape(number_of, number_of)
+    return int(together[linear_sum_assignment(together, maximize=True)].sum())
+
+
+def _semantic_rate(
+    of_original: NDArray[np.int64], of_release: NDArray[np.int64], number_of: int
+) -> tuple[float | None, float | None, str | None]:
+    """Return 1 - H(X|Y)/H(X), X the original's cluster and Y the release's, the adjusted rate, and why there is none."""
+    if not len(of_original):
+        return None, None, "no release record has a true record"
+    hidden = np.bincount(of_original)
+    hidden = hidden[hidden > 0]
+    if len(hidden) == 1:
+        return None, None, "the true records are all in one cluster, so there is nothing to refine"
+    (_, release), cells = tally([of_original, of_release], [number_of, number_of])
+    present, of_cell = np.unique(release, return_inverse=True)
+    classes = summed(of_cell, cells, len(present))
+    conditional = float(classes @ entropy_by_class(cells, of_cell, classes) / classes.sum())
+    entropy = entropy_bits(hidden)
+    rate = max(0.0, 1.0 - conditional / entropy)
+    return rate, adjusted_rate(rate, entropy, classes.astype(np.int64), hidden), None
+
+
+def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
+    """Return the attributes of a table one by one, checked: floating point is a number, anything else a category."""
+    matrix = 2
+    if isinstance(table, np.ndarray):
+        if table.ndim != matrix or table.dtype.kind not in "fiub":
+            raise ArgumentError(f"the {name} table: one array holds numbers, with a row a record and a column an attribute.")
+        columns = list(table.astype(np.float64).T)
+    else:
+        columns = [np.asarray(column) for column in table]
+    if not columns:
+        raise ArgumentError(f"the {name} table: there are no attributes.")
+    if any(column.ndim != 1 or column.dtype.kind not in "fiub" for column in columns):
+        raise ArgumentError(f"the {name} table: an attribute is one array, of numbers or of whole-number codes.")
+    if len({len(column) for column in columns}) > 1:
+        raise ArgumentError(f"the {name} table: its attributes have different numbers of records.")
+    if not len(columns[0]):
+        raise EmptyDataError.no_records(f"the {name} table")
+    if any(column.dtype.kind == "f" and np.isinf(column).any() for column in columns):
+        raise ArgumentError(f"the {name} table: an infinite number has no place among the others.")
+    return columns
+
+
+def _check_options(clusters: int, seed: int) -> None:
+    if clusters < 1:
+        raise ArgumentError(f"clusters is a number from 1, so it is not {clusters}.")
+    if seed < 0:
+        raise ArgumentError(f"a seed is a whole number from 0, so it is not {seed}.")

@@ -1,0 +1,78 @@
+"""How are the values of a column reached, whatever table holds them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil.attacks.linkage.values import is_null
+from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Records", "coded", "column_names", "column_of", "rows_in", "stacked"]
+
+Records: TypeAlias = Any
+"""A mapping from column name to values, a two-dimensional array (its columns are named "0", "1", ...), or an eager data frame."""
+
+
+def column_names(table: Records) -> list[str]:
+    """Return the names of a table's columns."""
+    if isinstance(table, Mapping):
+        return list(table)
+    if isinstance(table, np.ndarray):
+        if table.ndim != 2:  # noqa: PLR2004 - records by attributes
+            raise ArgumentError(f"an array of records has two dimensions, one row a record; found: {table.ndim}.")
+        return [str(at) for at in range(table.shape[1])]
+    import narwhals as nw
+
+    return list(nw.from_native(table, eager_only=True).columns)
+
+
+def rows_in(table: Records) -> int:
+    """Return the number of records of a table."""
+    if isinstance(table, Mapping):
+        sizes = {len(values) for values in table.values()}
+        if len(sizes) > 1:
+            raise ArgumentError("the columns of a table differ in length; each holds one value a record.")
+        return sizes.pop() if sizes else 0
+    return len(table)
+
+
+def column_of(table: Records, name: str) -> Any:
+    """Return a column's values, as an array where they are numbers, otherwise as a list."""
+    if isinstance(table, Mapping):
+        return table[name]
+    if isinstance(table, np.ndarray):
+        return table[:, int(name)]
+    import narwhals as nw
+
+    series = nw.from_native(table, eager_only=True)[name]
+    return series.to_numpy() if series.dtype.is_numeric() and not series.dtype.is_decimal() else series.to_list()
+
+
+def stacked(one: Any, other: Any) -> Any:
+    """Return the values of one column below those of another."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and {one.dtype.kind, other.dtype.kind} <= set("iuf"):
+        return np.concatenate([one, other])
+    return [*one, *other]
+
+
+def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the number of each value among the distinct ones, and these; values that cannot be hashed are all distinct."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")  # finer ones would come out as integers
+    items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    place: dict[Any, int] = {}
+    distinct: list[Any] = []
+    codes = np.empty(len(items), dtype=np.int64)
+    for row, value in enumerate(items):
+        key = None if is_null(value) else (tuple(value), type(value)) if isinstance(value, (list, set)) else (value, type(value))
+        code = place.setdefault(key, len(distinct))
+        if code == len(distinct):
+            distinct.append(None if key is None else value)
+        codes[row] = code
+    return codes, distinct

@@ -1,0 +1,92 @@
+"""Which linkages do two tables allow? Chosen by the kinds of the attributes; every rate with its baseline and interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from unveil.attacks.linkage.cells import Attribute
+from unveil.attacks.linkage.distance import distance_linkage
+from unveil.attacks.linkage.intervals import interval_disclosure
+from unveil.attacks.linkage.probabilistic import probabilistic_linkage
+from unveil.attacks.pairs import Pair, Setting
+from unveil.errors import UnveilError
+from unveil.partitions import Hierarchy
+from unveil.sources.alignment import Alignment, common_codes
+
+__all__ = ["linkage"]
+
+_MOST_PAIRS = 2_000_000_000
+_MOST_PATTERNS = 12
+"""Probabilistic linkage looks at every subset of its attributes."""
+
+
+def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int) -> dict[str, Any]:
+    """Link the release's records to the original ones in every way that the attributes allow.
+
+    Attributes that are numbers in both tables are compared by the standardised Euclidean distance and, several of them, by
+    Mahalanobis'; any others by the mixed distance. A way that is not possible is a null with the reason.
+    """
+    if setting.alignment is None:
+        return {"reason": "rates of linkage need to know which record is which"}
+    pairs = [pair for pair in setting.pairs if pair.release in setting.release.names and pair.original in setting.original.names]
+    if not pairs:
+        return {"reason": "original and release hold no attribute pair"}
+    linker = _Linker(setting, setting.alignment, pairs, hierarchies, seed)
+    ways: dict[str, Callable[[], dict[str, Any]]] = {"mixed": lambda: linker.by_distance("mixed")}
+    if linker.numeric:
+        ways = {"euclidean": lambda: linker.by_distance("euclidean")}
+        if len(pairs) > 1:
+            ways["mahalanobis"] = lambda: linker.by_distance("mahalanobis")
+        ways["interval_rank"] = lambda: linker.by_interval("rank")
+        ways["interval_deviation"] = lambda: linker.by_interval("deviation")
+    ways["probabilistic"] = linker.by_agreement
+    return {"attributes": [[pair.original, pair.release] for pair in pairs], **{name: _tried(way) for name, way in ways.items()}}
+
+
+def _tried(way: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return way()
+    except UnveilError as reason:
+        return {"linked": None, "reason": str(reason)}
+
+
+class _Linker:
+    """The columns to compare, and the release records to link: all of them, or a sample where there are too many pairs."""
+
+    def __init__(
+        self, setting: Setting, alignment: Alignment, pairs: list[Pair], hierarchies: Mapping[str, Hierarchy], seed: int
+    ) -> None:
+        self.pairs, self.alignment = pairs, alignment
+        self.original = setting.original.collect(list(dict.fromkeys(pair.original for pair in pairs)))
+        self.release = setting.release.collect(list(dict.fromkeys(pair.release for pair in pairs)))
+        self.attributes = [Attribute(pair.original, pair.release, hierarchy=hierarchies.get(pair.original)) for pair in pairs]
+        self.numeric = all(
+            self.original[pair.original].dtype.is_numeric() and self.release[pair.release].dtype.is_numeric() for pair in pairs
+        )
+        self.rows = np.arange(alignment.release_records)
+        most = _MOST_PAIRS // max(alignment.original_records, 1)
+        if not self.numeric and len(self.rows) > most:
+            self.rows = np.sort(np.random.default_rng(seed).choice(len(self.rows), max(most, 1), replace=False))
+
+    def by_distance(self, distance: str) -> dict[str, Any]:
+        """Link to the nearest record."""
+        release = self.release[self.rows.tolist()] if len(self.rows) < self.alignment.release_records else self.release
+        truth = self.alignment.truth[self.rows]
+        found = distance_linkage(self.original, release, truth, attributes=self.attributes, distance=distance)  # type: ignore[arg-type]
+        return {"linked": found.value, "sampled": len(self.rows) < self.alignment.release_records, **found.to_dict()}
+
+    def by_interval(self, method: str) -> dict[str, Any]:
+        """Count original values that fall into an interval around the released one, of the aligned records."""
+        kept = np.flatnonzero(self.alignment.truth >= 0)
+        original, release = self.original[self.alignment.truth[kept].tolist()], self.release[kept.tolist()]
+        return interval_disclosure(original, release, attributes=self.attributes, method=method).to_dict()  # type: ignore[arg-type]
+
+    def by_agreement(self) -> dict[str, Any]:
+        """Link by the weight of agreements; a generalised or suppressed value agrees with nothing but itself."""
+        used = self.pairs[:_MOST_PATTERNS]
+        codes = [common_codes(self.original[pair.original], self.release[pair.release]) for pair in used]
+        found = probabilistic_linkage([one for one, _ in codes], [other for _, other in codes], self.alignment.truth)
+        return {**found.to_dict(), "records": found.releases, "attributes": [pair.original for pair in used]}

@@ -1,0 +1,92 @@
+"""What must a release still be good for? A need names an attribute to infer, from which others, and how finely."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unveil.errors import ArgumentError, shown
+from unveil.partitions import Partition
+
+__all__ = ["Need"]
+
+_TEXT = re.compile(
+    r"^\s*(?P<name>[^:]+?)\s*:\s*(?P<target>.+?)\s+given\s+(?P<given>.+?)(?:\s+at\s+least\s+(?P<least>\S+))?\s*$", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Need:
+    """A use that a release is to serve: to infer one attribute from others.
+
+    Parameters
+    ----------
+    name
+        What the need is called.
+    target
+        The attribute to infer.
+    given
+        The attributes to infer it from.
+    partitions
+        How finely each attribute matters: semantic partitions by attribute (blocks, a mapping or edges).
+    at_least
+        The degree, from 0 to 1, that will do; None: none is asked.
+
+    Examples
+    --------
+    >>> Need("treatment", target="Disease", given="Age*")
+    Need('treatment': Disease given Age*)
+    >>> Need.parse("income: income-per-year given age, education at least 0.1").at_least
+    0.1
+    """
+
+    name: str
+    target: str
+    given: tuple[str, ...]
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+    at_least: float | None = None
+
+    def __init__(
+        self,
+        name: str,
+        target: str,
+        given: str | Sequence[str],
+        partitions: Mapping[str, Any] | None = None,
+        at_least: float | None = None,
+    ) -> None:
+        names = (given,) if isinstance(given, str) else tuple(given)
+        if not names:
+            raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from nothing; name attributes it is given.")
+        if target in names:
+            raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from itself; take it off the given attributes.")
+        if at_least is not None and not 0.0 <= at_least <= 1.0:
+            raise ArgumentError(f"the need {shown(name)} asks for a degree of {at_least}; a degree lies between 0 and 1.")
+        for column in partitions or {}:
+            if column not in (target, *names):
+                raise ArgumentError(f"the need {shown(name)} has a partition of {shown(column)}, which it does not use.")
+        blocks = {column: Partition.of(spec, column=column) for column, spec in (partitions or {}).items()}
+        for attribute, value in zip(
+            ("name", "target", "given", "partitions", "at_least"), (name, target, names, blocks, at_least), strict=True
+        ):
+            object.__setattr__(self, attribute, value)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        least = "" if self.at_least is None else f", at least {self.at_least:g}"
+        return f"Need({self.name!r}: {self.target} given {', '.join(self.given)}{least})"
+
+    @classmethod
+    def parse(cls, text: str) -> Need:
+        """Read "NAME: TARGET given A, B [at least 0.1]"."""
+        found = _TEXT.match(text)
+        if found is None:
+            raise ArgumentError(f"a need reads NAME: TARGET given A, B [at least DEGREE], not {shown(text)}.")
+        try:
+            least = None if found["least"] is None else float(found["least"])
+        except ValueError:
+            raise ArgumentError(
+                f"the degree {shown(found['least'])} of the need {shown(found['name'])} is not a number."
+            ) from None
+        return cls(found["name"], found["target"], [part.strip() for part in found["given"].split(",")], at_least=least)

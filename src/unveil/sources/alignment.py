@@ -1,0 +1,180 @@
+"""Which release record belongs to which original record? Said by an id, by a correspondence file or by the row order.
+
+The correspondence is the steward's secret; without it, attacks that need it are refused, never guessed. A correspondence file
+is a CSV file with the columns `original` and `release`: row numbers, counted from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, listed, shown
+from unveil.output import atomic_write
+from unveil.sources.coding import encode
+from unveil.sources.frames import Data, Source, open_source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Alignment", "align", "common_codes", "side_by_side", "write_link"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignment:
+    """The correspondence of two tables.
+
+    Attributes
+    ----------
+    by
+        How it was found: "id", "link" or "same order".
+    truth
+        For every release record the row of its original record, -1 where it has none.
+    original_records, release_records
+        The records of both tables.
+    """
+
+    by: str
+    truth: NDArray[np.int64]
+    original_records: int
+    release_records: int
+
+    @property
+    def pairs(self) -> int:
+        """How many release records have an original one."""
+        return int(np.count_nonzero(self.truth >= 0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "by": self.by,
+            "original_records": self.original_records,
+            "release_records": self.release_records,
+            "aligned": self.pairs,
+            "dropped": self.original_records - len(np.unique(self.truth[self.truth >= 0])),
+            "added": self.release_records - self.pairs,
+        }
+
+
+def align(
+    original: Data, release: Data, *, identity: str | None = None, link: Data | None = None, same_order: bool = False
+) -> Alignment | None:
+    """Find the correspondence in the one way that was said; None where none was.
+
+    Parameters
+    ----------
+    original, release
+        The two tables.
+    identity
+        A column of both that names each record once.
+    link
+        A correspondence file.
+    same_order
+        Whether the rows of both stand in the same order.
+    """
+    said = [name for name, given in (("id", identity), ("link", link), ("same order", same_order or None)) if given is not None]
+    if len(said) > 1:
+        raise ArgumentError(f"the correspondence is said in {len(said)} ways ({listed(said)}); say it in one.")
+    if not said:
+        return None
+    one, other = open_source(original), open_source(release)
+    records = [_records(one), _records(other)]
+    if identity is not None:
+        truth = _by_id(one, other, identity)
+    elif link is not None:
+        truth = _by_link(open_source(link), *records)
+    else:
+        if records[0] != records[1]:
+            raise ArgumentError(
+                f"the original has {records[0]:,} records and the release {records[1]:,}, so they are not in the same order; "
+                "name an id column or a correspondence file."
+            )
+        truth = np.arange(records[0])
+    if not np.any(truth >= 0):
+        raise EmptyDataError("no record of the release belongs to a record of the original; look at the correspondence.")
+    return Alignment(said[0], truth, *records)
+
+
+def side_by_side(
+    original: Data, release: Data, pairs: Sequence[tuple[str, str]], alignment: Alignment, labels: Sequence[tuple[str, str]]
+) -> pl.DataFrame:
+    """Return the aligned records with the original and the protected column of every pair, under the labels given."""
+    kept = alignment.truth >= 0
+    one = open_source(original).collect(list(dict.fromkeys(pair[0] for pair in pairs)))
+    other = open_source(release).collect(list(dict.fromkeys(pair[1] for pair in pairs)))
+    rows, shown_rows = alignment.truth[kept], np.flatnonzero(kept)
+    found: dict[str, pl.Series] = {}
+    for (before, after), (before_label, after_label) in zip(pairs, labels, strict=True):
+        found[before_label] = one[before].gather(rows)
+        found[after_label] = other[after].gather(shown_rows)
+    return pl.DataFrame(found)
+
+
+def write_link(path: str, truth: NDArray[np.int64]) -> None:
+    """Write a correspondence file: for every release record the row of its original, both counted from 1."""
+    kept = truth >= 0
+    frame = pl.DataFrame({"original": truth[kept] + 1, "release": np.flatnonzero(kept) + 1})
+    with atomic_write(path) as file:
+        file.write(frame.write_csv().encode())
+
+
+def common_codes(original: pl.Series, release: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the values of two columns as codes over one dictionary; -1 for a null."""
+    one, other = original.alias("values"), release.alias("values")
+    if one.dtype != other.dtype:
+        one, other = one.cast(pl.String), other.cast(pl.String)
+    coded = encode(pl.concat([one, other]))
+    codes = coded.codes.astype(np.int64)
+    if len(coded.values) and coded.values[len(coded.values) - 1] is None:
+        codes[codes == len(coded.values) - 1] = -1
+    return codes[: len(one)], codes[len(one) :]
+
+
+def _records(source: Source) -> int:
+    return source.collect(source.names[:1]).height
+
+
+def _by_id(original: Source, release: Source, identity: str) -> NDArray[np.int64]:
+    for what, source in (("original", original), ("release", release)):
+        if identity not in source.names:
+            raise ColumnNotFoundError(f"the {what} has no id column {shown(identity)}; its columns are: {listed(source.names)}.")
+    before, after = (source.collect([identity])[identity] for source in (original, release))
+    for what, column in (("original", before), ("release", after)):
+        if column.null_count():
+            raise ArgumentError(f"{column.null_count():,} ids of the {what} are null (column {shown(identity)}).")
+        if column.n_unique() < len(column):
+            repeated = len(column) - column.n_unique()
+            raise ArgumentError(
+                f"{repeated:,} ids of the {what} are repeated (column {shown(identity)}); an id names one record."
+            )
+    if before.dtype != after.dtype:
+        before, after = before.cast(pl.String), after.cast(pl.String)
+    coded = encode(pl.concat([before.alias("id"), after.alias("id")]))
+    row = np.full(len(coded.values), -1, dtype=np.int64)
+    row[coded.codes[: len(before)]] = np.arange(len(before))
+    return np.asarray(row[coded.codes[len(before) :]])
+
+
+def _by_link(link: Source, originals: int, releases: int) -> NDArray[np.int64]:
+    for name in ("original", "release"):
+        if name not in link.names:
+            raise DataFileError(
+                f"{link.place}: a correspondence file has the columns original and release, not: {listed(link.names)}."
+            )
+    frame = link.collect(["original", "release"])
+    if not all(frame[name].dtype.is_integer() and not frame[name].null_count() for name in frame.columns):
+        raise DataFileError(f"{link.place}: a correspondence file holds row numbers, counted from 1.")
+    before, after = frame["original"].to_numpy(), frame["release"].to_numpy()
+    for what, rows, most in (("original", before, originals), ("release", after, releases)):
+        outside = int(np.count_nonzero((rows < 1) | (rows > most)))
+        if outside:
+            raise DataFileError(f"{link.place}: {outside:,} row numbers of the {what} lie outside its {most:,} records.")
+        if len(np.unique(rows)) < len(rows):
+            raise DataFileError(f"{link.place}: row numbers of the {what} stand more than once.")
+    truth = np.full(releases, -1, dtype=np.int64)
+    truth[after - 1] = before - 1
+    return truth

@@ -1,0 +1,18 @@
+"""What a release is still good for: needs it serves, what it lost, and the tasks it allows.
+
+The room is called as a function too: `unveil.utility(release, need)` is `unveil.utility.needs.utility`.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _CallableRoom(ModuleType):
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        from unveil.utility.needs import utility
+
+        return utility(*args, **options)
+
+
+sys.modules[__name__].__class__ = _CallableRoom

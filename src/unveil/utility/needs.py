@@ -1,0 +1,192 @@
+"""What is a table good for, judged from itself alone? The degree to which it serves each need, from 0 to 1.
+
+The degree of a need is the Discrimination Rate of its target given its attributes, under the partitions that matter to it. It
+takes no original: any table will do, protected by whatever mechanism. Higher is more useful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unveil import __version__
+from unveil.errors import UnveilError, listed, near_miss, shown
+from unveil.measures.rates import rate
+from unveil.partitions import Partition
+from unveil.partitions.generalised import fitted
+from unveil.project import Need
+from unveil.results import Figure, Made, Result, Table, View
+from unveil.results.numbers import counted
+from unveil.sources import CodedTable, Data, load, open_source
+
+__all__ = ["Served", "Utility", "utility"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Served:
+    """How far a table serves a need.
+
+    Attributes
+    ----------
+    need
+        The need.
+    degree
+        From 0 (the given attributes say nothing of the target) to 1 (they determine it); None where it is undefined.
+    by_attribute, by_value
+        The degree of each given attribute alone, and of each combination of values, most telling first.
+    straddling
+        Generalised values that cover parts of two blocks of a partition, by attribute: they kept a block of their own.
+    reason
+        Why there is no degree.
+    evaluated
+        Whether the need could be evaluated; a constant target is (its degree is undefined), an unknown attribute is not.
+    """
+
+    need: Need
+    degree: float | None
+    by_attribute: Mapping[str, float | None]
+    by_value: Sequence[Mapping[str, Any]]
+    straddling: Mapping[str, int]
+    reason: str | None
+    evaluated: bool
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the degree asked for is reached; None where none is asked."""
+        if self.need.at_least is None:
+            return None
+        return self.degree is not None and self.degree >= self.need.at_least - 1e-9
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "target": self.need.target,
+            "given": list(self.need.given),
+            "degree": self.degree,
+            "by_attribute": dict(self.by_attribute),
+            "by_value": [dict(row) for row in self.by_value],
+            "straddling": dict(self.straddling),
+            "at_least": self.need.at_least,
+            "met": self.met,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Utility(Result):
+    """How far a table serves each of several needs."""
+
+    needs: Mapping[str, Served]
+    made: Made
+
+    @property
+    def met(self) -> bool | None:
+        """Whether every degree asked for is reached; None where none is asked."""
+        asked = [served.met for served in self.needs.values() if served.met is not None]
+        return all(asked) if asked else None
+
+    @property
+    def failed(self) -> list[str]:
+        """Why needs could not be evaluated, one line each."""
+        return [f"need {shown(name)}: {served.reason}" for name, served in self.needs.items() if not served.evaluated]
+
+    def __repr__(self) -> str:
+        """Return one line: the degree of each need."""
+        degrees = ", ".join(f"{name} {'-' if s.degree is None else round(s.degree, 4)}" for name, s in self.needs.items())
+        return f"Utility({degrees})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        needs = {name: served.to_dict() for name, served in self.needs.items()}
+        return {"needs": needs, "records": self.made.records, "met": self.met, "made": self.made.to_dict()}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a need."""
+        found = list(self.needs.values())
+        return {
+            "need": list(self.needs),
+            "target": [served.need.target for served in found],
+            "given": [" + ".join(served.need.given) for served in found],
+            "degree": [served.degree for served in found],
+            "at_least": [served.need.at_least for served in found],
+            "met": [served.met for served in found],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see: every need, then what each given attribute contributes."""
+        rows = tuple(
+            (name, s.need.target, " + ".join(s.need.given), s.degree, s.need.at_least, s.met) for name, s in self.needs.items()
+        )
+        columns = ("need", "to infer", "given", "degree", "asked", "met")
+        tables = [Table(columns, rows, title="Needs", bars=frozenset({"degree"}))]
+        alone = tuple((name, key, degree) for name, s in self.needs.items() for key, degree in s.by_attribute.items())
+        if alone:
+            tables.append(Table(("need", "attribute alone", "degree"), alone, title="By attribute", bars=frozenset({"degree"})))
+        notes = [*self.failed]
+        notes += [f"need {shown(name)}: {s.reason}" for name, s in self.needs.items() if s.evaluated and s.reason]
+        notes += [
+            f"need {shown(name)}: {counted(number, 'value')} of {shown(column)} cover parts of two blocks: each has its own."
+            for name, s in self.needs.items()
+            for column, number in s.straddling.items()
+        ]
+        figures = (Figure("records", self.made.records), Figure("needs", len(self.needs)))
+        return View("What the table is good for", figures, tuple(tables), tuple(notes))
+
+
+def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category") -> Utility:
+    """Measure how far a table serves needs, from the table alone.
+
+    Parameters
+    ----------
+    data
+        Any table, original or protected: a path, a built-in data set's name or a data frame. Never changed.
+    needs
+        One need or several. One that cannot be evaluated gets a reason; the others still get their answer.
+    nulls
+        "category", "drop" or "error".
+
+    Returns
+    -------
+    Utility
+        The degree of each need, by attribute and by value.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> unveil.utility("thesis-6.3", unveil.Need("treatment", target="Disease", given="Age*"))
+    Utility(treatment 0.6137)
+    """
+    asked = [needs] if isinstance(needs, Need) else list(needs)
+    source = open_source(data)
+    wanted = dict.fromkeys(name for need in asked for name in (*need.given, need.target) if name in source.names)
+    table = load(source, list(wanted), nulls=nulls) if wanted else CodedTable((), 0)
+    served = {need.name: _served(table, source.names, need) for need in asked}
+    return Utility(served, Made(table.records, nulls, table.dropped, version=__version__))
+
+
+def _served(table: CodedTable, columns: Sequence[str], need: Need) -> Served:
+    for name in (need.target, *need.given):
+        if name not in columns:
+            reason = f"attribute {shown(name)} not found; columns are: {listed(columns)}.{near_miss(name, columns)}"
+            return Served(need, None, {}, [], {}, reason, evaluated=False)
+    try:
+        blocks, straddling = _fitted(table, need.partitions)
+        whole = rate(table, need.given, [need.target], partitions=blocks, adjust=False)
+        alone = {}
+        for name in need.given:
+            alone[name] = rate(table, [name], [need.target], partitions=blocks, values=False, adjust=False)["value"]
+    except UnveilError as problem:
+        return Served(need, None, {}, [], {}, str(problem), evaluated=False)
+    return Served(need, whole["value"], alone, whole["by_value"], straddling, whole.get("reason"), evaluated=True)
+
+
+def _fitted(table: CodedTable, partitions: Mapping[str, Partition]) -> tuple[dict[str, Partition], dict[str, int]]:
+    """Fit the need's partitions to what the table holds, generalised values among it."""
+    blocks, straddling = {}, {}
+    for column in table.columns:
+        if column.name in partitions:
+            blocks[column.name], number = fitted(partitions[column.name], column.values, column.name)
+            if number:
+                straddling[column.name] = number
+    return blocks, straddling

@@ -1,0 +1,320 @@
+"""The five attacks against the publications' figures, brute force, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import unveil
+from helpers import entropy, rate, shared, tables, together, varied
+from unveil.attacks.disclosure import classes_of, knowledge
+from unveil.cli import run
+from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError
+from unveil.sources import load
+from unveil.sources.alignment import write_link
+
+PUBLISHED = unveil.datasets.published()
+
+
+def attacked(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert run(["attack", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def figure(found: Any, row: Any, *, attack: str, model: str | None = None) -> float:
+    """Find a published figure in the answer: of an attribute, of a value, or of all attributes together."""
+    if attack == "identity":
+        section = next(
+            e
+            for e in found["identity"]["white_box"]["by_attribute"]
+            if [e["release"]] == row["key"] and e["attribute"] == row["sensitive"]
+        )
+    else:
+        by_secret = (found["homogeneity"] if model is None else found["similarity"][model])["by_sensitive"][row["sensitive"]]
+        section = by_secret if len(row["key"]) > 1 else next(e for e in by_secret["by_attribute"] if [e["release"]] == row["key"])
+    if row["value"] is None:
+        return float(section["value"])
+    return float(next(e["dr"] for e in section["by_value"] if [e[name] for name in row["key"]] == row["value"]))
+
+
+COMMANDS = {
+    "paper Table 6": (
+        "identity",
+        ("paper-1", "paper-1", "--map", "ZIP=ZIP*", "--map", "Age=Age*", "--map", "Age=Age**", "--same-order"),
+    ),
+    "slides, identity attack": ("identity", ("paper-1", "paper-1", "--map", "Age=Age*")),
+    "thesis Table 4.5": ("identity", ("thesis-4.2", "thesis-4.2", "--map", "ZIP=ZIP*", "--map", "Age=Age*", "--same-order")),
+    "paper Table 7, k-anonymity": ("homogeneity", ("paper-1", "paper-2", "--map", "Age=Age*", "--sensitive", "Disease")),
+    "paper Table 7, l-diversity": ("homogeneity", ("paper-1", "paper-3", "--map", "Age=Age*", "--sensitive", "Disease")),
+    "thesis Table 4.6, k-anonymity": (
+        "homogeneity",
+        ("thesis-4.2", "thesis-4.3", "--map", "Age=Age*", "--sensitive", "location 1", "--sensitive", "location 2"),
+    ),
+    "thesis Table 4.6, l-diversity": (
+        "homogeneity",
+        ("thesis-4.2", "thesis-4.4", "--map", "ZIP=ZIP*", "--sensitive", "location 1", "--sensitive", "location 2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("source", COMMANDS)
+def test_tables_of_the_publications_come_out(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    attack, command = COMMANDS[source]
+    found = attacked(capsys, *command, "--no-linkage")
+    golden = json.loads(shared("golden/seed_figures.json").read_text(encoding="utf-8"))
+    rows = [row for row in golden["discrimination_rates"] if row["source"] == source]
+    assert rows
+    for row in rows:
+        assert figure(found, row, attack=attack) == pytest.approx(row["reference"], abs=1e-9)
+
+
+@pytest.mark.parametrize("table", [11, 12, 13])
+@pytest.mark.parametrize(("release", "age"), [("l-diversity", "Age*"), ("t-closeness", "Age**")])
+def test_similarity_tables_come_out(table: int, release: str, age: str, capsys: pytest.CaptureFixture[str]) -> None:
+    golden = json.loads(shared("golden/seed_figures.json").read_text(encoding="utf-8"))
+    rows = [row for row in golden["discrimination_rates"] if row["source"] == f"paper Table {table}, {release}"]
+    model, secret = rows[0]["sensitive_partition"], rows[0]["sensitive"]
+    name = {"l-diversity": "paper-3", "t-closeness": "paper-9"}[release]
+    found = attacked(
+        capsys, "paper-1", name, "--map", f"Age={age}", "--map", "ZIP=ZIP*", "--sensitive", secret,
+        "--partition", f"{model}:{secret}={model}", "--no-linkage",
+    )  # fmt: skip
+    for row in rows:
+        assert figure(found, row, attack="similarity", model=model) == pytest.approx(row["reference"], abs=1e-9)
+
+
+def test_resistance_is_one_minus_the_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    golden = json.loads(shared("golden/seed_figures.json").read_text(encoding="utf-8"))
+    tables_of = {"paper-2": "paper-1", "paper-3": "paper-1", "thesis-4.3": "thesis-4.2", "thesis-4.4": "thesis-4.2"}
+    for row in golden["resistance_1_minus_dr"]:
+        found = attacked(
+            capsys, tables_of[row["table"]], row["table"], "--key", row["key"][0], "--sensitive", row["sensitive"], "--no-linkage"
+        )
+        entry = next(
+            e for e in found["background"]["by_sensitive"][row["sensitive"]]["by_attribute"] if [e["release"]] == row["key"]
+        )
+        value = (
+            entry["missing"]
+            if row["value"] is None
+            else next(e["missing"] for e in entry["by_value"] if e[row["key"][0]] == row["value"][0])
+        )
+        assert value == pytest.approx(row["reference"], abs=1e-9)
+
+
+def test_global_figures_come_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Thesis section 4.6.1; the printed overall loss of 3-anonymity, 0.46, is an erratum for 0.48."""
+    secrets = ("--sensitive", "location 1", "--sensitive", "location 2", "--map", "ZIP=ZIP*", "--map", "Age=Age*")
+    anonymous = attacked(capsys, "thesis-4.2", "thesis-4.3", *secrets)["global"]
+    diverse = attacked(capsys, "thesis-4.2", "thesis-4.4", *secrets)["global"]
+    assert anonymous["risk"]["identity"] == pytest.approx(0.577555246821, abs=1e-9)
+    assert anonymous["information_loss"]["identity"] == pytest.approx(0.422444753179, abs=1e-9)
+    assert anonymous["risk"]["homogeneity"] == pytest.approx(0.461864821932, abs=1e-9)
+    assert diverse["risk"]["homogeneity"] == pytest.approx(0.098730972561, abs=1e-9)
+    assert anonymous["overall_information_loss"] == pytest.approx(0.480289965624, abs=1e-9)
+    assert diverse["overall_information_loss"] == pytest.approx(0.661856890309, abs=1e-9)
+
+
+@given(tables(columns=3), tables(columns=3))
+def test_white_box_is_the_rate_of_the_original_given_the_protected(original: pl.DataFrame, other: pl.DataFrame) -> None:
+    rows = min(original.height, other.height)
+    original, release = original.head(rows), other.head(rows)
+    assume(rows > 1 and release.select(pl.any_horizontal(pl.all().is_not_null()).any()).item())
+    found = unveil.attack(original, release, ["a", "b"], same_order=True, link_records=False).identity["white_box"]
+    for entry in found["by_attribute"]:
+        name = entry["attribute"]
+        if varied(original, name):
+            assert entry["value"] == pytest.approx(rate(original[name].to_list(), release[name].to_list()), abs=1e-12)
+        else:
+            assert entry["value"] is None
+            assert "one value only" in entry["reason"]
+    joint = together(original, ["a", "b"])
+    if len(set(joint)) > 1:
+        assert found["combined"]["value"] == pytest.approx(rate(joint, together(release, ["a", "b"])), abs=1e-12)
+
+
+@given(tables(columns=3), st.data())
+def test_an_id_and_a_link_file_find_the_same_pairs(frame: pl.DataFrame, data: st.DataObject) -> None:
+    kept = data.draw(st.permutations(range(frame.height)))[: data.draw(st.integers(1, frame.height))]
+    original = frame.with_columns(id=pl.int_range(frame.height))
+    release = original[kept]
+    assume(release.select(pl.any_horizontal(pl.col("a", "b").is_not_null()).any()).item())
+    by_id = unveil.attack(original, release, ["a", "b"], "c", id="id", link_records=False)
+    link = pl.DataFrame({"original": [row + 1 for row in kept], "release": range(1, len(kept) + 1)})
+    by_link = unveil.attack(original, release, ["a", "b"], "c", link=link, link_records=False)
+    assert by_id.identity == by_link.identity
+    assert by_id.alignment is not None
+    assert by_id.alignment.to_dict()["dropped"] == frame.height - len(kept)
+    for entry in by_id.identity["white_box"]["by_attribute"]:
+        assert entry["value"] in (None, 1.0)
+
+
+@given(tables(columns=2))
+def test_knowledge_is_counted_from_the_records(frame: pl.DataFrame) -> None:
+    assume(varied(frame, "b"))
+    table = load(frame, ["a", "b"])
+    found = {entry["not"]: entry for entry in knowledge(classes_of(table, ["a"], ["b"]).spreads["b"])}
+    pairs = list(zip(frame["a"].to_list(), frame["b"].to_list(), strict=True))
+    for value in set(frame["b"].to_list()):
+        left = [(y, x) for y, x in pairs if x != value]
+        by_class: dict[Any, list[Any]] = {}
+        for y, x in left:
+            by_class.setdefault(y, []).append(x)
+        before = {y: {x for other, x in pairs if other == y} for y in by_class}
+        newly = sum(len(some) for y, some in by_class.items() if len(set(some)) == 1 and len(before[y]) > 1)
+        uncertain = sum(len(some) * entropy(some) for some in by_class.values()) / len(left)
+        assert found[value]["newly_certain"] == newly
+        assert found[value]["uncertainty_left"] == pytest.approx(uncertain, abs=1e-9)
+
+
+def test_skewness_is_signed_and_shows_where_belief_shifts() -> None:
+    """The publications' example: 1,000 patients, 10 positive, classes of two with one positive each: belief rises from 1 % to 50 %."""
+    status = ["positive", "negative"] * 10 + ["negative"] * 980
+    original = pl.DataFrame({"ward": ["a"] * 1000, "hiv": status})
+    release = pl.DataFrame({"ward": [str(at // 2) for at in range(1000)], "hiv": status})
+    found = unveil.attack(original, release, "ward", "hiv", same_order=True, link_records=False).skewness["by_sensitive"]["hiv"]
+    assert found["belief"]["prior"] == pytest.approx(0.01)
+    assert found["belief"]["posterior"] == pytest.approx(0.5)
+    assert found["belief"]["ratio"] == pytest.approx(50)
+    assert found["belief"]["worst_class"]["size"] == 2
+    assert found["in_original"] == 0.0
+    assert found["difference"] == pytest.approx(-found["in_release"])
+    assert found["difference"] < 0
+
+
+def test_black_and_grey_box() -> None:
+    release = pl.DataFrame({"a": ["p", "p", "q", "r"], "b": [1, 1, 2, 3], "x": [1, 2, 1, 2]})
+    external = pl.DataFrame({"a": ["p", "q", "z"], "name": ["A", "B", "C"]})
+    found = unveil.attack(release, release, ["a", "b"], "x", external=external).identity
+    assert found["black_box"]["uniques"] == 2
+    assert found["black_box"]["expected_matches"] == pytest.approx(0.75)
+    assert found["black_box"]["value"] == pytest.approx(unveil.discrimination_rate(release, ["a", "b"]).value)
+    grey = found["grey_box"]
+    assert (grey["common"], grey["matched"], grey["matched_once"]) == (["a"], 2, 1)
+    assert grey["expected_links"] == pytest.approx(1.5)
+
+
+def test_classes_that_disclose_for_certain_are_counted() -> None:
+    release = pl.DataFrame({"a": ["p", "p", "q", "q"], "x": [1, 1, 1, 2]})
+    certain = unveil.attack(release, release, "a", "x").homogeneity["by_sensitive"]["x"]["certain"]
+    assert certain == {"classes": 1, "records": 2, "share": 0.5}
+
+
+def test_without_alignment_what_needs_it_is_not_made() -> None:
+    frame = pl.DataFrame({"a": ["p", "q"], "x": [1, 2]})
+    found = unveil.attack(frame, frame, "a", "x")
+    assert found.identity["white_box"]["by_attribute"][0]["value"] is None
+    assert "which record is which" in found.identity["white_box"]["by_attribute"][0]["reason"]
+    assert "which record is which" in found.linkage["reason"]
+    assert found.overall["risk"]["identity"] is None
+
+
+def test_a_constant_attribute_is_a_null_with_its_reason() -> None:
+    original = pl.DataFrame({"a": ["p", "p"], "b": [1, 2], "x": [1, 1]})
+    found = unveil.attack(original, original, ["a", "b"], "x", same_order=True, link_records=False)
+    assert found.homogeneity["by_sensitive"]["x"]["value"] is None
+    assert "one value only" in found.homogeneity["by_sensitive"]["x"]["reason"]
+    assert found.identity["white_box"]["by_attribute"][1]["value"] == 1.0
+
+
+def test_new_values_of_a_synthetic_release_do_no_harm() -> None:
+    original = pl.DataFrame({"a": [1, 2, 3, 4], "x": ["u", "v", "u", "v"]})
+    release = pl.DataFrame({"a": [1.5, 2.5, 99.0, -7.0], "x": ["w", "v", "u", "w"]})
+    found = unveil.attack(original, release, "a", "x", partitions={"wide": {"a": [-math.inf, 2.0, math.inf]}})
+    assert found.similarity["wide"]["by_sensitive"]["x"]["value"] == pytest.approx(rate(["w", "v", "u", "w"], [0, 1, 1, 0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"same_order": True, "release": pl.DataFrame({"a": ["p"], "x": [1]})}, ArgumentError, "not in the same order"),
+        (
+            {"id": "a", "release": pl.DataFrame({"a": ["p", "p"], "x": [1, 2]})},
+            ArgumentError,
+            "1 ids of the release are repeated",
+        ),
+        ({"id": "nr"}, ColumnNotFoundError, "no id column 'nr'"),
+        ({"release": pl.DataFrame({"b": [1, 2], "x": [1, 2]})}, ArgumentError, "no key attribute in common"),
+        ({"key": "b"}, ColumnNotFoundError, "a key attribute is not in the release"),
+        ({"mapping": {"a": "a*"}}, ColumnNotFoundError, "the map names a protected column"),
+        ({"mapping": {"b": "a"}}, ColumnNotFoundError, "the map names an original column"),
+        ({"sensitive": "y"}, ColumnNotFoundError, "no sensitive column"),
+        ({"release": pl.DataFrame({"a": ["*", None], "x": [1, 2]})}, EmptyDataError, "nothing to attack"),
+        ({"id": "a", "same_order": True}, ArgumentError, "said in 2 ways"),
+        ({"external": pl.DataFrame({"z": [1]})}, ArgumentError, "external data"),
+        ({"partitions": {"m": {"z": [[1]]}}}, ArgumentError, "not among those measured"),
+        ({"link": pl.DataFrame({"original": [1, 9], "release": [1, 2]})}, DataFileError, "outside its 2 records"),
+        ({"link": pl.DataFrame({"original": [1, 1], "release": [1, 2]})}, DataFileError, "more than once"),
+        ({"link": pl.DataFrame({"from": [1], "to": [1]})}, DataFileError, "columns original and release"),
+    ],
+)
+def test_bad_input_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    frame = pl.DataFrame({"a": ["p", "q"], "x": [1, 2]})
+    arguments = {"original": frame, "release": frame, "sensitive": "x", **options}
+    with pytest.raises(error, match=words):
+        unveil.attack(**arguments)
+
+
+def test_a_correspondence_file_reads_back(tmp_path: Path) -> None:
+    truth = np.array([2, -1, 0])
+    write_link(str(tmp_path / "link.csv"), truth)
+    original = pl.DataFrame({"a": ["p", "q", "r"], "x": [1, 2, 1]})
+    release = pl.DataFrame({"a": ["r", "s", "p"], "x": [1, 2, 1]})
+    found = unveil.attack(original, release, "a", "x", link=str(tmp_path / "link.csv"), link_records=False)
+    assert found.alignment is not None
+    assert found.alignment.to_dict() == {
+        "by": "link", "original_records": 3, "release_records": 3, "aligned": 2, "dropped": 1, "added": 1,
+    }  # fmt: skip
+    assert found.identity["white_box"]["by_attribute"][0]["value"] == 1.0
+
+
+def test_counts_of_the_answer_are_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    found = attacked(capsys, "paper-4", "paper-3", "--map", "Age=Age*", "--sensitive", "Disease", "--same-order", "--no-linkage")
+    assert {"identity", "homogeneity", "background", "skewness", "similarity", "linkage", "global"} <= found.keys()
+    counted = Counter(row["count"] for row in found["homogeneity"]["by_sensitive"]["Disease"]["by_value"])
+    assert counted == {3: 3}
+    difference = found["skewness"]["by_sensitive"]["Disease"]["difference"]
+    before = unveil.discrimination_rate("paper-4", "Age", "Disease").value
+    assert difference == pytest.approx(before - unveil.discrimination_rate("paper-3", "Age*", "Disease").value)
+
+
+def test_adult_linked_to_itself_links_every_unique_record_and_counts_ties_fairly() -> None:
+    keys = ["age", "education", "race", "sex"]
+    adult = unveil.datasets.adult().head(3000)
+    found = unveil.attack(adult, adult, keys, same_order=True).linkage
+    classes = unveil.count(adult, keys)
+    for way in ("mixed", "probabilistic"):
+        assert found[way]["linked"] == pytest.approx(len(classes) / adult.height)
+        assert found[way]["baseline"] == pytest.approx(1 / adult.height)
+
+
+def test_whole_rows_permuted_change_nothing_and_one_column_permuted_falls_to_chance() -> None:
+    adult = unveil.datasets.adult().head(2000).with_columns(id=pl.int_range(2000))
+    order = np.random.default_rng(1).permutation(2000)
+    shuffled = adult[order.tolist()]
+    keys = ["age", "hours-per-week", "fnlwgt"]
+    plain, moved = (unveil.attack(adult, release, keys, id="id").linkage for release in (adult, shuffled))
+    for way in ("euclidean", "mahalanobis", "probabilistic"):
+        assert moved[way]["linked"] == pytest.approx(plain[way]["linked"])
+    one = adult.with_columns(fnlwgt=adult["fnlwgt"].gather(order.tolist()))
+    alone = unveil.attack(adult, one, "fnlwgt", id="id").linkage["euclidean"]
+    assert alone["interval"]["low"] <= alone["baseline"] <= alone["interval"]["high"]
+
+
+def test_a_generalised_release_is_linked_through_what_it_covers() -> None:
+    original = pl.DataFrame({"age": [22, 25, 38, 61], "sex": ["F", "M", "F", "M"]})
+    release = pl.DataFrame({"age": ["[20, 30)", "[20, 30)", "30-39", ">= 60"], "sex": ["*", "*", "F", "M"]})
+    found = unveil.attack(original, release, ["age", "sex"], same_order=True).linkage["mixed"]
+    assert found["linked"] == pytest.approx(0.75)
+    tree = unveil.Hierarchy.from_levels(["F", "M"], ["any", "any"], column="sex")
+    named = release.with_columns(sex=pl.Series(["any", "any", "F", "M"]))
+    again = unveil.attack(original, named, ["age", "sex"], same_order=True, hierarchies={"sex": tree}).linkage["mixed"]
+    assert again["linked"] == pytest.approx(0.75)
