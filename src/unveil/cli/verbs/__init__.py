@@ -1,0 +1,10 @@
+"""The verbs, in the data's order. Each reads its words, calls one public function and gives the answer."""
+
+from importlib import import_module
+
+from unveil.cli.application import app
+
+__all__ = ["app"]
+
+for _verbs in ("look", "measure", "attack", "utility", "reference"):
+    import_module(f"{__name__}.{_verbs}")

@@ -1,0 +1,73 @@
+"""What does an intruder gain from a release?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import Encoding, Json, Key, Missing, NullPolicy, Out, Separator, give, pair_of
+
+
+@app.command(epilog="Example: unveil attack thesis-4.2 thesis-4.3 --map ZIP=ZIP* --map Age=Age* --sensitive 'location 1'")
+def attack(
+    original: Annotated[str, typer.Argument(help="The original table.", show_default=False)],
+    release: Annotated[str, typer.Argument(help="The release that an intruder sees.", show_default=False)],
+    key: Key = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column of the release; repeat for more."),
+    ] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
+    ] = None,
+    identity: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")
+    ] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None,
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False,
+    partition: Annotated[
+        list[str] | None,
+        typer.Option("--partition", metavar="NAME:COLUMN=FILE", help="An attacker's model: a semantic partition of a column."),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="What a released value covers, for linkage.")
+    ] = None,
+    external: Annotated[
+        str | None, typer.Option("--external", metavar="FILE", help="Other data with common columns (grey box).")
+    ] = None,
+    linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
+    nulls: NullPolicy = None,
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """How much does an intruder gain? Identity, homogeneity, background knowledge, skewness, similarity and linkage."""
+    from unveil.attacks.attack import attack as attack_release
+    from unveil.cli import requirements
+    from unveil.sources import source
+
+    one, other = (
+        source(table, separator=separator, encoding=encoding, missing=tuple(missing or ())) for table in (original, release)
+    )
+    result = attack_release(
+        one,
+        other,
+        key,
+        sensitive,
+        mapping=[pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()],
+        id=identity,
+        link=link,
+        same_order=same_order,
+        partitions=requirements.models(partition, other.names),
+        hierarchies=requirements.trees(hierarchy, one.names),
+        external=external,
+        nulls=nulls or "category",
+        link_records=linkage,
+        seed=seed,
+    )
+    give(result, as_json=as_json, out=out)

@@ -1,0 +1,139 @@
+"""Which privacy models does a table meet, and how high are its risks?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import (
+    ClassNullPolicy,
+    Data,
+    Encoding,
+    Json,
+    Key,
+    Missing,
+    Out,
+    PartitionFile,
+    ProjectFile,
+    Separator,
+    Weights,
+    gather,
+    give,
+)
+from unveil.errors import ArgumentError
+
+
+@app.command(epilog="Example: unveil measure adult --key sex --key race --sensitive occupation --k 5 --t 0.4:equal:occupation")
+def measure(
+    data: Data = None,
+    key: Key = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column; repeat it for more.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", min=1, help="Require k-anonymity: every class holds K records.")] = None,
+    p: Annotated[list[str] | None, typer.Option("--p", metavar="P[:COLUMN]", help="Require p-sensitivity.")] = None,
+    l_diversity: Annotated[
+        list[str] | None,
+        typer.Option("--l", metavar="KIND:L[:COLUMN]", help="Require distinct:L, entropy:L or recursive:C:L diversity."),
+    ] = None,
+    t: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--t",
+            metavar="T[:DISTANCE][:COLUMN]",
+            help="Require t-closeness: equal, rank, value, hierarchical, variational, kl or js.",
+        ),
+    ] = None,
+    share: Annotated[
+        list[str] | None,
+        typer.Option("--alpha", metavar="A[:COLUMN]", help="Require that no value exceeds this share of a class."),
+    ] = None,
+    beta: Annotated[
+        list[str] | None, typer.Option("--beta", metavar="[KIND:]B[:COLUMN]", help="Require basic or enhanced beta-likeness.")
+    ] = None,
+    delta: Annotated[
+        list[str] | None, typer.Option("--delta", metavar="D[:COLUMN]", help="Require delta-disclosure privacy.")
+    ] = None,
+    k_map: Annotated[int | None, typer.Option("--k-map", min=1, help="Require k-map against the population.")] = None,
+    presence: Annotated[
+        str | None, typer.Option("--presence", metavar="LOW:HIGH", help="Require delta-presence against the population.")
+    ] = None,
+    average_risk: Annotated[float | None, typer.Option("--average-risk", help="Require an average risk of at most this.")] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A sensitive column's hierarchy (ARX CSV).")
+    ] = None,
+    order: Annotated[
+        list[str] | None, typer.Option("--order", metavar="COLUMN=V1,V2,...", help="A sensitive column's values, lowest first.")
+    ] = None,
+    population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data was drawn from.")] = None,
+    reference: Annotated[str | None, typer.Option(metavar="FILE", help="Compare classes with this table's distribution.")] = None,
+    sampling_fraction: Annotated[
+        float | None, typer.Option("--sampling-fraction", help="The share of the population that the data is.")
+    ] = None,
+    household: Annotated[str | None, typer.Option(metavar="COLUMN", help="Who lives together; needs --weights.")] = None,
+    suda: Annotated[bool, typer.Option("--suda", help="Look for special uniques (SUDA scores).")] = False,
+    loglinear: Annotated[
+        int | None, typer.Option("--loglinear", metavar="ORDER", help="Log-linear population uniqueness, order 1 or 2.")
+    ] = None,
+    threshold: Annotated[float, typer.Option("--threshold", help="Records with a higher risk are at risk.")] = 0.2,
+    wildcard_weight: Annotated[
+        float, typer.Option("--wildcard-weight", help="How much a key with a null counts (--nulls wildcard).")
+    ] = 1.0,
+    suppressed: Annotated[
+        str, typer.Option("--suppressed", metavar="apart|class", help="What becomes of records without any key value.")
+    ] = "apart",
+    partition: PartitionFile = None,
+    nulls: ClassNullPolicy = None,
+    weights: Weights = None,
+    project: ProjectFile = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Which privacy models does the table meet, how high are the risks, and which class decides? Exit code 1: not met."""
+    from unveil.cli import requirements
+    from unveil.models.measure import measure as measure_table
+    from unveil.sources import source
+
+    inputs = gather(
+        data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    if inputs.key is None:
+        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+    secrets = inputs.sensitive or ()
+
+    def opened(table: str | None) -> Any:
+        return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+
+    asked = requirements.asked(
+        secrets, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
+        k_map=k_map, presence=presence, average_risk=average_risk,
+    )  # fmt: skip
+    result = measure_table(
+        inputs.source,
+        inputs.key,
+        inputs.sensitive,
+        models=asked,
+        hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
+        orders=requirements.orders(order, inputs.project, secrets),
+        partitions=inputs.partitions,
+        population=opened(population),
+        reference=opened(reference),
+        sampling_fraction=sampling_fraction,
+        weights=inputs.weights,
+        household=household,
+        special=suda,
+        loglinear=loglinear,
+        threshold=threshold,
+        nulls=inputs.nulls,
+        alpha=wildcard_weight,
+        suppressed=suppressed,
+    )
+    give(result, as_json=as_json, out=out)
+    if result.met is False:
+        raise typer.Exit(1)

@@ -1,0 +1,32 @@
+"""The published figures and the built-in data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import Json, Out, give
+
+
+@app.command(epilog="Example: unveil reproduce --json")
+def reproduce(as_json: Json = False, out: Out = None) -> None:
+    """Recompute every figure printed in the publications of the Discrimination Rate, errata marked."""
+    from unveil.assess.reproduce import reproduce as recompute
+
+    give(recompute(), as_json=as_json, out=out)
+
+
+@app.command(epilog="Example: unveil datasets paper-2 --out paper-2.csv")
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(help="The data set to show or write; none: list them.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """List the built-in data sets, or write one to a file."""
+    from unveil.assess.catalogue import catalogue, records
+
+    give(catalogue() if name is None else records(name), as_json=as_json, out=out)

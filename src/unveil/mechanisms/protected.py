@@ -1,0 +1,98 @@
+"""What a mechanism gives back: the protected records, and a record of what it did to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from unveil.sources.microdata import Microdata
+
+__all__ = ["Protected"]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Protected(Result):
+    """The answer of one mechanism.
+
+    Attributes
+    ----------
+    mechanism
+        Its name.
+    records
+        The protected records, as the next mechanism of a chain takes them; `data` gives them in the caller's library.
+    attributes
+        The columns it changed.
+    settings
+        What it was asked to do, the seed among it: enough to repeat it.
+    figures
+        What it reports about what it did, by name.
+    origin
+        For every protected record the row of the one it was made from, -1 for none: the steward's secret.
+    notes
+        What a user should know before using the records.
+    """
+
+    mechanism: str
+    records: Microdata
+    attributes: tuple[str, ...]
+    settings: Mapping[str, Any]
+    figures: Mapping[str, Any]
+    origin: NDArray[np.int64]
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def data(self) -> Any:
+        """The protected records as a data frame of the caller's library."""
+        return self.records.native()
+
+    def __repr__(self) -> str:
+        """Return one line: the mechanism, what it changed, and its first figures."""
+        first = [f"{name} {number(value)}" for name, value in self.figures.items() if isinstance(value, int | float)]
+        parts = [f"{self.mechanism} of {', '.join(self.attributes)}", counted(self.records.records, "record"), *first]
+        return f"Protected({'; '.join(parts)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was done, without the records."""
+        from unveil import __version__
+
+        return {
+            "mechanism": self.mechanism,
+            "attributes": list(self.attributes),
+            "records": self.records.records,
+            "settings": jsonable(self.settings),
+            "figures": jsonable(self.figures),
+            "notes": list(self.notes),
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the protected records, column by column."""
+        return {name: self.records.column(name).to_list() for name in self.records.names}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        figures = tuple(
+            Figure(name.replace("_", " "), value) for name, value in self.figures.items() if not isinstance(value, Mapping)
+        )
+        tables = tuple(
+            Table(("", name.replace("_", " ")), tuple((str(key), item) for key, item in value.items()))
+            for name, value in self.figures.items()
+            if isinstance(value, Mapping) and value and not any(isinstance(item, Mapping) for item in value.values())
+        )
+        title = f"{self.mechanism}: {', '.join(self.attributes)}"
+        return View(title, figures, tables, self.notes)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the protected records to a file, whole or not at all."""
+        self.records.write(path)

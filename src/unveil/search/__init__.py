@@ -1,0 +1,1 @@
+"""Choose a protection: lattice search, Mondrian, guided by the Discrimination Rate."""

@@ -1,0 +1,138 @@
+"""A table of records in hand, to be rewritten: columns replaced, records taken, and given back in the caller's library.
+
+Mechanisms work on it, so that none of them knows an engine. The data that came in is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from unveil.attributes import require_columns
+from unveil.errors import EmptyDataError
+from unveil.output import atomic_write
+from unveil.sources.frames import Data, open_source
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+__all__ = ["Microdata", "open_microdata"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Microdata:
+    """Whole records, as Polars columns.
+
+    Attributes
+    ----------
+    place
+        Where they came from, as messages name it.
+    frame
+        The records.
+    """
+
+    place: str
+    frame: pl.DataFrame
+    _back: Callable[[pl.DataFrame], Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        return tuple(self.frame.columns)
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return self.frame.height
+
+    def column(self, name: str) -> pl.Series:
+        """Return one column, or say that there is none of that name."""
+        require_columns([name], self.names)
+        return self.frame.get_column(name)
+
+    def replaced(self, columns: Mapping[str, Any]) -> Microdata:
+        """Return the records with columns exchanged, or added behind the others; values are arrays, lists or Polars columns."""
+        data = {name: self.frame.get_column(name) for name in self.names}
+        data.update({name: _series(name, values) for name, values in columns.items()})
+        return replace(self, frame=pl.DataFrame(data))
+
+    def without(self, names: Sequence[str]) -> Microdata:
+        """Return the records without some columns."""
+        require_columns(names, self.names)
+        return replace(self, frame=pl.DataFrame({name: self.frame.get_column(name) for name in self.names if name not in names}))
+
+    def taken(self, rows: NDArray[np.int64]) -> Microdata:
+        """Return the records at these rows, in this order."""
+        return replace(self, frame=self.frame[rows])
+
+    def native(self) -> Any:
+        """Return the records as a data frame of the library that the caller's came from; Polars for a file."""
+        return self._back(self.frame)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the records to a CSV or Parquet file, whole or not at all."""
+        write_frame(self.frame, path)
+
+
+def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write records to a file, whole or not at all: Parquet or Arrow IPC by its ending, tab-separated for .tsv, else CSV."""
+    ending = str(path).rpartition(".")[2].lower()
+    with atomic_write(path) as file:
+        if ending in {"parquet", "pq"}:
+            frame.write_parquet(file)
+        elif ending in {"arrow", "feather", "ipc"}:
+            frame.write_ipc(file)
+        else:
+            frame.write_csv(file, separator="\t" if ending in {"tsv", "tab"} else ",")
+
+
+def open_microdata(data: Data) -> Microdata:
+    """Read whole records from a path, a built-in data set, an opened source or a data frame."""
+    if isinstance(data, Microdata):
+        return data
+    opened = open_source(data)
+    frame = opened.collect(opened.names)
+    if not frame.height:
+        raise EmptyDataError(f"{opened.place} holds no records.")
+    return Microdata(opened.place, frame, _returner(data))
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    return values.alias(name) if isinstance(values, pl.Series) else pl.Series(name, values)
+
+
+def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
+    """Return how to hand a Polars frame back in the library of the caller's."""
+    frame: Any = nw.from_native(data, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return lambda out: out
+    library: nw.Implementation = frame.implementation
+    if library.is_pandas():
+        return _to_pandas
+    if library.is_pyarrow():
+        return lambda out: out.to_arrow()
+    if isinstance(frame, nw.LazyFrame) and library.is_polars():
+        return lambda out: out.lazy()
+    return lambda out: out
+
+
+def _to_pandas(out: pl.DataFrame) -> Any:
+    """Return a pandas frame, text as text objects and nulls as pandas marks them, without needing pyarrow."""
+    import pandas as pd
+
+    return pd.DataFrame({name: _pandas_column(out.get_column(name)) for name in out.columns})
+
+
+def _pandas_column(column: pl.Series) -> Any:
+    import pandas as pd
+
+    if column.dtype.is_numeric() and not column.null_count():
+        return pd.Series(column.to_numpy())
+    return pd.Series(column.to_list())
