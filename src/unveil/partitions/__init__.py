@@ -7,6 +7,7 @@ A *semantic partition* splits the values of one column into disjoint, non-empty 
 from __future__ import annotations
 
 from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.levels import Levels
 from unveil.partitions.partition import Partition, PartitionSpec
 
-__all__ = ["Hierarchy", "Partition", "PartitionSpec"]
+__all__ = ["Hierarchy", "Levels", "Partition", "PartitionSpec"]

@@ -13,10 +13,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from unveil.errors import DataNotFoundError, OutputError, UnveilError, near_miss
+from unveil.errors import DataNotFoundError, HierarchyError, OutputError, UnveilError, listed, near_miss, shown
 from unveil.output import atomic_write
 
-__all__ = ["DocumentError", "PathLike", "not_there", "parse_json", "parse_toml", "read_text", "write_whole"]
+__all__ = ["DocumentError", "PathLike", "hierarchy_file", "not_there", "parse_json", "parse_toml", "read_text", "write_whole"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A file's name, as text or as a path."""
@@ -40,6 +40,28 @@ def not_there(path: Path) -> str:
     with contextlib.suppress(OSError):
         names = [entry.name for entry in path.parent.iterdir()]
     return f"the file '{path}' is not there.{near_miss(path.name, names)}"
+
+
+def hierarchy_file(folder: PathLike, column: str) -> Path:
+    """Return the file of a column's hierarchy: `<column>.csv` or `<anything>_hierarchy_<column>.csv`, and only one of them."""
+    place = Path(folder)
+    try:
+        files = sorted(entry for entry in place.iterdir() if entry.suffix.casefold() == ".csv")
+    except FileNotFoundError:
+        raise DataNotFoundError(f"the folder '{place}' is not there.") from None
+    except OSError as problem:
+        raise DataNotFoundError(f"'{place}' cannot be read as a folder: {problem.strerror}.") from None
+    found = [file for file in files if file.stem == column or file.stem.endswith(f"_hierarchy_{column}")]
+    if len(found) > 1:
+        names = listed(file.name for file in found)
+        raise HierarchyError(f"{place}: {len(found)} files could be the hierarchy of column {shown(column)}: {names}; leave one.")
+    if not found:
+        known = {file.stem.rpartition("_hierarchy_")[2] for file in files}
+        raise DataNotFoundError(
+            f"{place}: no hierarchy of column {shown(column)}; it would be '{column}.csv' or '..._hierarchy_{column}.csv'."
+            f"{near_miss(column, sorted(known))}"
+        )
+    return found[0]
 
 
 def read_text(path: PathLike, error: type[UnveilError]) -> str:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import HierarchyError, shown
-from unveil.partitions._match import keys_of, reading_for, text_of
-from unveil.partitions.files import DocumentError, PathLike, read_text, write_whole
+from unveil.partitions._match import text_of
+from unveil.partitions.files import DocumentError, PathLike, hierarchy_file, read_text, write_whole
+from unveil.partitions.levels import ROOT, Levels, levels_of, rows_of
 from unveil.partitions.partition import Partition, PartitionSpec
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Hierarchy"]
 
-_ROOT = "*"
 _SEPARATORS = (";", ",", "\t")
 _QUOTED = frozenset('";,\t\r\n\ufeff')
 
@@ -111,6 +111,31 @@ class Hierarchy:
             return cls(name, rows)
         except HierarchyError as problem:
             raise HierarchyError(f"{place}: {problem}") from None
+
+    @classmethod
+    def read_folder(cls, folder: PathLike, columns: Iterable[str]) -> dict[str, Hierarchy]:
+        """Read the hierarchies of several columns from a folder with one file for each.
+
+        Parameters
+        ----------
+        folder
+            It holds ``<column>.csv`` or ``<anything>_hierarchy_<column>.csv`` for each column, in ARX's form.
+        columns
+            The columns.
+
+        Returns
+        -------
+        dict
+            A hierarchy for each column, in the order given, each with a common root: ``*`` is added where there is none.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the folder or a column's file is not there.
+        HierarchyError
+            If two files could be a column's, or a file holds no hierarchy.
+        """
+        return {name: cls.read(hierarchy_file(folder, name), column=name).with_root() for name in columns}
 
     @classmethod
     def from_levels(cls, values: Sequence[Any], *levels: Sequence[Any], column: str | None = None) -> Hierarchy:
@@ -231,15 +256,39 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If a value is missing; it says how many are, not which.
+            If a value is missing, or stands in two rows; it says how many do, not which.
         """
-        present = list(values)
-        read = reading_for(present)
-        known = {key for leaf in self.leaves for key in keys_of(leaf, read)}
-        missing = sum(value is not None and read(value) not in known for value in present)
-        if missing:
-            verb = "is" if missing == 1 else "are"
-            raise HierarchyError(f"{_of(self.column)} {missing:,} of {len(present):,} values present {verb} not in it.")
+        rows_of(self, values)
+
+    def levels_for(self, values: Sequence[Any]) -> Levels:
+        """Return the hierarchy in numbers: the group of each of a column's distinct values, at every level.
+
+        Parameters
+        ----------
+        values
+            The values present, None for the null; numbers match their text.
+
+        Returns
+        -------
+        Levels
+            For each level the groups of the values, the labels of the groups and their shares of the leaves. A null that has
+            no leaf stands alone at level 0 and is fully generalised above.
+
+        Raises
+        ------
+        HierarchyError
+            If a value has no leaf, or two.
+
+        Examples
+        --------
+        >>> rows = [["17", "teens", "*"], ["19", "teens", "*"], ["30", "thirties", "*"], ["31", "thirties", "*"]]
+        >>> ages = Hierarchy("age", rows).levels_for([17, 19, 30, None])
+        >>> [level.tolist() for level in ages.groups]
+        [[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 0]]
+        >>> ages.labels[1], ages.shares[1].tolist()
+        (('teens', 'thirties', '*'), [0.5, 0.5, 1.0])
+        """
+        return levels_of(self, values)
 
     def with_root(self) -> Hierarchy:
         """Return a hierarchy whose top level is one label: itself if it is so already, else with a level `*` above.
@@ -251,7 +300,7 @@ class Hierarchy:
         """
         if len({row[-1] for row in self.labels}) == 1:
             return self
-        return Hierarchy(self.column, ((*row, _ROOT) for row in self.labels))
+        return Hierarchy(self.column, ((*row, ROOT) for row in self.labels))
 
     def write(self, path: PathLike, separator: str = ";") -> None:
         """Write the hierarchy in ARX's CSV form, whole or not at all.
