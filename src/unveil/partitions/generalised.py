@@ -1,34 +1,61 @@
-r"""What does a generalised value cover? Intervals, masked codes, sets and the suppressed value, as mechanisms write them.
+r"""What does a generalised value cover? Intervals, masked codes, sets and the suppressed value, as protections write them.
 
-``[20, 30)``, ``(20, 30]``, ``20-29``, ``>= 40``, ``< 20``
-    an interval of numbers;
-``2*``, ``355**``
-    a code with its last characters masked: the codes of the same length that begin so;
-``{a, b}``
-    a set of values;
-``*``
-    anything.
+===========================================  =====================================================================
+Text                                         Covers
+===========================================  =====================================================================
+``[20, 30)`` ``(20, 30]`` ``]20; 30]``       an interval; a round bracket, or one turned outwards, leaves the end out
+``20-29`` ``20..29`` ``20 to 29``            an interval with both ends
+``>= 40`` ``> 40`` ``40+``                   everything from there on
+``< 40`` ``<= 40``                           everything up to there
+``2*`` ``355**``                             a code with its last characters masked: those of the same length that begin so;
+                                             one of digits is an interval of whole numbers too: 20 to 29, 35500 to 35599
+``{a, b}`` ``a|b``                           one of these values (a value with a comma or a bar cannot stand in one)
+``*`` ``***``                                anything: the value is suppressed
+``{a, b, +7}``                               anything: a list that was cut says that values are missing from it, not which
+any other                                    itself: it is no generalised value
+===========================================  =====================================================================
+
+The ends of intervals are numbers, ``inf`` and ``-inf``, or dates in ISO 8601. Dates are counted in days since 1970.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from unveil.errors import PartitionError
+from unveil.partitions._match import moment_of, plain, text_of
+from unveil.partitions._rules import Blocks, Intervals, Rule
 from unveil.partitions.partition import Partition
 
-__all__ = ["Generalised", "fitted", "parse_generalised"]
+__all__ = ["Generalised", "fitted", "is_null", "is_suppressed", "parse_generalised", "point_of", "text_form"]
 
-_NUMBER = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf)"
-_BRACKETS = re.compile(rf"^([\[(])\s*{_NUMBER}\s*[,;]\s*{_NUMBER}\s*([\])])$")
-_RANGE = re.compile(rf"^{_NUMBER}\s*(?:-|\.\.|to)\s*{_NUMBER}$")
-_BOUND = re.compile(rf"^(>=|<=|>|<|\u2265|\u2264)\s*{_NUMBER}$")
-_MASKED = re.compile(r"^([^*]+)(\*+)$")
+_FLOAT = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?"
+_POINT = rf"{_DATE}|{_FLOAT}"
+_END = rf"{_POINT}|[+-]?(?:inf(?:inity)?|\u221e)"
+_NUMBER = re.compile(_FLOAT, re.ASCII)
+_MOMENT = re.compile(_DATE, re.ASCII)
+_INFINITE = re.compile(r"([+-]?)(?:inf(?:inity)?|\u221e)", re.IGNORECASE)
+_BRACKETS = re.compile(rf"([\[(\]])\s*({_END})\s*[,;]\s*({_END})\s*([\])\[])", re.ASCII | re.IGNORECASE)
+_RANGE = re.compile(rf"({_POINT})\s*(?:-|\u2013|\.\.|to)\s*({_POINT})", re.ASCII)
+_BEYOND = re.compile(rf"(<=|>=|<|>|\u2264|\u2265)\s*({_POINT})", re.ASCII)
+_AND_MORE = re.compile(rf"({_POINT})\s*\+", re.ASCII)
+_MASKED = re.compile(r"([^*]+)\*+", re.DOTALL)
+_DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
+_REST = re.compile(r"\+\d+", re.ASCII)
+_MOST_DIGITS = 300
+"""A longer code is no number."""
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - by the wall clock
+_DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,69 +85,147 @@ class Generalised:
         """Whether it is an interval of numbers; a masked number is one too."""
         return self.low is not None
 
+    @property
+    def is_anything(self) -> bool:
+        """Whether it says nothing."""
+        return self.low is None and self.prefix is None and self.values is None
+
     def covers(self, value: Any) -> bool:
         """Whether a plain value lies in what is covered."""
         if self.values is not None:
-            return str(value) in self.values
+            return text_form(value) in self.values
         if self.prefix is not None:
-            text = str(value)
+            text = text_form(value)
             return len(text) == self.length and text.startswith(self.prefix)
         if self.low is None or self.high is None:
             return True
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
+        point = point_of(value)
+        if point is None:
             return False
-        above = number >= self.low if self.with_low else number > self.low
-        return above and (number <= self.high if self.with_high else number < self.high)
+        above = point >= self.low if self.with_low else point > self.low
+        return above and (point <= self.high if self.with_high else point < self.high)
 
 
 def parse_generalised(value: Any) -> Generalised | None:
-    """Read a generalised value; None where it is a plain one.
+    """Read a text in one of the forms above, or a list, tuple or set of values; None where the value is a plain one.
 
     Examples
     --------
     >>> parse_generalised("[20, 30)").covers(29), parse_generalised("2*").covers("31"), parse_generalised("flu")
     (True, False, None)
     """
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return Generalised(values=frozenset(map(text_form, value)))
     if not isinstance(value, str):
         return None
-    text = value.strip()
-    if text == "*":
+    if is_suppressed(value):
         return Generalised()
-    if text.startswith("{") and text.endswith("}"):
-        return Generalised(values=frozenset(part.strip() for part in text[1:-1].split(",")))
-    if found := _MASKED.match(text):
-        return _masked(found.group(1), len(text))
-    return _interval(text)
+    text = value.strip()
+    return _interval(text) or _masked(text) or _listed(text)
 
 
-def _interval(text: str) -> Generalised | None:
-    if found := _BRACKETS.match(text):
-        left, low, high, right = found.groups()
-        return Generalised(float(low), float(high), with_low=left == "[", with_high=right == "]")
-    if found := _BOUND.match(text):
-        return _bound(found.group(1), float(found.group(2)))
-    found = _RANGE.match(text)
-    if found and float(found.group(1)) <= float(found.group(2)):
-        return Generalised(float(found.group(1)), float(found.group(2)))
+def is_null(value: Any) -> bool:
+    """Whether a value is missing: None, NaN, or another library's mark of a missing value."""
+    if value is None or isinstance(value, str):
+        return value is None
+    if isinstance(value, (float, np.floating)):
+        return math.isnan(value)
+    return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def is_suppressed(value: Any) -> bool:
+    """Whether a value is missing, or a text of stars only."""
+    if isinstance(value, str):
+        text = value.strip()
+        return bool(text) and not text.strip("*")
+    return is_null(value)
+
+
+def text_form(value: Any) -> str:
+    """Return the text by which values are matched; a float that is a whole number is written as one."""
+    value = plain(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return text_of(value)
+
+
+def point_of(value: Any) -> float | None:
+    """Return the number that a value is, or that its text reads as; a date in days since 1970. None where there is none."""
+    value = plain(value)
+    if isinstance(value, str):
+        text = value.strip()
+        if _NUMBER.fullmatch(text):
+            return float(text)
+        if not _MOMENT.fullmatch(text):
+            return None
+    elif isinstance(value, bool):
+        return None
+    elif isinstance(value, (int, float, Decimal)):
+        return float(value)
+    elif not isinstance(value, date):
+        return None
+    moment = moment_of(value)
+    return None if moment is None else (moment - _EPOCH).total_seconds() / _DAY
+
+
+def _interval(text: str) -> Generalised | None:  # noqa: PLR0911 - one return a form
+    if found := _BRACKETS.fullmatch(text):
+        return _ordered(_end(found[2]), _end(found[3]), with_low=found[1] == "[", with_high=found[4] == "]")
+    if _MOMENT.fullmatch(text) or _NUMBER.fullmatch(text):
+        return None
+    if found := _RANGE.fullmatch(text):
+        return _ordered(_end(found[1]), _end(found[2]))
+    if found := _AND_MORE.fullmatch(text):
+        return _ordered(_end(found[1]), math.inf)
+    if found := _BEYOND.fullmatch(text):
+        end, closed = _end(found[2]), found[1] not in {"<", ">"}
+        if found[1] in {"<", "<=", "\u2264"}:
+            return _ordered(-math.inf, end, with_high=closed)
+        return _ordered(end, math.inf, with_low=closed)
     return None
 
 
-def _bound(sign: str, number: float) -> Generalised:
-    closed = sign in (">=", "<=", "\u2265", "\u2264")
-    if sign in (">=", ">", "\u2265"):
-        return Generalised(number, math.inf, with_low=closed)
-    return Generalised(-math.inf, number, with_high=closed)
+def _ordered(low: float, high: float, *, with_low: bool = True, with_high: bool = True) -> Generalised | None:
+    """Return the interval, unless it would be empty: such a text means something else."""
+    empty = not low <= high or (low == high and not (with_low and with_high)) or low == math.inf or high == -math.inf
+    return None if empty else Generalised(low, high, with_low=with_low, with_high=with_high)
 
 
-def _masked(prefix: str, length: int) -> Generalised:
-    """Read a masked code; one of digits is the interval of the numbers that begin so, too."""
-    if not prefix.isdigit():
+def _end(text: str) -> float:
+    if found := _INFINITE.fullmatch(text):
+        return -math.inf if found[1] == "-" else math.inf
+    point = point_of(text)
+    return math.nan if point is None else point
+
+
+def _masked(text: str) -> Generalised | None:
+    """Read a masked code; one of digits is the interval of the whole numbers that begin so, too."""
+    found = _MASKED.fullmatch(text)
+    if not found:
+        return None
+    prefix, length = found[1], len(text)
+    digits = _DIGITS.fullmatch(prefix)
+    if not digits or length > _MOST_DIGITS:
         return Generalised(prefix=prefix, length=length)
-    width = 10 ** (length - len(prefix))
-    low = int(prefix) * width
-    return Generalised(float(low), float(low + width - 1), prefix=prefix, length=length)
+    step = 10 ** (length - len(prefix))
+    least = int(digits[2]) * step
+    most = least + step - 1
+    low, high = (-most, -least) if digits[1] == "-" else (least, most)
+    return Generalised(float(low), float(high), prefix=prefix, length=length)
+
+
+def _listed(text: str) -> Generalised | None:
+    """Read a set; one that was cut may hold anything."""
+    if text.startswith("{") and text.endswith("}"):
+        members = [member.strip() for member in text[1:-1].split(",")]
+    elif "|" in text:
+        members = [member.strip() for member in text.split("|")]
+    else:
+        return None
+    if not all(members):
+        return None
+    cut = len(members) > 1 and _REST.fullmatch(members[-1])
+    return Generalised() if cut else Generalised(values=frozenset(members))
 
 
 def fitted(partition: Partition, values: Sequence[Any], column: str) -> tuple[Partition, int]:
@@ -143,7 +248,7 @@ def fitted(partition: Partition, values: Sequence[Any], column: str) -> tuple[Pa
     for value in known:
         label = _label(partition, value, column)
         if label is None and (covered := read[value]) is not None:
-            label = _block_of(partition.to_dict(), covered)
+            label = _block_of(partition.rule, covered)
             straddling += label is None
             label = str(value) if label is None else label
         if label is None:
@@ -161,27 +266,31 @@ def _label(partition: Partition, value: Any, column: str) -> str | None:
     return labels[0]
 
 
-def _block_of(document: Mapping[str, Any], covered: Generalised) -> str | None:
+def _block_of(rule: Rule, covered: Generalised) -> str | None:
     """Return the one block that holds everything covered; None where there are several, or none."""
-    if "edges" in document:
-        return _interval_of([float(edge) for edge in document["edges"]], covered)
-    if "mapping" in document:
-        held = {label for value, label in document["mapping"].items() if covered.covers(value)}
-        return str(held.pop()) if len(held) == 1 else None
-    blocks = document.get("blocks", [])
-    holding = [at for at, block in enumerate(blocks) if any(covered.covers(value) for value in block)]
+    if isinstance(rule, Intervals):
+        return _between_edges(rule, covered)
+    if not isinstance(rule, Blocks):
+        return None
+    blocks = [[member for member in block if member is not None] for block in rule.members]
+    holding = [at for at, block in enumerate(blocks) if any(map(covered.covers, block))]
     if len(holding) != 1:
         return None
-    return Partition.from_blocks(blocks, labels=document.get("labels")).apply([blocks[holding[0]][0]], "")[1][0]
+    elsewhere = (covered.values or frozenset()) - set(map(text_form, blocks[holding[0]]))
+    return None if elsewhere else rule.labels[holding[0]]
 
 
-def _interval_of(edges: Sequence[float], covered: Generalised) -> str | None:
-    """Return the interval [a, b) that holds a whole interval."""
-    if covered.low is None or covered.high is None:
+def _between_edges(rule: Intervals, covered: Generalised) -> str | None:
+    """Return the interval [a, b) that holds a whole interval, or all numbers of a set."""
+    low, high, with_high = covered.low, covered.high, covered.with_high
+    if covered.values is not None:
+        points = [point for member in covered.values if (point := point_of(member)) is not None]
+        if points and len(points) == len(covered.values):
+            low, high = min(points), max(points)
+    if low is None or high is None:
         return None
-    for low, high in pairwise(edges):
-        below = covered.high < high or (covered.high == high and (not covered.with_high or high == math.inf))
-        if low <= covered.low and below:
-            inside = covered.low if math.isfinite(covered.low) else covered.high - 1.0
-            return Partition.from_edges(list(edges)).apply([inside], "")[1][0]
+    edges = [-math.inf] * rule.below + [_end(text_of(edge)) for edge in rule.edges] + [math.inf] * rule.above
+    for label, (first, last) in zip(rule.labels, pairwise(edges), strict=True):
+        if first <= low and (high < last or (high == last and (not with_high or last == math.inf))):
+            return label
     return None

@@ -17,8 +17,9 @@ A null in the release is suppressed: it covers everything. A null in the origina
 what is suppressed, and a whole unit away from everything else.
 
 A released text that stands as a value in the original is that value, whatever it looks like; then it is looked up as a label
-of the hierarchy, if there is one; only then is it read as in `parse_value`. A nominal value that is none of these covers
-nothing.
+of the hierarchy, if there is one; only then is it read as a generalised value (see `partitions.generalised`). A masked number
+stands for its fractions too: ``2*`` is [20, 30) on the line of numbers. A masked text stands for the texts of its length that
+begin so, or where there are none for all that begin so. A nominal value that is none of these covers nothing.
 """
 
 from __future__ import annotations
@@ -32,36 +33,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from unveil.attacks.linkage.tables import Records, coded, column_names, column_of, rows_in
-from unveil.attacks.linkage.values import (
-    Anything,
-    Interval,
-    Prefix,
-    Values,
-    is_null,
-    is_suppressed,
-    parse_value,
-    point_of,
-    text_form,
-)
 from unveil.attributes import KINDS, Kind, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, UnsupportedDataError, shown
 from unveil.partitions import Hierarchy
+from unveil.partitions.generalised import Generalised, is_null, is_suppressed, parse_generalised, point_of, text_form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Anything",
-    "Attribute",
-    "AttributeSpec",
-    "Cells",
-    "Interval",
-    "Prefix",
-    "Values",
-    "attributes_of",
-    "cells_of",
-    "parse_value",
-]
+__all__ = ["Attribute", "AttributeSpec", "Cells", "Intervals", "attributes_of", "cells_of"]
 
 Intervals: TypeAlias = Literal["nearest", "midpoint"]
 """What stands for an interval: the point of it that is nearest, or its middle."""
@@ -247,12 +227,13 @@ class _Line:
         """Return the ranges that a released value covers; None where it cannot stand in such a column."""
         if is_suppressed(value):
             return _EVERYTHING
-        if isinstance(value, str) or not isinstance(value, (Interval, Prefix, Values, Anything, list, tuple, set, frozenset)):
-            plain = self._plain(value)
-            if plain is not None:
-                return plain
-        cell = parse_value(value)
-        if isinstance(cell, Anything):
+        plain = None if isinstance(value, (list, tuple, set, frozenset)) else self._plain(value)
+        if plain is not None:
+            return plain
+        cell = parse_generalised(value)
+        if cell is None:
+            return [] if self.attribute.kind == "nominal" else None
+        if cell.is_anything:
             return _EVERYTHING
         return self._on_numbers(cell) if self.attribute.kind == "continuous" else self._on_entries(cell)
 
@@ -268,30 +249,37 @@ class _Line:
             return [(self.at[entry], self.at[entry])]
         return self._runs(self.labels[text]) if text in self.labels else None
 
-    def _on_numbers(self, cell: Interval | Prefix | Values) -> Sequence[Range] | None:
-        if isinstance(cell, Values):
-            points = [point_of(member) for member in cell.members]
-            ranges = [(point, point) for point in points if point is not None and math.isfinite(point)]
-            return sorted(ranges) if len(ranges) == len(points) else None
-        interval = cell.as_interval() if isinstance(cell, Prefix) else cell
-        return None if interval is None else [self._closed(interval)]
+    def _on_numbers(self, cell: Generalised) -> Sequence[Range] | None:
+        if cell.values is not None:
+            points = sorted(point for member in cell.values if (point := point_of(member)) is not None and math.isfinite(point))
+            return [(point, point) for point in points] if points and len(points) == len(cell.values) else None
+        if cell.low is None or cell.high is None:
+            return None
+        if cell.prefix is None:
+            return [self._closed(cell.low, cell.high, with_low=cell.with_low, with_high=cell.with_high)]
+        if cell.prefix.startswith("-"):
+            return [self._closed(cell.low - 1.0, cell.high, with_low=False)]
+        return [self._closed(cell.low, cell.high + 1.0, with_high=False)]
 
-    def _on_entries(self, cell: Interval | Prefix | Values) -> Sequence[Range] | None:
-        """Return what a set, a prefix or an interval covers; a category that is not there has no place in an order."""
+    def _on_entries(self, cell: Generalised) -> Sequence[Range] | None:
+        """Return what a set, a masked text or an interval covers; a category that is not there has no place in an order."""
         strict = self.attribute.kind == "ordinal"
-        if isinstance(cell, Prefix):
-            begin, end = bisect_left(self.texts, cell.text), bisect_left(self.texts, cell.text + chr(0x10FFFF))
-            entries = np.sort(self.entry_of_text[begin:end])
-        elif isinstance(cell, Values):
-            found = {self.place[member] for member in cell.members if member in self.place}
-            if strict and len(found) < len(set(cell.members)):
+        if cell.values is not None:
+            found = {self.place[member] for member in cell.values if member in self.place}
+            if strict and len(found) < len(cell.values):
                 return None
             entries = np.array(sorted(found), dtype=np.int64)
+        elif cell.prefix is not None:
+            entries = self._beginning(cell.prefix, cell.length)
         else:
-            above = self.numbers > cell.low if cell.low_open else self.numbers >= cell.low
-            below = self.numbers < cell.high if cell.high_open else self.numbers <= cell.high
-            entries = np.flatnonzero(above & below)
+            entries = np.flatnonzero([cell.covers(number) for number in self.numbers.tolist()])
         return None if strict and not len(entries) else self._runs(entries)
+
+    def _beginning(self, prefix: str, length: int | None) -> NDArray[np.int64]:
+        """Return the texts that begin so: those of one length, or where there are none all of them."""
+        begin, end = bisect_left(self.texts, prefix), bisect_left(self.texts, prefix + chr(0x10FFFF))
+        alike = [at for at in range(begin, end) if len(self.texts[at]) == length]
+        return np.sort(self.entry_of_text[alike or list(range(begin, end))])
 
     def _runs(self, entries: NDArray[np.int64]) -> Sequence[Range]:
         """Return entries as ranges of the line, neighbours in one range."""
@@ -302,14 +290,14 @@ class _Line:
         last = entries[np.concatenate([cuts, [len(entries) - 1]])]
         return list(zip(self.at[first].tolist(), self.at[last].tolist(), strict=True))
 
-    def _closed(self, interval: Interval) -> Range:
+    def _closed(self, low: float, high: float, *, with_low: bool = True, with_high: bool = True) -> Range:
         """Return an interval with its ends included, an open end drawn in."""
-        low, high = max(interval.low, -_FARTHEST), min(interval.high, _FARTHEST)
         reach = _DRAWN_IN * (float(np.ptp(self.at)) if len(self.at) > 1 else 1.0)
-        if interval.low_open and interval.low > -math.inf:
+        low, high = max(low, -_FARTHEST), min(high, _FARTHEST)
+        if not with_low and low > -_FARTHEST:
             after = int(np.searchsorted(self.at, low, side="right"))
             low += min(reach, self.at[after] - low if after < len(self.at) else reach) / 2.0
-        if interval.high_open and interval.high < math.inf:
+        if not with_high and high < _FARTHEST:
             before = int(np.searchsorted(self.at, high, side="left")) - 1
             high -= min(reach, high - self.at[before] if before >= 0 else reach) / 2.0
         return float(min(low, high)), float(max(low, high))

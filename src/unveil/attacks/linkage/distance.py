@@ -38,8 +38,9 @@ from unveil.attacks.linkage.cells import (
 )
 from unveil.attacks.linkage.rates import Control, LinkageRates, checked_truth, control_of, rates_of
 from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch
-from unveil.attacks.linkage.tables import Records, column_of, rows_in, stacked
-from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError, listed, shown
+from unveil.attacks.linkage.tables import Records, column_names, column_of, rows_in, stacked
+from unveil.attributes import require_columns
+from unveil.errors import ArgumentError, NullsError, listed, shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -168,7 +169,7 @@ def distance_linkage(
             "search": "tree" if isinstance(search, TreeSearch) else "scan",
             "version": __version__,
         },
-        control=None if control is None else _control(control, columns, rows, search, settings),
+        control=None if control is None else _control(control, columns, cells, rows, search, settings),
         confidence=confidence,
     )
 
@@ -235,6 +236,7 @@ def _refuse_unplaced(cells: Sequence[Cells], distance: Distance) -> None:
 def _control(
     control: Records | Sequence[int],
     columns: Sequence[tuple[Attribute, Any, Any]],
+    cells: Sequence[Cells],
     truth: NDArray[np.int64],
     search: Search,
     settings: _Settings,
@@ -242,9 +244,12 @@ def _control(
     """Search the original together with people who are not in the release, and count how often these are nearest."""
     originals = len(columns[0][1])
     if _is_table(control):
-        joined = [(known, stacked(mine, _column(control, known.name)), theirs) for known, mine, theirs in columns]
-        cells = [cells_of(known, both, theirs, intervals=settings.intervals) for known, both, theirs in joined]
-        search, searched = _search_of(cells, settings), originals + rows_in(control)
+        require_columns([cell.attribute.name for cell in cells], column_names(control))
+        joined = [
+            cells_of(cell.attribute, stacked(mine, column_of(control, cell.attribute.name)), theirs, intervals=settings.intervals)
+            for cell, (_, mine, theirs) in zip(cells, columns, strict=True)
+        ]
+        search, searched = _search_of(joined, settings), originals + rows_in(control)
         outsiders = np.arange(originals, searched)
     else:
         outsiders, searched = _outsiders(control, truth, originals), originals
@@ -276,14 +281,6 @@ def _is_table(control: Any) -> bool:
     if isinstance(control, Mapping) or (isinstance(control, np.ndarray) and control.ndim == 2):  # noqa: PLR2004 - rows, columns
         return True
     return not isinstance(control, (np.ndarray, Sequence)) and hasattr(control, "columns")
-
-
-def _column(control: Records, name: str) -> Any:
-    try:
-        return column_of(control, name)
-    except (KeyError, IndexError):
-        names = list(control) if isinstance(control, Mapping) else [str(at) for at in range(control.shape[1])]
-        raise ColumnNotFoundError.among(name, names) from None
 
 
 def _described(cell: Cells) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.attacks.linkage.values import is_null
 from unveil.errors import ArgumentError
+from unveil.partitions.generalised import is_null
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
