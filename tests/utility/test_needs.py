@@ -114,8 +114,30 @@ def test_thresholds_and_what_cannot_be_evaluated() -> None:
     assert found.needs["unknown"].degree is None
     assert "attribute 'y' not found" in found.failed[0]
     assert found.needs["constant"].met is False
-    assert "one value only" in str(found.needs["constant"].reason)
+    assert found.needs["constant"].reason == "the degree is undefined: 'same' holds one value only, so there is nothing to infer."
     assert found.met is False
+
+
+@pytest.mark.parametrize(
+    ("needs", "words"),
+    [
+        ([], "no need is named"),
+        ("n: x given a", "unveil.Need"),
+        ([unveil.Need("n", "x", "a"), unveil.Need("n", "a", "x")], "several needs are called 'n'"),
+    ],
+)
+def test_needs_that_cannot_be_told_apart_or_read_are_refused(needs: Any, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        unveil.utility(pl.DataFrame({"a": [1, 2], "x": [1, 2]}), needs)
+
+
+def test_the_answer_says_under_which_partitions_and_without_which_records() -> None:
+    frame = pl.DataFrame({"a": [1, 2, None, 9], "x": [1, 2, 1, 2]})
+    found = unveil.utility(frame, unveil.Need("n", "x", "a", {"a": [0, 5, 10]}), nulls="drop")
+    assert found.to_dict()["needs"]["n"]["partitions"] == {"a": {"edges": [0, 5, 10]}}
+    view = found.view()
+    assert "1 record with a null" in view.notes[0]
+    assert [row[:2] for row in view.tables[2].rows] == [("[5, 10)", 1), ("[0, 5)", 2)]
 
 
 @pytest.mark.parametrize(

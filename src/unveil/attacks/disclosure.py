@@ -40,7 +40,7 @@ def homogeneity(release: CodedTable, keys: Sequence[str], sensitive: Sequence[st
             "certain": {
                 "classes": int(certain.sum()),
                 "records": int(classes.own[certain].sum()),
-                "share": float(classes.own[certain].sum() / classes.own.sum()),
+                "share": float(classes.own[certain].sum() / classes.records),
             },
         }
     return {"risk": mean([entry["value"] for entry in found.values()]), "by_sensitive": found}
@@ -177,9 +177,8 @@ def _beside(release: CodedTable, keys: Sequence[str], name: str, blocks: Mapping
 
 
 def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str]) -> Equivalence:
-    """Return the release's classes; records without any key value form a class like any other here."""
-    counts = count_table(columns_of(release, [*keys, *sensitive]))
-    return equivalence(counts, keys, sensitive, suppressed="class")
+    """Return the release's classes; records without any key value form none, as nobody is found through them."""
+    return equivalence(count_table(columns_of(release, [*keys, *sensitive])), keys, sensitive)
 
 
 def _m_log_m(m: Any) -> Any:

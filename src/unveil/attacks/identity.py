@@ -7,17 +7,21 @@ Grey box: the release and other data with some columns in common: how many of it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.attacks.pairs import Pair, Setting
 from unveil.counts import Counts, count_table
+from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError
-from unveil.measures.individual import population_sizes
+from unveil.measures.equivalence import without_suppressed
 from unveil.measures.rates import columns_of, mean, rate
+from unveil.partitions.generalised import parse_generalised
 from unveil.sources import CodedTable, Data, load, open_source
-from unveil.sources.alignment import Alignment, side_by_side
+from unveil.sources.alignment import side_by_side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["black_box", "grey_box", "white_box"]
 
 _NEEDS_ALIGNMENT = "it must be said which record is which: by an id column, a correspondence file, or the same order"
+_MOST_CELLS = 20_000_000
+"""Pairs of cells that are compared at once."""
 
 
 def white_box(setting: Setting) -> dict[str, Any]:
@@ -48,9 +54,11 @@ def _one_attribute(setting: Setting, pair: Pair) -> dict[str, Any]:
         return {"within": "original", **rate(table, [pair.release], [pair.original])}
     if setting.alignment is None:
         return {"value": None, "reason": _NEEDS_ALIGNMENT}
-    found = rate(_aligned(setting, setting.alignment, [pair]), ["release 0"], ["original 0"])
-    rows = [{pair.release if name == "release 0" else name: value for name, value in row.items()} for row in found["by_value"]]
-    return {**found, "by_value": rows}
+    hidden = f"{pair.original} of the original"
+    frame = side_by_side(
+        setting.original, setting.release, [(pair.original, pair.release)], setting.alignment, [(hidden, pair.release)]
+    )
+    return rate(load(frame, frame.columns, nulls=setting.nulls), [pair.release], [hidden])
 
 
 def _combined(setting: Setting) -> dict[str, Any]:
@@ -58,22 +66,16 @@ def _combined(setting: Setting) -> dict[str, Any]:
     pairs = [pair for pair in setting.pairs if pair.release in setting.release.names and pair.original in setting.original.names]
     if setting.alignment is None or not pairs:
         return {"value": None, "reason": _NEEDS_ALIGNMENT}
-    table = _aligned(setting, setting.alignment, pairs)
-    numbers = range(len(pairs))
-    return rate(table, [f"release {at}" for at in numbers], [f"original {at}" for at in numbers], values=False)
-
-
-def _aligned(setting: Setting, alignment: Alignment, pairs: list[Pair]) -> CodedTable:
-    """Return the aligned columns, original and protected, numbered by pair."""
-    labels = [(f"original {at}", f"release {at}") for at in range(len(pairs))]
     names = [(pair.original, pair.release) for pair in pairs]
-    frame = side_by_side(setting.original, setting.release, names, alignment, labels)
-    return load(frame, frame.columns, nulls=setting.nulls)
+    labels = [(f"{original} of the original", f"{release} of the release") for original, release in names]
+    frame = side_by_side(setting.original, setting.release, names, setting.alignment, labels)
+    hidden, known = (list(dict.fromkeys(side)) for side in zip(*labels, strict=True))
+    return rate(load(frame, frame.columns, nulls=setting.nulls), known, hidden, values=False)
 
 
 def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:
     """Measure the release's key against the identity of its records: the rate, uniques, and each attribute alone."""
-    sizes = count_table(columns_of(release, keys)).n
+    sizes = without_suppressed(count_table(columns_of(release, keys)), keys).n
     uniques = int(np.count_nonzero(sizes == 1))
     return {
         **rate(release, keys, (), values=False),
@@ -85,14 +87,93 @@ def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def grey_box(setting: Setting, external: Data) -> dict[str, Any]:
-    """Link other data to the release on the columns they share: how many of its records match one record, or several."""
+    """Link other data to the release on the columns they share: how many of its records may belong to one record, or several.
+
+    The other data may call a column as the release does, or as the original does. A generalised value may belong to all that
+    it covers, a suppressed one to anybody; release records suppressed in every common column are left out.
+    """
     other = open_source(external)
-    common = [name for name in setting.keys if name in other.names]
+    named = {pair.release: pair.release if pair.release in other.names else pair.original for pair in setting.pairs}
+    common = [name for name in setting.keys if named[name] in other.names]
     if not common:
         raise ArgumentError("the external data has no key attribute in common with the release; rename its columns.")
-    known = count_table(load(other, common, nulls=setting.nulls))
-    alike = population_sizes(known, count_table(load(setting.release, common, nulls=setting.nulls)))
+    known = count_table(load(other, list(dict.fromkeys(named[name] for name in common)), nulls=setting.nulls))
+    shown = without_suppressed(count_table(load(setting.release, common, nulls=setting.nulls)), common)
+    fits = [
+        _Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at])
+        for at, name in enumerate(common)
+    ]
+    alike = _joined(fits, shown.n) if all(fit.single is not None for fit in fits) else _compared(fits, shown.n)
     return {"common": common, **_matches(known, alike)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """Which released values of a column the external cells may belong to.
+
+    Attributes
+    ----------
+    released
+        The code of each release cell's value.
+    external, same
+        The code of each external cell's value; for each of these values the released code that equals it, -1 where none does.
+    covered, wide
+        For each external value, which generalised values cover it, the last place for none; the place of each released code.
+    single
+        For each external value the one released code that it may belong to, -1 for none; None where there may be several.
+    """
+
+    released: NDArray[np.int64]
+    external: NDArray[np.int64]
+    same: NDArray[np.int64]
+    covered: NDArray[np.bool_]
+    wide: NDArray[np.int64]
+    single: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, known: Counts, at: int, released: Sequence[Any], codes: Any) -> _Fit:
+        """Compare the values of a column; a null in the release covers everything."""
+        values = known.columns[at].values
+        cells = {code: parse_generalised("*" if cell is None else cell) for code, cell in enumerate(released)}
+        covers = {code: cell for code, cell in cells.items() if cell is not None}
+        place = {str(cell): code for code, cell in enumerate(released)} | {cell: code for code, cell in enumerate(released)}
+        same = np.array(
+            [-1 if value is None else place.get(value, place.get(str(value), -1)) for value in values], dtype=np.int64
+        )
+        covered = np.zeros((len(values), len(covers) + 1), dtype=bool)
+        wide = np.full(len(released), len(covers), dtype=np.int64)
+        for number, (code, cell) in enumerate(covers.items()):
+            covered[:, number] = [value is not None and cell.covers(value) for value in values]
+            wide[code] = number
+        same[covered.any(axis=1) & np.isin(same, list(covers))] = -1  # the very generalised value covers itself, once
+        choices = covered.sum(axis=1) + (same >= 0)
+        only = np.where(same >= 0, same, np.array([*covers, -1])[covered.argmax(axis=1)])
+        single = np.where(choices == 1, only, -1) if choices.max(initial=0) <= 1 else None
+        return cls(codes.astype(np.int64), known.codes[at].astype(np.int64), same, covered, wide, single)
+
+    def among(self, block: slice) -> NDArray[np.bool_]:
+        """Return which release cells some external cells may belong to, by this column."""
+        own = self.external[block]
+        return np.asarray((self.same[own][:, None] == self.released) | self.covered[own][:, self.wide[self.released]])
+
+
+def _joined(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the release records that each external cell may belong to, where that is one combination of values at most."""
+    external = [fit.single[fit.external] for fit in fits if fit.single is not None]
+    both = [np.concatenate([fit.released, codes]) + 1 for fit, codes in zip(fits, external, strict=True)]
+    of_cell, _ = group(both, [int(codes.max()) + 1 for codes in both])
+    totals = summed(of_cell[: len(n)], n, int(of_cell.max()) + 1)
+    return np.asarray(totals[of_cell[len(n) :]], dtype=np.int64)
+
+
+def _compared(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the release records that each external cell may belong to, cell by cell, a block at a time."""
+    alike = np.zeros(len(fits[0].external), dtype=np.int64)
+    step = max(_MOST_CELLS // max(len(n), 1), 1)
+    for start in range(0, len(alike), step):
+        block = slice(start, start + step)
+        alike[block] = np.logical_and.reduce([fit.among(block) for fit in fits]) @ n
+    return alike
 
 
 def _matches(known: Counts, alike: NDArray[np.int64]) -> dict[str, Any]:

@@ -76,8 +76,11 @@ def setting_of(
     for pair in explicit:
         _require([pair.original], one, "the map names an original column that does not exist")
         if pair.release not in other.names and pair.release not in one.names:
-            raise ColumnNotFoundError(f"the map names a protected column: {ColumnNotFoundError.among(pair.release, other.names)}")
-    pairs = [*explicit, *_by_name(names_of(key), one, other, explicit, {*secrets, identity})]
+            raise ColumnNotFoundError(
+                f"the map names a protected column that neither table has: {ColumnNotFoundError.among(pair.release, other.names)}"
+            )
+    by_name = _by_name(names_of(key), one, other, explicit, {*secrets, identity})
+    pairs = list(dict.fromkeys([*explicit, *by_name]))
     keys = tuple(dict.fromkeys(pair.release for pair in pairs if pair.release in other.names))
     if not pairs or not keys:
         raise ArgumentError("original and release have no key attribute in common; map the original's columns to the release's.")

@@ -26,57 +26,92 @@ def view_of(found: Attack) -> View:
     black = found.identity["black_box"]
     share = f"{black['share_unique']:.2%} of {counted(found.made.records, 'record')}"
     figures.append(Figure("unique in release", black["uniques"], share))
-    tables = [_identity(found.identity["white_box"]), *_disclosure(found)]
-    tables += [*_similarity(found.similarity), *_linkage(found.linkage)]
+    tables = [_white_box(found.identity["white_box"]), _black_box(found), *_disclosure(found)]
+    tables += [_similarity(found.similarity), _linkage(found.linkage)]
     return View("What an intruder gains", tuple(figures), tuple(table for table in tables if table.rows), tuple(_notes(found)))
 
 
-def _identity(white_box: Any) -> Table:
-    rows = tuple((row["attribute"], row["release"], row["value"], row.get("kind")) for row in white_box["by_attribute"])
-    note = next((row["reason"] for row in white_box["by_attribute"] if row.get("reason")), "")
+def _white_box(white_box: Any) -> Table:
+    rows = [(row["attribute"], row["release"], row["value"], row.get("kind")) for row in white_box["by_attribute"]]
+    combined = white_box["combined"]
+    if len(rows) > 1 and combined["value"] is not None:
+        rows.insert(0, ("all together", "all together", combined["value"], combined["kind"]))
     columns = ("original", "protected", "rate", "kind")
-    return Table(columns, rows, title="Identity attack, white box", note=note, bars=frozenset({"rate"}))
+    note = _reasons(white_box["by_attribute"])
+    return Table(columns, tuple(rows), title="Identity attack, white box", note=note, bars=frozenset({"rate"}))
+
+
+def _black_box(found: Attack) -> Table:
+    black = found.identity["black_box"]
+    rows = [(row["release"], row["value"], row["kind"]) for row in black["by_attribute"]]
+    if len(rows) > 1:
+        rows.insert(0, ("all together", black["value"], black["kind"]))
+    title, note = "Identity attack, black box: record identity", _reasons(black["by_attribute"])
+    return Table(("key", "rate", "kind"), tuple(rows), title=title, note=note, bars=frozenset({"rate"}))
+
+
+def _reasons(rows: Any) -> str:
+    """Return why rates are missing, each reason once."""
+    return "\n".join(dict.fromkeys(row["reason"] for row in rows if row.get("reason")))
 
 
 def _disclosure(found: Attack) -> list[Table]:
     tables = []
     for name, entry in found.homogeneity["by_sensitive"].items():
         skew = found.skewness["by_sensitive"][name]
-        before = {row["release"]: row.get("in_original") for row in skew.get("by_attribute", [])}
-        rows: list[tuple[Any, ...]] = []
-        for row in entry["by_attribute"]:
-            rows.append((row["release"], row["value"], before.get(row["release"]), row["kind"]))  # noqa: PERF401
+        before = {row["release"]: row for row in skew.get("by_attribute", [])}
+        rows = [_rate_row(row["release"], row, before.get(row["release"], {})) for row in entry["by_attribute"]]
         if len(rows) > 1:
-            rows.insert(0, ("all together", entry["value"], skew.get("in_original"), entry["kind"]))
-        certain = entry["certain"]
-        best = found.background["by_sensitive"][name]["knowledge"][0]
-        note = (
-            f"{counted(certain['records'], 'record')} disclosed for certain; knowing who is not {best['not']} would add "
-            f"{counted(best['newly_certain'], 'record')}; belief rises at most {number(skew['belief']['ratio'])} times in a class"
-        )
-        columns = ("key", "rate", "in the original", "kind")
-        tables.append(Table(columns, tuple(rows), title=f"Homogeneity and skewness: {name}", note=note, bars=frozenset({"rate"})))
+            rows.insert(0, _rate_row("all together", entry, skew))
+        columns, title = ("key", "rate", "in the original", "difference", "kind"), f"Homogeneity and skewness: {name}"
+        tables.append(Table(columns, tuple(rows), title=title, note=_told(found, name), bars=frozenset({"rate"})))
     return tables
 
 
-def _similarity(models: Any) -> list[Table]:
+def _rate_row(label: str, entry: Any, before: Any) -> tuple[Any, ...]:
+    return (label, entry["value"], before.get("in_original"), before.get("difference"), entry["kind"])
+
+
+def _told(found: Attack, name: str) -> str:
+    """Return in words what is certain, which knowledge would add most to it, and where belief shifts most."""
+    entry = found.homogeneity["by_sensitive"][name]
+    best, belief = found.background["by_sensitive"][name]["knowledge"][0], found.skewness["by_sensitive"][name]["belief"]
+    lines = [f"{counted(entry['certain']['records'], 'record')} disclosed for certain"]
+    if best["newly_certain"]:
+        lines.append(f"knowing who is not {best['not']} would add {counted(best['newly_certain'], 'record')}")
+    if belief["ratio"] > 1.0:
+        shift = f"{number(belief['prior'])} to {number(belief['posterior'])}"
+        lines.append(f"belief in {belief['value']} rises from {shift} ({belief['ratio']:,.4g} times) in one class")
+    if entry["value"] is None:
+        lines.append(str(entry["reason"]))
+    return "; ".join(lines)
+
+
+def _similarity(models: Any) -> Table:
     rows = []
     for model, section in models.items():
         for name, entry in section["by_sensitive"].items():
-            rows.append((model, name, "all together", entry["plain"], entry["value"]))
+            if len(entry["by_attribute"]) > 1:
+                rows.append((model, name, "all together", entry["plain"], entry["value"]))
             rows += [(model, name, row["release"], row["plain"], row["value"]) for row in entry["by_attribute"]]
     columns = ("partition", "sensitive", "key", "plain rate", "semantic rate")
-    return [Table(columns, tuple(rows), title="Similarity attack", bars=frozenset({"semantic rate"}))]
+    return Table(columns, tuple(rows), title="Similarity attack", bars=frozenset({"semantic rate"}))
 
 
-def _linkage(found: Any) -> list[Table]:
-    rows = tuple(
-        (name, entry["linked"], entry.get("linked_second"), entry["baseline"], entry["records"])
-        for name, entry in found.items()
-        if isinstance(entry, dict) and "linked" in entry
-    )
-    columns = ("linkage", "linked", "second nearest", "by chance", "records")
-    return [Table(columns, rows, title="Record linkage", bars=frozenset({"linked"}))]
+def _linkage(found: Any) -> Table:
+    ways = {name: entry for name, entry in found.items() if isinstance(entry, dict)}
+    rows = tuple((name.replace("_", ", "), *_linkage_row(entry)) for name, entry in ways.items())
+    columns = ("linkage", "linked", "95% interval", "second nearest", "by chance", "records")
+    reasons = "\n".join(f"{name}: {entry['reason']}" for name, entry in ways.items() if entry.get("reason"))
+    return Table(columns, rows, title="Record linkage", note=reasons, bars=frozenset({"linked"}))
+
+
+def _linkage_row(entry: Any) -> tuple[Any, ...]:
+    """Return a way's figures; interval disclosure links nothing, its share of values disclosed stands in the same place."""
+    bounds = entry.get("interval")
+    shown = None if bounds is None else f"{number(bounds['low'])} to {number(bounds['high'])}"
+    linked = entry.get("linked", entry.get("value"))
+    return (linked, shown, entry.get("linked_second"), entry.get("baseline"), entry.get("records"))
 
 
 def _notes(found: Attack) -> list[str]:
@@ -89,8 +124,25 @@ def _notes(found: Attack) -> list[str]:
             f"{counted(told['aligned'], 'record')} aligned by {told['by']}; {told['dropped']:,} of the original not released, "
             f"{told['added']:,} of the release without an original."
         )
+    notes += _grey_box(found.identity["grey_box"])
+    if found.made.dropped:
+        notes.append(f"{counted(found.made.dropped, 'record')} of the release with a null in a named column left out.")
     if found.suppressed:
-        notes.append(f"{counted(found.suppressed, 'record')} of the release without any key value: kept, they refine nothing.")
+        notes.append(
+            f"{counted(found.suppressed, 'record')} of the release without any key value: one class in the rates; not among the "
+            "unique, the certainly disclosed and the classes in which belief shifts."
+        )
     if found.skewness["by_sensitive"]:
         notes.append("Skewness is the rate in the original minus that in the release; it is no risk and not in the global mean.")
     return notes
+
+
+def _grey_box(grey: Any) -> list[str]:
+    if grey is None:
+        return []
+    found = (
+        f"Grey box, by {' + '.join(grey['common'])}: of {counted(grey['external_records'], 'external record')} "
+        f"{grey['matched']:,} may belong to some record of the release, {grey['matched_once']:,} to one only; "
+        f"a guess among them is right for {grey['expected_share']:.2%} of them at best."
+    )
+    return [found]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
-from unveil.errors import UnveilError, listed, near_miss, shown
+from unveil.errors import ArgumentError, UnveilError, listed, near_miss, shown
 from unveil.measures.rates import rate
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
@@ -21,6 +21,9 @@ from unveil.results.numbers import counted
 from unveil.sources import CodedTable, Data, load, open_source
 
 __all__ = ["Served", "Utility", "utility"]
+
+_SHOWN_VALUES = 12
+"""The values of a need with more of them are left to --json."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +66,7 @@ class Served:
         return {
             "target": self.need.target,
             "given": list(self.need.given),
+            "partitions": {name: partition.to_dict() for name, partition in self.need.partitions.items()},
             "degree": self.degree,
             "by_attribute": dict(self.by_attribute),
             "by_value": [dict(row) for row in self.by_value],
@@ -123,7 +127,10 @@ class Utility(Result):
         alone = tuple((name, key, degree) for name, s in self.needs.items() for key, degree in s.by_attribute.items())
         if alone:
             tables.append(Table(("need", "attribute alone", "degree"), alone, title="By attribute", bars=frozenset({"degree"})))
+        tables += [_by_value(name, s) for name, s in self.needs.items() if 0 < len(s.by_value) <= _SHOWN_VALUES]
         notes = [*self.failed]
+        if self.made.dropped:
+            notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
         notes += [f"need {shown(name)}: {s.reason}" for name, s in self.needs.items() if s.evaluated and s.reason]
         notes += [
             f"need {shown(name)}: {counted(number, 'value')} of {shown(column)} cover parts of two blocks: each has its own."
@@ -132,6 +139,19 @@ class Utility(Result):
         ]
         figures = (Figure("records", self.made.records), Figure("needs", len(self.needs)))
         return View("What the table is good for", figures, tuple(tables), tuple(notes))
+
+
+def _by_value(name: str, served: Served) -> Table:
+    """Return the values of the given attributes as they are: a postal code has no thousands."""
+    columns = list(served.by_value[0])
+    rows = tuple(
+        (
+            *("-" if row[column] is None else str(row[column]) for column in columns[:-3]),
+            *(row[column] for column in columns[-3:]),
+        )
+        for row in served.by_value
+    )
+    return Table(tuple(columns), rows, title=f"By value: {name}", bars=frozenset({"posterior"}))
 
 
 def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category") -> Utility:
@@ -158,6 +178,7 @@ def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category"
     Utility(treatment 0.6137)
     """
     asked = [needs] if isinstance(needs, Need) else list(needs)
+    _check(asked)
     source = open_source(data)
     wanted = dict.fromkeys(name for need in asked for name in (*need.given, need.target) if name in source.names)
     table = load(source, list(wanted), nulls=nulls) if wanted else CodedTable((), 0)
@@ -165,20 +186,33 @@ def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category"
     return Utility(served, Made(table.records, nulls, table.dropped, version=__version__))
 
 
+def _check(needs: Sequence[Any]) -> None:
+    if not needs:
+        raise ArgumentError("no need is named; a need says which attribute is to be inferred, and from which.")
+    if not all(isinstance(need, Need) for need in needs):
+        raise ArgumentError("needs are given as unveil.Need; Need.parse reads one from a text.")
+    names = [need.name for need in needs]
+    if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise ArgumentError(f"several needs are called {shown(repeated[0])}; give each its own name.")
+
+
 def _served(table: CodedTable, columns: Sequence[str], need: Need) -> Served:
     for name in (need.target, *need.given):
         if name not in columns:
-            reason = f"attribute {shown(name)} not found; columns are: {listed(columns)}.{near_miss(name, columns)}"
-            return Served(need, None, {}, [], {}, reason, evaluated=False)
+            problem = f"attribute {shown(name)} not found; columns are: {listed(columns)}.{near_miss(name, columns)}"
+            return Served(need, None, {}, [], {}, problem, evaluated=False)
     try:
         blocks, straddling = _fitted(table, need.partitions)
         whole = rate(table, need.given, [need.target], partitions=blocks, adjust=False)
         alone = {}
         for name in need.given:
             alone[name] = rate(table, [name], [need.target], partitions=blocks, values=False, adjust=False)["value"]
-    except UnveilError as problem:
-        return Served(need, None, {}, [], {}, str(problem), evaluated=False)
-    return Served(need, whole["value"], alone, whole["by_value"], straddling, whole.get("reason"), evaluated=True)
+    except UnveilError as error:
+        return Served(need, None, {}, [], {}, str(error), evaluated=False)
+    reason = None
+    if whole["value"] is None:
+        reason = f"the degree is undefined: {shown(need.target)} holds one value only, so there is nothing to infer."
+    return Served(need, whole["value"], alone, whole["by_value"], straddling, reason, evaluated=True)
 
 
 def _fitted(table: CodedTable, partitions: Mapping[str, Partition]) -> tuple[dict[str, Partition], dict[str, int]]:
