@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -242,14 +243,13 @@ def test_a_protected_column_may_be_called_like_a_figure() -> None:
     assert {row["key.count"]: row["count"] for row in rows} == {"a": 2, "b": 1, "c": 1}
 
 
-def test_a_linkage_that_is_not_possible_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    frame = pl.DataFrame({"age": [22, None, 31, 38], "pay": [1, 2, 3, 4]})
-    frame.write_csv(tmp_path / "original.csv")
-    frame.fill_null(29).write_csv(tmp_path / "release.csv")
-    assert run(["attack", str(tmp_path / "original.csv"), str(tmp_path / "release.csv"), "--same-order"]) == 0
-    shown = capsys.readouterr().out
-    assert "euclidean: the original has nulls" in " ".join(shown.split())
-    assert "interval, rank" in shown
+def test_a_linkage_that_is_not_possible_is_shown_with_its_reason() -> None:
+    frame = pl.DataFrame({"age": [22, 29, 31, 38], "pay": [1, 2, 3, 4]})
+    found = unveil.attack(frame, frame, same_order=True)
+    linkage = {"mixed": {"linked": None, "reason": "not today"}, "interval_rank": found.linkage["interval_rank"]}
+    table = replace(found, linkage=linkage).view().tables[-1]
+    assert [row[:2] for row in table.rows] == [("mixed", None), ("interval, rank", 1.0)]
+    assert table.note == "mixed: not today"
 
 
 def test_a_key_named_twice_counts_once_and_reasons_name_the_attribute() -> None:
