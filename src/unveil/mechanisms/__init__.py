@@ -5,7 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "add_noise": "noise",
+    "microaggregate": "microaggregation",
+    "rank_swap": "swapping",
+    "resample": "resampling",
+    "round_values": "rounding",
+    "sample": "sampling",
+    "swap": "swapping",
+    "top_bottom_code": "coding",
+    "pram": "post_randomisation",
+    "anatomize": "anatomy",
+    "Anatomy": "anatomy",
+}
 """Each mechanism's name and the module that holds it."""
 
 __all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names

@@ -1,0 +1,275 @@
+"""What if key and secret are published apart? Anatomy: two tables that meet in groups of many secrets."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, sides_of
+from unveil.counts.grouping import tally
+from unveil.errors import ArgumentError, shown
+from unveil.mechanisms.arguments import Query, matching
+from unveil.mechanisms.columns import checked_count, choose, seeded
+from unveil.output import check_replaceable
+from unveil.results import Figure, Result, View, jsonable
+from unveil.results.numbers import counted
+from unveil.sources.coding import encode
+from unveil.sources.microdata import Microdata
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+__all__ = ["Anatomy", "anatomize"]
+
+_COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Anatomy(Result):
+    """Two tables that together keep every value and hide which secret belongs to whom.
+
+    Attributes
+    ----------
+    key, secret, group
+        The key attributes, the sensitive attribute, and the column of the group, which both tables have.
+    quasi_records, sensitive_records
+        The two tables; `quasi` and `sensitive` give them in the caller's library.
+    settings
+        What was asked for.
+    figures
+        The groups, their smallest number of secrets, and the largest share that a secret has in its group.
+    origin
+        For every record of the quasi-identifier table the row it had: the steward's secret.
+    """
+
+    key: tuple[str, ...]
+    secret: str
+    group: str
+    quasi_records: Microdata
+    sensitive_records: Microdata
+    settings: Mapping[str, Any]
+    figures: Mapping[str, Any]
+    origin: NDArray[np.int64]
+
+    @property
+    def quasi(self) -> Any:
+        """The quasi-identifier table: the key of every record and its group."""
+        return self.quasi_records.native()
+
+    @property
+    def sensitive(self) -> Any:
+        """The sensitive table: how often each secret occurs in each group."""
+        return self.sensitive_records.native()
+
+    def count(self, query: Query) -> float:
+        r"""Estimate how many records meet a query, from the two tables alone.
+
+        .. math:: \sum_g \frac{n_g(\text{key}) \; c_g(\text{secret})}{n_g}
+
+        n_g(key) are the group's records that meet the conditions on the key, c_g(secret) its secrets that meet theirs.
+
+        Parameters
+        ----------
+        query
+            For each column asked about a value, a collection of values, or a function of a value that says yes or no.
+
+        Examples
+        --------
+        >>> from unveil import mechanisms
+        >>> tables = mechanisms.anatomize("paper-2", "Age*", "Disease", l=2)
+        >>> tables.count({"Disease": "aids"})
+        2.0
+        """
+        for name in query:
+            if name not in (*self.key, self.secret):
+                raise ArgumentError(f"the query asks about {shown(name)}, which is in neither table.")
+        on_key = {name: condition for name, condition in query.items() if name != self.secret}
+        on_secret = {name: condition for name, condition in query.items() if name == self.secret}
+        of_record, of_secret = (_groups(table, self.group) for table in (self.quasi_records, self.sensitive_records))
+        amounts = self.sensitive_records.column(_COUNT).to_numpy() * matching(self.sensitive_records, on_secret)
+        size = np.bincount(of_record)
+        met = np.bincount(of_record, matching(self.quasi_records, on_key), len(size))
+        secrets = np.bincount(of_secret, amounts, len(size))
+        return float((met * secrets / np.maximum(size, 1)).sum())
+
+    def write(self, quasi: str | os.PathLike[str], sensitive: str | os.PathLike[str] | None = None) -> None:
+        """Write the two tables, each whole or not at all: to two files, or into a folder as quasi.csv and sensitive.csv."""
+        if sensitive is None and not Path(quasi).is_dir():
+            raise ArgumentError(
+                f"{shown(quasi)} is no folder; name a folder that exists, or one file for each of the two tables."
+            )
+        paths = (Path(quasi, "quasi.csv"), Path(quasi, "sensitive.csv")) if sensitive is None else (Path(quasi), Path(sensitive))
+        if paths[0].resolve() == paths[1].resolve():
+            raise ArgumentError(f"both tables would go to {shown(quasi)}; name two files.")
+        for path in paths:
+            check_replaceable(path)
+        self.quasi_records.write(paths[0])
+        self.sensitive_records.write(paths[1])
+
+    def __repr__(self) -> str:
+        """Return one line: the attributes, the groups and their diversity."""
+        parts = [counted(self.quasi_records.records, "record"), counted(self.figures["groups"], "group")]
+        return f"Anatomy({', '.join(self.key)} | {self.secret}; {'; '.join(parts)}; l = {self.figures['least_distinct']})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was done, without the records."""
+        from unveil import __version__
+
+        return {
+            "mechanism": "anatomy",
+            "key": list(self.key),
+            "sensitive": self.secret,
+            "records": self.quasi_records.records,
+            "settings": jsonable(self.settings),
+            "figures": jsonable(self.figures),
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the quasi-identifier table, column by column."""
+        return {name: self.quasi_records.column(name).to_list() for name in self.quasi_records.names}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        figures = tuple(Figure(name.replace("_", " "), value) for name, value in self.figures.items())
+        return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures)
+
+
+def anatomize(
+    data: Data,
+    key: Names,
+    sensitive: str,
+    *,
+    l: int = 2,  # noqa: E741 - the field calls it l
+    groups: str | None = None,
+    group: str = "group",
+    nulls: str = "error",
+    seed: int = 0,
+) -> Anatomy:
+    r"""Split a table in two that meet in groups of at least l secrets each.
+
+    Groups are made from the l secrets that are most frequent among the records left, one record of each, as long as l secrets
+    are left; then every record left over joins a group without its secret. So within a group every secret occurs once, and
+    nobody's is known with a probability above 1/l. That is possible when no secret is held by more than one record in l:
+
+    .. math:: \max_x n_x \le N / l
+
+    Parameters
+    ----------
+    data
+        The records.
+    key
+        The attributes of the quasi-identifier table. Columns named on neither side are in neither table.
+    sensitive
+        The secret.
+    l
+        The least number of distinct secrets in a group.
+    groups
+        A column that says which group each record belongs to, instead of making groups; each must have l secrets.
+    group
+        The name of the group column in the two tables.
+    nulls
+        "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
+    seed
+        The seed of the choice among records with the same secret.
+
+    References
+    ----------
+    X. Xiao, Y. Tao (2006), Anatomy: simple and effective privacy preservation, VLDB, 139-150.
+
+    Examples
+    --------
+    >>> from unveil import mechanisms
+    >>> mechanisms.anatomize("adult", ["age", "sex"], "occupation", l=4)
+    Anatomy(age, sex | occupation; 30,162 records; 7,540 groups; l = 4)
+    """
+    keys, secrets = sides_of(key, sensitive)
+    if len(secrets) != 1:
+        raise ArgumentError("anatomy takes one sensitive attribute.")
+    for name in (group, _COUNT):
+        if name in (*keys, *secrets) or group == _COUNT:
+            raise ArgumentError(f"a column {shown(name)} would stand twice in a table; give the group column another name.")
+    chosen, random = choose(data, [*keys, *secrets], nulls), seeded(seed)
+    records = chosen.records
+    secret = encode(records.column(secrets[0]))
+    least = checked_count("l", l, least=1, most=len(secret.values), of="distinct values of the sensitive attribute")
+    of_record = _made(secret.codes, least, random) if groups is None else _given(records, groups)
+    (of_pair, value), n = tally([of_record, secret.codes], [int(of_record.max()) + 1, len(secret.values)])
+    figures = _figures(of_record, of_pair.astype(np.int64), n)
+    if figures["least_distinct"] < least:
+        raise ArgumentError(f"a group has {figures['least_distinct']:,} distinct secrets, and l is {least:,}; mend the groups.")
+    first = np.empty(len(secret.values), dtype=np.int64)
+    first[secret.codes[::-1]] = np.arange(records.records)[::-1]
+    names = of_record + 1
+    quasi = _table(records, {**{name: records.column(name) for name in keys}, group: names})
+    secret_column = records.column(secrets[0]).gather(first[value])
+    secret_table = _table(records, {group: of_pair.astype(np.int64) + 1, secrets[0]: secret_column, _COUNT: n})
+    settings = {"l": least, "groups": groups, "nulls": nulls, "seed": seed}
+    return Anatomy(keys, secrets[0], group, quasi, secret_table, settings, figures, chosen.rows)
+
+
+def _table(records: Microdata, columns: Mapping[str, Any]) -> Microdata:
+    return replace(records, frame=type(records.frame)(dict(columns)))
+
+
+def _groups(table: Microdata, group: str) -> NDArray[np.int64]:
+    return np.asarray(table.column(group).to_numpy(), dtype=np.int64)
+
+
+def _figures(of_record: NDArray[np.int64], of_pair: NDArray[np.int64], n: NDArray[np.int64]) -> dict[str, Any]:
+    size = np.bincount(of_record)
+    return {
+        "groups": int(np.count_nonzero(size)),
+        "least_distinct": int(np.bincount(of_pair)[size > 0].min()),
+        "smallest_group": int(size[size > 0].min()),
+        "largest_share": float((n / size[of_pair]).max()),
+    }
+
+
+def _given(records: Microdata, groups: str) -> NDArray[np.int64]:
+    """Return the groups that a column names, numbered in their order."""
+    return encode(records.column(groups)).codes.astype(np.int64)
+
+
+def _made(codes: NDArray[Any], least: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Return the group of each record, by the algorithm of Xiao and Tao."""
+    counts = np.bincount(codes)
+    if counts.max() * least > len(codes):
+        raise ArgumentError(
+            f"one secret is held by {counts.max():,} of {len(codes):,} records, more than one in l = {least:,}; "
+            f"l can be at most {len(codes) // counts.max():,} here."
+        )
+    order = random.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]  # by secret, and in random order within
+    buckets = [bucket.tolist() for bucket in np.split(order, np.cumsum(counts)[:-1])]
+    of_record = np.full(len(codes), -1, dtype=np.int64)
+    heap = [(-len(bucket), secret) for secret, bucket in enumerate(buckets) if bucket]
+    heapq.heapify(heap)
+    members: list[set[int]] = []
+    while len(heap) >= least:
+        taken = [heapq.heappop(heap)[1] for _ in range(least)]
+        for secret in taken:
+            of_record[buckets[secret].pop()] = len(members)
+            if buckets[secret]:
+                heapq.heappush(heap, (-len(buckets[secret]), secret))
+        members.append(set(taken))
+    for _, secret in heap:
+        for row in buckets[secret]:
+            of_record[row] = at = _without(members, secret, random)
+            members[at].add(secret)
+    return of_record
+
+
+def _without(members: Sequence[set[int]], secret: int, random: np.random.Generator) -> int:
+    """Return a random group that lacks a secret."""
+    lacking = [at for at, secrets in enumerate(members) if secret not in secrets]
+    return lacking[int(random.integers(len(lacking)))]

@@ -1,0 +1,55 @@
+"""Which records does a query ask for, and is a number a probability? Arguments that several mechanisms share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil.errors import ArgumentError, shown
+from unveil.sources.coding import encode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.microdata import Microdata
+
+__all__ = ["Query", "matching", "other_side", "share"]
+
+Query: TypeAlias = Mapping[str, Any]
+"""What is asked of each column: a value, a collection of values, or a function of a value that says yes or no."""
+
+
+def share(name: str, value: Any) -> float:
+    """Return a probability, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise ArgumentError(f"{name} is {value!r}; it must be a number from 0 to 1.")
+    return float(value)
+
+
+def matching(records: Microdata, query: Query) -> NDArray[np.bool_]:
+    """Return which records meet every condition of a query; a null meets only the value None."""
+    found = np.ones(records.records, dtype=bool)
+    for name, condition in query.items():
+        column = encode(records.column(name))
+        met = _test(name, condition)
+        found &= np.array([met(value) for value in column.values], dtype=bool)[column.codes]
+    return found
+
+
+def other_side(names: tuple[str, ...], others: tuple[str, ...], what: str) -> None:
+    """Refuse a column that stands on both sides."""
+    if both := set(names) & set(others):
+        raise ArgumentError(f"column {shown(min(both))} is named among the attributes and as {what}; name it on one side only.")
+
+
+def _test(name: str, condition: Any) -> Callable[[Any], bool]:
+    if isinstance(condition, Mapping):
+        raise ArgumentError(f"the condition on column {shown(name)} is a mapping; give a value, several values or a function.")
+    if callable(condition):
+        return lambda value: value is not None and bool(condition(value))
+    if isinstance(condition, Collection) and not isinstance(condition, str | bytes):
+        return lambda value: value in condition
+    return lambda value: bool(value == condition)

@@ -1,0 +1,143 @@
+"""With which probability does each value become each other one? Markov matrices of PRAM, and draws from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import ArgumentError, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["checked_matrix", "drawn", "invariant_matrix", "retention_matrix"]
+
+_ROUNDING = 1e-9
+"""A row whose sum is nearer to one than this is a row of probabilities."""
+_PIECE = 1 << 16
+"""Values are drawn in pieces of this many, which stay in the processor's cache."""
+
+
+def retention_matrix(present: NDArray[np.bool_], retention: float) -> NDArray[np.float64]:
+    r"""Return the matrix that keeps a value with one probability and else takes any other value present, all alike.
+
+    .. math:: P_{ii} = r, \qquad P_{ij} = \frac{1 - r}{m - 1}
+
+    over the m values present; a value alone, or absent, stays.
+    """
+    matrix = np.eye(len(present))
+    at = np.flatnonzero(present)
+    if len(at) > 1:
+        matrix[np.ix_(at, at)] = (1.0 - retention) / (len(at) - 1)
+        matrix[at, at] = retention
+    return matrix
+
+
+def invariant_matrix(matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    r"""Return a matrix that leaves the expected frequencies p as they are, in two steps.
+
+    .. math:: R = P Q, \qquad Q_{ji} = \frac{p_i P_{ij}}{\sum_k p_k P_{kj}}, \qquad p^T R = p^T
+
+    Q is Bayes' way back: with which probability a value j after the first step had been i.
+
+    References
+    ----------
+    J. Gouweleeuw, P. Kooiman, L. Willenborg, P.-P. de Wolf (1998), Post randomisation for statistical disclosure control:
+    theory and implementation, Journal of Official Statistics 14(4), 463-478.
+    """
+    joint = matrix * (counts / counts.sum())[:, None]
+    reached = joint.sum(axis=0)
+    back = np.where(reached[:, None] > 0.0, joint.T, np.eye(len(matrix))) / np.where(reached > 0.0, reached, 1.0)[:, None]
+    product: NDArray[np.float64] = matrix @ back
+    return product / product.sum(axis=1, keepdims=True)
+
+
+def checked_matrix(name: str, given: Any, present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:
+    """Return the values and the matrix that the caller gave for them, or say what is wrong with it.
+
+    Parameters
+    ----------
+    name
+        The attribute, for messages.
+    given
+        An array over the values present, in their order; or a mapping from each value present to a mapping from the values
+        it may become to their probabilities. In the second form a value may become one that does not occur yet.
+    present
+        The values that occur.
+    """
+    if isinstance(given, Mapping):
+        values, matrix = _from_mapping(name, given, present)
+    else:
+        values, matrix = tuple(present), _as_array(name, given)
+        if matrix.shape != (len(values), len(values)):
+            shape = " x ".join(map(str, matrix.shape))
+            raise ArgumentError(
+                f"the matrix of {shown(name)} is {shape}; its {len(values):,} values need {len(values):,} x {len(values):,}."
+            )
+    if not np.all(np.isfinite(matrix)) or np.any(matrix < 0.0):
+        raise ArgumentError(f"the matrix of {shown(name)} holds entries that are no probabilities; each is from 0 to 1.")
+    wrong = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1.0) > _ROUNDING)
+    if len(wrong):
+        total = matrix[wrong[0]].sum()
+        raise ArgumentError(
+            f"row {wrong[0] + 1:,} of the matrix of {shown(name)} sums to {total:.10g}, not to 1 ({len(wrong):,} such rows); "
+            "each row holds the probabilities of all that one value may become."
+        )
+    return values, matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def drawn(codes: NDArray[Any], matrix: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.int64]:
+    """Return for each value what it becomes: one draw each from its row, by the alias method of Walker and Vose."""
+    size = len(matrix)
+    keep, alias = _alias_tables(matrix, np.flatnonzero(np.bincount(codes, minlength=size)))
+    out = np.empty(len(codes), dtype=np.int64)
+    for start in range(0, len(codes), _PIECE):
+        piece = codes[start : start + _PIECE].astype(np.int64)
+        place = random.random(len(piece)) * size
+        column = np.minimum(place.astype(np.int64), size - 1)
+        cell = piece * size + column
+        out[start : start + _PIECE] = np.where(place - column < keep[cell], column, alias[cell])
+    return out
+
+
+def _as_array(name: str, given: Any) -> NDArray[np.float64]:
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the matrix of {shown(name)} is no table of numbers.") from None
+
+
+def _from_mapping(name: str, given: Mapping[Any, Any], present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:
+    lacking = [value for value in present if value not in given]
+    if lacking or not all(isinstance(row, Mapping) for row in given.values()):
+        raise ArgumentError(
+            f"the matrix of {shown(name)} has no row for {len(lacking):,} of its {len(present):,} values; "
+            "give each value a mapping from the values that it may become to their probabilities."
+        )
+    values = tuple(dict.fromkeys([*present, *given, *(value for row in given.values() for value in row)]))
+    at = {value: place for place, value in enumerate(values)}
+    matrix = np.eye(len(values))
+    for value, row in given.items():
+        matrix[at[value]] = 0.0
+        for other, probability in row.items():
+            matrix[at[value], at[other]] = _as_array(name, probability)
+    return values, matrix
+
+
+def _alias_tables(matrix: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return for each cell of the rows used the share in which it stands for its own column, and the column otherwise."""
+    size = len(matrix)
+    keep, alias = np.ones((size, size)), np.tile(np.arange(size), (size, 1))
+    for row in rows:
+        left = (matrix[row] * size).tolist()
+        small = [column for column in range(size) if left[column] < 1.0]
+        large = [column for column in range(size) if left[column] >= 1.0]
+        while small and large:
+            one, other = small.pop(), large[-1]
+            keep[row, one], alias[row, one] = left[one], other
+            left[other] -= 1.0 - left[one]
+            if left[other] < 1.0:
+                small.append(large.pop())
+    return keep.ravel(), alias.ravel()
