@@ -105,7 +105,7 @@ def open_microdata(data: Data) -> Microdata:
 
 
 def _series(name: str, values: Any) -> pl.Series:
-    return values.alias(name) if isinstance(values, pl.Series) else pl.Series(name, values)
+    return values.alias(name) if isinstance(values, pl.Series) else pl.Series(name, values, nan_to_null=True)
 
 
 def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:

@@ -1,0 +1,188 @@
+"""What does a mechanism ask of the attributes it is given? That they exist, hold numbers or have an order, and what of nulls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from unveil.attributes import Names, names_of, require_columns
+from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
+from unveil.sources.coding import encode
+from unveil.sources.microdata import Microdata, open_microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+__all__ = [
+    "CellNulls",
+    "Chosen",
+    "by_attribute",
+    "checked_count",
+    "checked_number",
+    "checked_word",
+    "choose",
+    "numbers",
+    "ranks",
+    "seeded",
+]
+
+CellNulls: TypeAlias = Literal["error", "keep", "skip"]
+"""error: refuse; keep: a null stays a null, other values are protected; skip: a record with a null is left out, and counted."""
+
+_NULLS: tuple[CellNulls, ...] = ("error", "keep", "skip")
+_LARGEST = 1e100
+"""A number beyond it cannot be squared and summed in floating point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The records and attributes that a mechanism works on, once nulls are seen to.
+
+    Attributes
+    ----------
+    records
+        The records; those left out for a null are gone.
+    names
+        The attributes.
+    rows
+        The row that each record had.
+    skipped
+        How many were left out.
+    """
+
+    records: Microdata
+    names: tuple[str, ...]
+    rows: NDArray[np.int64]
+    skipped: int
+
+    def column(self, name: str) -> Any:
+        """Return an attribute's values."""
+        return self.records.column(name)
+
+    def present(self, name: str) -> NDArray[np.bool_]:
+        """Return which records have a value of an attribute."""
+        return ~_missing(self.records.column(name))
+
+
+def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
+    """Open the records and see to the nulls of the attributes named."""
+    records, names = open_microdata(data), names_of(attributes)
+    checked_word("nulls", nulls, _NULLS)
+    if not names:
+        raise ArgumentError("no attribute is named; name the columns to protect.")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ArgumentError(f"column {shown(twice)} is named twice; name it once.")
+    require_columns(names, records.names)
+    missing = {name: _missing(records.column(name)) for name in names}
+    found = {name: int(cells.sum()) for name, cells in missing.items() if cells.any()}
+    rows = np.arange(records.records)
+    if not found or nulls == "keep":
+        return Chosen(records, names, rows, 0)
+    if nulls == "error":
+        places = ", ".join(f"{shown(name)} ({n:,})" for name, n in found.items())
+        raise NullsError(
+            f"nulls found in {places}; nulls='keep' leaves them as they are, nulls='skip' leaves out the records that have one."
+        )
+    rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
+    if not len(rows):
+        raise EmptyDataError(
+            f"all {records.records:,} records have a null in an attribute named, and nulls='skip' leaves them out."
+        )
+    return Chosen(records.taken(rows), names, rows, records.records - len(rows))
+
+
+def _missing(column: Any) -> NDArray[np.bool_]:
+    """Return which cells are null; a NaN is one."""
+    missing = column.is_null()
+    return np.asarray((missing | column.is_nan().fill_null(value=True)) if column.dtype.is_float() else missing, dtype=bool)
+
+
+def numbers(column: Any, purpose: str) -> NDArray[np.float64]:
+    """Return a column of numbers in floating point, NaN for a null, or say that the purpose needs numbers."""
+    if not column.dtype.is_numeric():
+        raise ArgumentError(f"{purpose} needs numbers, and attribute {shown(column.name)} holds {_kind(column)}; leave it out.")
+    values = np.array(column.to_numpy(), dtype=np.float64)
+    if np.any(np.abs(values) > _LARGEST):
+        raise UnsupportedDataError(
+            f"attribute {shown(column.name)} holds infinite values, or some beyond 1e100; mend them first."
+        )
+    return values
+
+
+def ranks(column: Any, order: Sequence[Any] | None, purpose: str) -> NDArray[np.int64]:
+    """Return the place of every value in the order of values, -1 for a null: that of numbers, dates and times, or a given one."""
+    dtype = column.dtype
+    if order is None and not (dtype.is_numeric() or dtype.is_temporal()):
+        raise ArgumentError(
+            f"{purpose} needs an order, and attribute {shown(column.name)} holds {_kind(column)}; give one, lowest value first."
+        )
+    coded = encode(column)
+    codes, values = coded.codes.astype(np.int64), list(coded.values)
+    known = len(values) - (1 if values and values[-1] is None else 0)
+    place = np.arange(len(values)) if order is None else _places(values[:known], order, column.name)
+    return np.append(place[:known], -1)[np.minimum(codes, known)]
+
+
+def _places(values: Sequence[Any], order: Sequence[Any], name: str) -> NDArray[np.int64]:
+    place = {str(value): at for at, value in enumerate(order)}
+    if len(place) < len(order):
+        raise ArgumentError(f"the order of {shown(name)} names a value twice; name each once.")
+    missing = sum(str(value) not in place for value in values)
+    if missing:
+        raise ArgumentError(f"{missing:,} of the {len(values):,} values of {shown(name)} are not in the order given.")
+    return np.array([place[str(value)] for value in values], dtype=np.int64)
+
+
+def _kind(column: Any) -> str:
+    """Return what a column holds, in plain words."""
+    dtype = str(column.dtype.base_type()).lower()
+    return {"string": "text", "categorical": "text", "enum": "text", "boolean": "yes or no", "object": "mixed values"}.get(
+        dtype, f"{dtype} values"
+    )
+
+
+def by_attribute(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+    """Return an option for each attribute: one for all, or a mapping by name, which may leave some out."""
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names, given)
+    for name in given:
+        if name not in names:
+            raise ArgumentError(f"{what} is given for {shown(name)}, which is not among the attributes named.")
+    return dict(given)
+
+
+def checked_word(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuse a word outside the list of those allowed."""
+    if value not in known:
+        raise ArgumentError.not_one_of(name, value, known)
+
+
+def checked_number(name: str, value: Any, *, above: float = -math.inf, most: float = math.inf) -> float:
+    """Return a finite number above one bound and at most another, or refuse it."""
+    bounds = " and ".join(
+        [*([f"above {above:g}"] if above > -math.inf else []), *([f"at most {most:g}"] if most < math.inf else [])]
+    )
+    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not known or not math.isfinite(value) or not above < value <= most:
+        raise ArgumentError(f"{name} is {value!r}; it must be a number {bounds}".rstrip() + ".")
+    return float(value)
+
+
+def checked_count(name: str, value: Any, *, least: int, most: int | None = None, of: str = "") -> int:
+    """Return an integer within its bounds, or refuse it; `of` says what bounds it from above."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ArgumentError(f"{name} is {value!r}; it must be an integer of at least {least}.")
+    if most is not None and value > most:
+        raise ArgumentError(f"{name} is {value:,}, and there are only {most:,} {of}.")
+    return int(value)
+
+
+def seeded(seed: Any) -> np.random.Generator:
+    """Return the random numbers of a seed."""
+    return np.random.default_rng(checked_count("seed", seed, least=0))

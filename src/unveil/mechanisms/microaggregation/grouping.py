@@ -1,0 +1,84 @@
+"""Which records form a group? The methods over attributes together or each alone, with nulls and given groups seen to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil.errors import ArgumentError
+from unveil.mechanisms.microaggregation.attributes import Attribute
+from unveil.results.numbers import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Partition", "by_method", "grouped"]
+
+Partition: TypeAlias = "Callable[[Sequence[Attribute], NDArray[np.int64]], NDArray[np.int64]]"
+"""From attributes and rows that have values in all of them to the group of each row."""
+
+
+def grouped(attributes: Sequence[Attribute], k: int, partition: Partition) -> NDArray[np.int64]:
+    """Return the group of every record, those with nulls in the same attributes among themselves; -1 for one with nulls only."""
+    present = np.column_stack([~np.isnan(attribute.values) for attribute in attributes])
+    patterns, of_row = (
+        np.unique(present, axis=0, return_inverse=True) if not present.all() else (present[:1], np.zeros(len(present)))
+    )
+    group, made = np.full(len(present), -1), 0
+    for number, pattern in enumerate(patterns):
+        rows = np.flatnonzero(of_row.ravel() == number)
+        if not pattern.any():
+            continue
+        some = [attribute for attribute, here in zip(attributes, pattern, strict=True) if here]
+        if len(rows) < k:
+            raise ArgumentError(
+                f"{counted(len(rows), 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
+                "nulls='skip' leaves such records out."
+            )
+        found = partition(some, rows)
+        group[rows] = made + found
+        made += int(found.max()) + 1
+    return group
+
+
+def by_method(method: str, k: int, gain: float) -> Partition:
+    """Return the method of this name, ready to use."""
+    from unveil.mechanisms.microaggregation import kernels
+
+    def partition(attributes: Sequence[Attribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        if method == "optimal":
+            return _optimal(attributes[0].values[rows], k)
+        points, codes, weights = _coordinates(attributes, rows)
+        found: Any = (
+            kernels.mdav(points, codes, weights, k) if method == "mdav" else kernels.v_mdav(points, codes, weights, k, gain)
+        )
+        return np.asarray(found)
+
+    return partition
+
+
+def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    from unveil.mechanisms.microaggregation import kernels
+
+    order = np.argsort(values, kind="stable")
+    cuts = kernels.optimal(values[order], k)
+    group = np.empty(len(values), dtype=np.int64)
+    group[order] = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+    return group
+
+
+def _coordinates(
+    attributes: Sequence[Attribute], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return numbers in their units, centred, codes of names, and what a difference of names counts."""
+    points, codes, weights = np.empty((0, len(rows))), np.empty((0, len(rows)), dtype=np.int64), []
+    for attribute in attributes:
+        values = attribute.values[rows]
+        if attribute.kind == "nominal":
+            codes = np.vstack([codes, np.unique(values, return_inverse=True)[1]])
+            weights.append(attribute.unit)
+        else:
+            points = np.vstack([points, (values - values.mean()) * np.sqrt(attribute.unit)])
+    return points, codes, np.array(weights, dtype=np.float64)

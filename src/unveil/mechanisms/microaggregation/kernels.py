@@ -1,0 +1,250 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+"""Which records lie together? The compiled loops of MDAV, V-MDAV and the optimal univariate partition.
+
+A record is a column of `points` (attributes x records, so that a loop over records runs through memory) and a column of
+`codes`, its nominal attributes. Two records are apart by the sum of the squared differences of their points and, for every
+nominal attribute in which they differ, by its weight. That is the squared Euclidean distance when each nominal value has a
+coordinate of its own, so the centre of a set is its mean point and the shares of its values. Of records at the same distance
+the first comes first. Sums are taken in one order, so every machine finds the same groups. numba is imported with this module.
+"""
+# ruff: noqa: ANN001, ANN201, ANN202
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["mdav", "optimal", "v_mdav"]
+
+
+class _Pool(NamedTuple):
+    """The records, those without a group first.
+
+    Attributes
+    ----------
+    points, codes, weights
+        Their numbers, their nominal values, and what a difference in each nominal attribute counts.
+    row, place
+        Which record stands at each place, and where each record stands.
+    group
+        The group of each record, -1 while it has none.
+    total, often
+        Of the records without a group: the sum of their points, and how often each nominal value occurs.
+    distance
+        How far the record at each place is from what was last asked about.
+    """
+
+    points: NDArray[np.float64]
+    codes: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    row: NDArray[np.int64]
+    place: NDArray[np.int64]
+    group: NDArray[np.int64]
+    total: NDArray[np.float64]
+    often: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+
+@numba.njit(nogil=True, cache=True)
+def optimal(values, k):
+    """Return where to cut sorted values into runs of at least k with the least squared error.
+
+    The shortest path of Hansen and Mukherjee, whose arcs are the runs of k to 2k - 1 values. The error of a run grows value by
+    value around its own mean (Welford), so nothing cancels, however far from zero the values lie.
+    """
+    n = values.shape[0]
+    cost, start = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
+    cost[0] = 0.0
+    for end in range(k, n + 1):
+        mean, error = 0.0, 0.0
+        for size in range(1, min(2 * k - 1, end) + 1):
+            first = end - size
+            gap = values[first] - mean
+            mean += gap / size
+            error += gap * (values[first] - mean)
+            if size >= k and cost[first] + error < cost[end]:
+                cost[end] = cost[first] + error
+                start[end] = first
+    cuts = [n]
+    while cuts[-1] > 0:
+        cuts.append(start[cuts[-1]])
+    return np.array(cuts[::-1])
+
+
+@numba.njit(nogil=True, cache=True)
+def mdav(points, codes, weights, k):
+    """Return the group of every record: two groups a round while 3k records are left, one of 2k or more, then the rest."""
+    pool, left, made = _pool(points, codes, weights), points.shape[1], 0
+    while left >= 2 * k:
+        _from_centre(pool, left)
+        _from_record(pool, left, _farthest(pool, left))
+        second, pair = pool.row[_farthest(pool, left)], left >= 3 * k
+        left = _take(pool, left, _nearest(pool, left, k), made)
+        made += 1
+        if pair and pool.group[second] < 0:  # it has a group only where so many records are alike that it is near as well
+            _from_record(pool, left, pool.place[second])
+            left = _take(pool, left, _nearest(pool, left, k), made)
+            made += 1
+    for at in range(left):
+        pool.group[pool.row[at]] = made
+    return pool.group
+
+
+@numba.njit(nogil=True, cache=True)
+def v_mdav(points, codes, weights, k, gain):
+    """Return the group of every record: k around the one farthest from the centre of all, and up to k - 1 more that fit.
+
+    A record fits when it is nearer to the group than `gain` times its distance to any other record without a group. The last
+    records, fewer than k, go to the group of the record nearest to them.
+    """
+    n = points.shape[1]
+    pool, left, made = _pool(points, codes, weights), n, 0
+    _from_centre(pool, n)
+    outermost, gap = np.argsort(-pool.distance, kind="mergesort"), np.empty(n)
+    for record in outermost:
+        if pool.group[record] < 0 and left >= k:
+            _from_record(pool, left, pool.place[record])
+            left = _take(pool, left, _nearest(pool, left, k), made)
+            left = _extend(pool, left, made, k, gain * gain, gap)
+            made += 1
+    for at in range(left):
+        _from_record(pool, n, at)
+        pool.distance[:left] = np.inf
+        pool.group[pool.row[at]] = pool.group[pool.row[_nearest(pool, n, 1)[0]]]
+    return pool.group
+
+
+@numba.njit(nogil=True, cache=True)
+def _extend(pool, left, made, k, gain, gap):
+    """Add to the group just made, which stands behind the records left, one by one those that fit, up to 2k - 1."""
+    gap[:] = np.inf
+    for member in range(left, left + k):
+        _narrow(pool, left, member, gap)
+    for _ in range(min(k - 1, left)):
+        for at in range(left):
+            pool.distance[at] = gap[pool.row[at]]
+        closest = _nearest(pool, left, 1)
+        _from_record(pool, left, closest[0])
+        pool.distance[closest[0]] = np.inf
+        if gap[pool.row[closest[0]]] >= gain * pool.distance[:left].min():
+            break
+        left = _take(pool, left, closest, made)
+        _narrow(pool, left, left, gap)
+    return left
+
+
+@numba.njit(nogil=True, cache=True)
+def _narrow(pool, left, member, gap):
+    """Keep in `gap` how far each record left is from the nearest member of the group, now that this one belongs to it."""
+    _from_record(pool, left, member)
+    for at in range(left):
+        gap[pool.row[at]] = min(gap[pool.row[at]], pool.distance[at])
+
+
+@numba.njit(nogil=True, cache=True)
+def _pool(points, codes, weights):
+    n = points.shape[1]
+    count = np.zeros((codes.shape[0], codes.max() + 1 if codes.size else 0), dtype=np.int64)
+    for attribute in range(codes.shape[0]):
+        for at in range(n):
+            count[attribute, codes[attribute, at]] += 1
+    group = np.full(n, -1)
+    total = points.sum(axis=1)
+    return _Pool(points.copy(), codes.copy(), weights, np.arange(n), np.arange(n), group, total, count, np.empty(n))
+
+
+@numba.njit(nogil=True, cache=True)
+def _from_centre(pool, left):
+    """Measure the records left from their centre; what a nominal attribute adds for every record is left out."""
+    pool.distance[:left] = 0.0
+    for attribute in range(pool.points.shape[0]):
+        _add_squares(pool.points[attribute], pool.total[attribute] / left, left, pool.distance)
+    for attribute in range(pool.codes.shape[0]):
+        for at in range(left):
+            share = pool.often[attribute, pool.codes[attribute, at]] / left
+            pool.distance[at] += pool.weights[attribute] * (1.0 - share)
+
+
+@numba.njit(nogil=True, cache=True)
+def _from_record(pool, left, record):
+    """Measure the records left from the one at a place."""
+    pool.distance[:left] = 0.0
+    for attribute in range(pool.points.shape[0]):
+        _add_squares(pool.points[attribute], pool.points[attribute, record], left, pool.distance)
+    for attribute in range(pool.codes.shape[0]):
+        for at in range(left):
+            if pool.codes[attribute, at] != pool.codes[attribute, record]:
+                pool.distance[at] += pool.weights[attribute]
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_squares(values, centre, left, distance):
+    for at in range(left):
+        distance[at] += (values[at] - centre) ** 2
+
+
+@numba.njit(nogil=True, cache=True)
+def _farthest(pool, left):
+    """Return the place of the farthest record; of several, of the first."""
+    distance, best = pool.distance, 0
+    for at in range(1, left):
+        if distance[at] >= distance[best] and (distance[at] > distance[best] or pool.row[at] < pool.row[best]):
+            best = at
+    return best
+
+
+@numba.njit(nogil=True, cache=True)
+def _nearest(pool, left, k):
+    """Return the places of the k nearest records, nearest first; of several, the first."""
+    found = np.empty(k, dtype=np.int64)
+    bound, size = np.inf, 0
+    for at in range(left):
+        if size < k or pool.distance[at] <= bound:
+            to = min(size, k - 1)
+            if size == k and not _before(pool, at, found[to]):
+                continue
+            while to > 0 and _before(pool, at, found[to - 1]):
+                found[to] = found[to - 1]
+                to -= 1
+            found[to] = at
+            size = min(size + 1, k)
+            bound = pool.distance[found[size - 1]] if size == k else np.inf
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def _before(pool, one, other):
+    """Whether the record at one place comes before that at another: nearer, or as near and earlier."""
+    near, far = pool.distance[one], pool.distance[other]
+    return near < far or (near == far and pool.row[one] < pool.row[other])
+
+
+@numba.njit(nogil=True, cache=True)
+def _take(pool, left, places, group):
+    """Put the records at these places into a group, behind those left, and return how many are left."""
+    for at in np.sort(places)[::-1]:
+        pool.group[pool.row[at]] = group
+        for attribute in range(pool.points.shape[0]):
+            pool.total[attribute] -= pool.points[attribute, at]
+        for attribute in range(pool.codes.shape[0]):
+            pool.often[attribute, pool.codes[attribute, at]] -= 1
+        left -= 1
+        _exchange(pool, at, left)
+    return left
+
+
+@numba.njit(nogil=True, cache=True)
+def _exchange(pool, one, other):
+    for attribute in range(pool.points.shape[0]):
+        line = pool.points[attribute]
+        line[one], line[other] = line[other], line[one]
+    for attribute in range(pool.codes.shape[0]):
+        names = pool.codes[attribute]
+        names[one], names[other] = names[other], names[one]
+    pool.row[one], pool.row[other] = pool.row[other], pool.row[one]
+    pool.place[pool.row[one]], pool.place[pool.row[other]] = one, other
