@@ -93,7 +93,7 @@ class TestChain:
                     ["c", "m", "Ophelia", "y"],
                     ["d", "n", "Ophelia", "x"],
                 ],
-                "at level 2, 2 labels lead to more than one label of level 3",
+                "at level 2, 2 labels lead to more than one label of level 3 (4 of 4 values); each",
             ),
         ],
     )
@@ -116,7 +116,7 @@ class TestCover:
     def test_counts_what_is_missing(self) -> None:
         with pytest.raises(HierarchyError) as error:
             cities().check_covers(["Lima", None, "Zorro", "Quixote"])
-        assert said(error) == "hierarchy of column 'city': 2 of 4 values present are not in it."
+        assert said(error) == "hierarchy of column 'city': 2 of 4 values present are not in it (level 0)."
         with pytest.raises(HierarchyError, match="1 of 1 values present is not in it"):
             Hierarchy("age", [["21"], ["022"]]).check_covers(["22"])
 
@@ -152,7 +152,7 @@ class TestBuild:
     def test_from_partitions_must_cover(self) -> None:
         with pytest.raises(PartitionError) as error:
             Hierarchy.from_partitions(["Zorro", "a"], [[["a"]]], column="name")
-        assert said(error) == "column 'name': 1 of 2 values present is in no block of the partition."
+        assert said(error) == "hierarchy of column 'name': level 1: 1 of 2 values present is in no block of the partition."
 
 
 class TestFiles:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from unveil.partitions import Partition as Partition
     from unveil.project import Need as Need
     from unveil.project import Project as Project
+    from unveil.search.hierarchies import HierarchyReport as HierarchyReport
+    from unveil.search.hierarchies import build_hierarchy as build_hierarchy
+    from unveil.search.hierarchies import check_hierarchy as check_hierarchy
+    from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
     from unveil.utility.needs import Utility as Utility
@@ -39,6 +43,7 @@ _HOMES = {
     "Counts": "unveil.counts",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Hierarchy": "unveil.partitions",
+    "HierarchyReport": "unveil.search.hierarchies",
     "Measurement": "unveil.models.measure",
     "Need": "unveil.project",
     "Partition": "unveil.partitions",
@@ -48,12 +53,15 @@ _HOMES = {
     "UnveilError": "unveil.errors",
     "attack": "unveil.attacks.attack",
     "attacks": "unveil",
+    "build_hierarchy": "unveil.search.hierarchies",
+    "check_hierarchy": "unveil.search.hierarchies",
     "count": "unveil.counts",
     "datasets": "unveil.sources",
     "direct_identifiers": "unveil.measures.direct_identifiers",
     "discrimination_rate": "unveil.measures.discrimination",
     "measure": "unveil.models.measure",
     "models": "unveil",
+    "propose_hierarchy": "unveil.search.hierarchies",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "utility": "unveil",

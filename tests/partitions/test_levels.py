@@ -76,7 +76,7 @@ def test_a_label_like_the_root_below_the_top_does_not_take_the_null_in() -> None
 
 def test_counts_what_it_cannot_place() -> None:
     ages = Hierarchy("age", [["17", "x"], ["17.0", "y"], ["18", "y"]])
-    with pytest.raises(HierarchyError, match=r"^hierarchy of column 'age': 1 of 3 values present is not in it\.$"):
+    with pytest.raises(HierarchyError, match=r"^hierarchy of column 'age': 1 of 3 values present is not in it \(level 0\)\.$"):
         ages.levels_for([18, 19, None])
     with pytest.raises(HierarchyError, match=r"1 of 2 values present is in more than one of its rows\.$"):
         ages.levels_for([17, 18])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.errors import HierarchyError, shown
+from unveil.errors import HierarchyError, PartitionError, shown
 from unveil.partitions._match import text_of
 from unveil.partitions.files import DocumentError, PathLike, hierarchy_file, read_text, write_whole
 from unveil.partitions.levels import ROOT, Levels, levels_of, rows_of
@@ -208,8 +208,11 @@ class Hierarchy:
         """
         leaves = [value for value in values if value is not None]
         levels: list[list[str | None]] = []
-        for spec in partitions:
-            codes, labels = Partition.of(spec, column=column).apply(leaves, column)
+        for number, spec in enumerate(partitions, start=1):
+            try:
+                codes, labels = Partition.of(spec).apply(leaves)
+            except PartitionError as problem:
+                raise PartitionError(f"{_of(column)} level {number}: {problem}") from None
             levels.append([labels[code] for code in codes.tolist()])
         return cls.from_levels(leaves, *levels, column=column)
 
@@ -349,12 +352,13 @@ class Hierarchy:
             above: dict[str, set[str]] = {}
             for row in self.labels:
                 above.setdefault(row[level], set()).add(row[level + 1])
-            split = sum(len(labels) > 1 for labels in above.values())
+            split = {label for label, labels in above.items() if len(labels) > 1}
             if split:
-                verb = "label leads" if split == 1 else "labels lead"
+                verb = "label leads" if len(split) == 1 else "labels lead"
+                values = sum(row[level] in split for row in self.labels)
                 raise HierarchyError(
-                    f"{_of(self.column)} at level {level}, {split:,} {verb} to more than one label of level {level + 1}"
-                    "; each level must be coarser than the one before."
+                    f"{_of(self.column)} at level {level}, {len(split):,} {verb} to more than one label of level {level + 1} "
+                    f"({values:,} of {len(self.labels):,} values); each level must be coarser than the one before."
                 )
 
 

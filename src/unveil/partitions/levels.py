@@ -69,7 +69,7 @@ def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
             row_of[key] = _TWINS if key in row_of else row
     null = next((row for row, leaf in enumerate(hierarchy.leaves) if not leaf), _NULL)
     rows = [null if value is None else row_of.get(read(value), _NONE) for value in present]
-    _refuse(rows.count(_NONE), len(rows), "not in it", hierarchy.column)
+    _refuse(rows.count(_NONE), len(rows), "not in it (level 0)", hierarchy.column)
     _refuse(rows.count(_TWINS), len(rows), "in more than one of its rows", hierarchy.column)
     return np.array(rows, dtype=np.int64)
 

@@ -1,0 +1,13 @@
+"""How is a hierarchy made? By a rule: intervals, neighbours, masked codes, periods, rare values; or the one that fits."""
+
+from __future__ import annotations
+
+from unveil.partitions.builders.automatic import Proposal, propose
+from unveil.partitions.builders.base import Builder, RootOnly
+from unveil.partitions.builders.codes import Redaction
+from unveil.partitions.builders.dates import Dates
+from unveil.partitions.builders.frequency import Rare
+from unveil.partitions.builders.intervals import Intervals
+from unveil.partitions.builders.order import Groups
+
+__all__ = ["Builder", "Dates", "Groups", "Intervals", "Proposal", "Rare", "Redaction", "RootOnly", "propose"]

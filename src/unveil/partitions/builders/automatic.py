@@ -1,0 +1,198 @@
+"""Which rule fits a column? Chosen from the kind of its values and how they are distributed, with the reason in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from unveil.errors import HierarchyError
+from unveil.partitions._match import moment_of, number_of, plain, text_of
+from unveil.partitions._rules import at
+from unveil.partitions.builders.base import Builder, RootOnly
+from unveil.partitions.builders.codes import Redaction
+from unveil.partitions.builders.dates import UNITS, Dates
+from unveil.partitions.builders.frequency import Rare
+from unveil.partitions.builders.intervals import Intervals
+from unveil.partitions.hierarchy import Hierarchy
+
+__all__ = ["Proposal", "propose"]
+
+_FEW = 4
+"""So few values need no level between them and the root."""
+_FINEST = 16
+"""About how many intervals the finest level of numbers has."""
+_COARSEST = 3
+"""The fewest groups of a level that is worth having below the root."""
+_MOST_LEVELS = 5
+_TAIL = 0.01
+"""The share of records that an open end takes in."""
+_RARE_SHARES = (0.005, 0.02, 0.1)
+_SHORTEST_CODE = 3
+_CODE = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9./-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A hierarchy that was chosen for a column, the rule that made it, and why that rule."""
+
+    hierarchy: Hierarchy
+    rule: Builder
+    reason: str
+
+
+def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None = None) -> Proposal:
+    """Choose a rule by the kind and the distribution of a column's values, and build its hierarchy.
+
+    Dates get periods; numbers nested intervals whose width doubles from a round one, open at an end where few records lie far
+    out; codes of one length are masked from the right. Of any other values nothing says which belong together, so only rare ones
+    are merged. Levels that merge nothing are left out.
+
+    Parameters
+    ----------
+    values
+        The distinct values of the column, None for the null.
+    counts
+        How many records hold each.
+    column
+        The column's name.
+
+    Returns
+    -------
+    Proposal
+        The hierarchy, the rule and the reason in words.
+
+    Examples
+    --------
+    >>> found = propose(list(range(18, 81)), [10] * 63, column="age")
+    >>> found.rule.widths, found.hierarchy.height
+    ((5, 10, 20, 40), 5)
+    """
+    pairs = [(plain(value), int(n)) for value, n in zip(values, counts, strict=True) if value is not None]
+    if not pairs:
+        raise HierarchyError(f"{at(column)}there are no values to build a hierarchy of.")
+    present = [value for value, _ in pairs]
+    rule, reason = _chosen(present, np.array([n for _, n in pairs]))
+    return Proposal(rule.build(present, [n for _, n in pairs], column=column), rule, reason)
+
+
+def _chosen(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
+    n = len(values)
+    if n <= _FEW or all(isinstance(value, bool) for value in values):
+        return RootOnly(), f"{_number_of(n, 'value')}: too few for a level between them and the root"
+    if _are_dates(values):
+        return _dates(values)
+    if _are_codes(values):
+        return _codes(values)
+    numbers = [number for value in values if (number := number_of(value)) is not None and number.is_finite()]
+    if len(numbers) == n:
+        return _intervals(numbers, counts)
+    return _rare(values, counts)
+
+
+def _are_dates(values: Sequence[Any]) -> bool:
+    """Whether all are dates, or texts of dates with hyphens (digits alone are numbers or codes)."""
+    return all((not isinstance(value, str) or "-" in value) and moment_of(value) is not None for value in values)
+
+
+def _are_codes(values: Sequence[Any]) -> bool:
+    """Whether all are texts of one length with a digit in each; plain numbers only if one begins with a zero."""
+    texts = [value for value in values if isinstance(value, str) and _CODE.fullmatch(value)]
+    alike = len(texts) == len(values) and len({*map(len, texts)}) == 1 and len(texts[0]) >= _SHORTEST_CODE
+    numeric = alike and all(number_of(text) is not None for text in texts)
+    return alike and (not numeric or any(text.startswith("0") for text in texts))
+
+
+def _dates(values: Sequence[Any]) -> tuple[Builder, str]:
+    calendar = tuple(unit for unit in UNITS if unit != "week")
+    useful = _useful(Dates(calendar).build(values), least=2)
+    if not useful:
+        return RootOnly(), "dates so close together that no period has a part of them"
+    units = tuple(calendar[level - 1] for level in useful)
+    return Dates(units), f"dates: by {', '.join(units)}; periods that merge nothing, or everything, are left out"
+
+
+def _codes(values: Sequence[str]) -> tuple[Builder, str]:
+    useful = _useful(Redaction().build(values), least=2)
+    if not useful:
+        return RootOnly(), "codes of one length, but no two begin alike"
+    kept = tuple(useful[round(at)] for at in np.linspace(0, len(useful) - 1, min(len(useful), _MOST_LEVELS)))
+    said = f"codes of {len(values[0])} characters: masked from the right, as the first usually say most"
+    return Redaction(characters=kept), said
+
+
+def _intervals(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
+    """Choose a round width for about 16 intervals between the tails, doubled from level to level."""
+    low, high = _core(numbers, counts)
+    least = Decimal(2) if all(x == x.to_integral_value() for x in numbers) else None
+    width = _round_width((high - low) / _FINEST, least)
+    bottom, top = math.floor(low / width) * width, math.ceil(high / width) * width
+    widths = tuple(_shown(width * 2**level) for level in range(_MOST_LEVELS))
+    below, above = min(numbers) < bottom - width, max(numbers) >= top + width
+    rule = Intervals(widths, bottom=_shown(bottom) if below else None, top=_shown(top) if above else None)
+    useful = _useful(rule.build(numbers), least=max(_COARSEST, 2 + below + above))
+    if not useful:
+        return RootOnly(), f"{_number_of(len(numbers), 'number')}: too few for intervals"
+    chosen = replace(rule, widths=tuple(widths[level - 1] for level in useful))
+    said = f"{_number_of(len(numbers), 'number')}: intervals of a round width, doubled at each level"
+    ends = " and the ".join(["bottom"] * below + ["top"] * above)
+    opened = f"; open at the {ends}, where about {_TAIL:.0%} of the records lie far out" if ends else ""
+    return chosen, said + opened
+
+
+def _core(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Decimal, Decimal]:
+    """Return the numbers between which all but the tails lie; the extremes where these are one number."""
+    order = sorted(range(len(numbers)), key=lambda at: numbers[at])
+    cumulated = np.cumsum(counts[order]) / counts.sum()
+    low = numbers[order[int(np.searchsorted(cumulated, _TAIL))]]
+    high = numbers[order[min(int(np.searchsorted(cumulated, 1 - _TAIL)), len(order) - 1)]]
+    return (low, high) if low < high else (min(numbers), max(numbers))
+
+
+def _round_width(width: Decimal, least: Decimal | None) -> Decimal:
+    """Return 1, 2 or 5 times a power of ten, the nearest from above."""
+    unit = Decimal(1).scaleb(width.adjusted())
+    found = next(unit * digit for digit in (1, 2, 5, 10) if unit * digit >= width)
+    return found if least is None else max(found, least)
+
+
+def _rare(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
+    texts = {text_of(value).casefold() for value in values}
+    other = next(label for label in _labels() if label not in texts)
+    records = int(counts.sum())
+    thresholds = tuple(sorted({max(2, math.ceil(share * records)) for share in _RARE_SHARES}))
+    useful = _useful(Rare(thresholds, other).build(values, counts.tolist()), least=_COARSEST)
+    nominal = "values without an order or a common form: nothing says which belong together"
+    if not useful:
+        return RootOnly(), f"{_number_of(len(values), 'value')}: {nominal}, and merging rare ones leaves nothing useful"
+    chosen = Rare(tuple(thresholds[level - 1] for level in useful), other)
+    return (
+        chosen,
+        f"{_number_of(len(values), 'value')}: {nominal}, so rare ones are merged; a hierarchy by meaning would keep more",
+    )
+
+
+def _labels() -> Iterable[str]:
+    """Give labels for merged values until one is free."""
+    yield from ("other", "(other)")
+    yield from (f"(other {number})" for number in count(2))
+
+
+def _useful(hierarchy: Hierarchy, *, least: int) -> list[int]:
+    """Return the levels between values and root that merge more than the one before and leave some groups."""
+    groups = [len(set(labels)) for labels in zip(*hierarchy.labels, strict=True)]
+    return [level for level in range(1, len(groups)) if least <= groups[level] < groups[level - 1]]
+
+
+def _shown(number: Decimal) -> int | float:
+    return int(number) if number == number.to_integral_value() else float(number)
+
+
+def _number_of(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

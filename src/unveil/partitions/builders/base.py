@@ -1,0 +1,95 @@
+"""What does every rule that builds a hierarchy have in common?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any, ClassVar, TypeVar
+
+from unveil.errors import ArgumentError, HierarchyError
+from unveil.partitions._match import number_of, text_of
+from unveil.partitions._rules import at
+from unveil.partitions.hierarchy import Hierarchy
+
+__all__ = ["Builder", "RootOnly", "growing", "read_all"]
+
+_Read = TypeVar("_Read")
+
+
+@dataclass(frozen=True)
+class Builder:
+    """A rule from the distinct values of a column to a hierarchy with a common root.
+
+    Nulls get no leaf. A rule that cannot place a value raises, and says how many it cannot place.
+    """
+
+    name: ClassVar[str] = ""
+
+    def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:
+        """Return the hierarchy of the values.
+
+        Parameters
+        ----------
+        values
+            The distinct values of the column, None for the null.
+        counts
+            How many records hold each; only a rule about frequency needs them.
+        column
+            The column's name, for the hierarchy and for messages.
+        """
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule's name and what was set, as JSON can hold it."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {name: [*map(_json, value)] if isinstance(value, tuple) else _json(value) for name, value in given.items()}
+        return {"rule": self.name} | {name: value for name, value in plain.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class RootOnly(Builder):
+    """Keep every value, or none: one level, ``*``, above the values.
+
+    Examples
+    --------
+    >>> RootOnly().build(["f", "m"], column="sex").labels
+    (('f', '*'), ('m', '*'))
+    """
+
+    name: ClassVar[str] = "root"
+
+    def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
+        """Return the values with a root above."""
+        return Hierarchy.from_levels(values, column=column).with_root()
+
+
+def growing(name: str, steps: Sequence[Any], *, nested: bool = False) -> None:
+    """Refuse steps that are not positive and growing, or, for nested ones, no multiples of the step before."""
+    numbers = [number_of(step) for step in steps]
+    if not numbers or any(step is None or not step.is_finite() or step <= 0 for step in numbers):
+        raise ArgumentError(f"{name} takes one or more positive numbers.")
+    known = [step for step in numbers if step is not None]
+    for low, high in pairwise(known):
+        if high <= low:
+            raise ArgumentError(f"{name} must grow, and {text_of(high)} comes after {text_of(low)}.")
+        if nested and high % low:
+            raise ArgumentError(
+                f"{name}: {text_of(high)} is no multiple of {text_of(low)}, so its groups would cut through those below."
+            )
+
+
+def read_all(values: Sequence[Any], read: Callable[[Any], _Read | None], noun: str, column: str | None) -> dict[Any, _Read]:
+    """Return what each value reads as, without the null; count and refuse those that do not read."""
+    present = [value for value in values if value is not None]
+    found = {value: point for value in present if (point := read(value)) is not None}
+    if missing := len(present) - len(found):
+        verb = "is" if missing == 1 else "are"
+        raise HierarchyError(f"{at(column)}{missing:,} of {len(present):,} values present {verb} no {noun}.")
+    if not found:
+        raise HierarchyError(f"{at(column)}there are no values to build a hierarchy of.")
+    return found
+
+
+def _json(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else text_of(value)

@@ -1,0 +1,73 @@
+"""Which values are too rare to stand alone? They are merged, more of them at each level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from unveil.errors import ArgumentError, HierarchyError, shown
+from unveil.partitions._match import text_of
+from unveil.partitions._rules import at
+from unveil.partitions.builders.base import Builder, growing, read_all
+from unveil.partitions.hierarchy import Hierarchy
+
+__all__ = ["Rare"]
+
+
+@dataclass(frozen=True)
+class Rare(Builder):
+    r"""Values of fewer records than a threshold become one group, ``other``; thresholds grow from level to level.
+
+    With :math:`n_{(1)} \le n_{(2)} \le \dots` the records of the values, those merged at threshold :math:`t` are the fewest
+    rarest values that include every :math:`n_{(i)} < t` and, if there is one, hold :math:`t` records together. So each group
+    holds :math:`t` records, unless all values together do not.
+
+    Parameters
+    ----------
+    thresholds
+        The least number of records at each level, growing.
+    other
+        The label of the merged values.
+
+    Examples
+    --------
+    >>> Rare((3, 10)).build(["a", "b", "c", "d"], [1, 2, 9, 50], column="x").labels
+    (('a', 'other', 'other', '*'), ('b', 'other', 'other', '*'), ('c', 'c', 'other', '*'), ('d', 'd', 'd', '*'))
+    """
+
+    name: ClassVar[str] = "rare"
+    thresholds: tuple[int, ...]
+    other: str = "other"
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no chain."""
+        growing("the threshold of rare values", self.thresholds)
+
+    def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:
+        """Return the values, in the order given, with the rare ones merged at each level."""
+        if counts is None or len(counts) != len(values):
+            raise ArgumentError("merging rare values needs a count for each value.")
+        texts = read_all(values, text_of, "value", column)
+        if self.other in texts.values():
+            raise HierarchyError(
+                f"{at(column)}the label {shown(self.other)} for merged values is a value itself; choose another."
+            )
+        pairs = [(int(n), text_of(value)) for value, n in zip(values, counts, strict=True) if value is not None]
+        levels = []
+        for threshold in self.thresholds:
+            merged = _merged(sorted(pairs), threshold)
+            levels.append([self.other if text in merged else text for text in texts.values()])
+        return Hierarchy.from_levels([*texts], *levels, column=column).with_root()
+
+
+def _merged(by_count: Sequence[tuple[int, str]], threshold: int) -> set[str]:
+    """Return the values to merge: the rare ones, and the next rarest until together they are not rare."""
+    merged: set[str] = set()
+    held = 0
+    for n, text in by_count:
+        if n >= threshold and (not merged or held >= threshold):
+            break
+        merged.add(text)
+        held += n
+    return merged

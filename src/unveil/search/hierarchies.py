@@ -1,0 +1,262 @@
+"""How can a column be made coarser? Build a hierarchy by a rule, have one proposed, or check one that exists against the data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.partitions import Hierarchy
+from unveil.partitions.builders import Builder, propose
+from unveil.partitions.levels import rows_of
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.sources import Data, load
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from unveil.partitions.files import PathLike
+
+__all__ = ["HierarchyReport", "build_hierarchy", "check_hierarchy", "propose_hierarchy"]
+
+_MOST_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchyReport(Result):
+    """A hierarchy, how it was made and what its levels are like.
+
+    Attributes
+    ----------
+    hierarchy
+        The hierarchy itself; `write` puts it into a file.
+    rule, reason
+        The rule that built it, and why that rule was chosen, where it was built or proposed here.
+    records
+        How many records hold each leaf's value, where data was given.
+    nulls
+        How many records hold a null that the hierarchy does not name. Each is apart at level 0 and fully generalised above.
+    """
+
+    hierarchy: Hierarchy
+    rule: Builder | None = None
+    reason: str | None = None
+    records: tuple[int, ...] | None = None
+    nulls: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole hierarchy, its rule and its levels."""
+        from unveil import __version__
+
+        return {
+            "column": self.hierarchy.column,
+            "leaves": len(self.hierarchy.leaves),
+            "height": self.hierarchy.height,
+            "rule": None if self.rule is None else jsonable(self.rule.to_dict()),
+            "reason": self.reason,
+            "records": None if self.records is None else sum(self.records) + self.nulls,
+            "nulls": self.nulls,
+            "levels": [dict(zip(_LEVEL, row, strict=True)) for row in self._levels()],
+            "labels": [list(row) for row in self.hierarchy.labels],
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the labels, a column for each level."""
+        names = _names(self.hierarchy)
+        return dict(zip(names, zip(*self.hierarchy.labels, strict=True), strict=True))
+
+    def view(self) -> View:
+        """Return the levels, and the first rows."""
+        tree, column = self.hierarchy, self.hierarchy.column
+        figures = [Figure("values", len(tree.leaves)), Figure("levels", tree.height, "above the values")]
+        if self.rule is not None:
+            figures.append(Figure("rule", _in_words(self.rule), self.reason or ""))
+        count = "" if len(tree.labels) <= _MOST_ROWS else f"the first {_MOST_ROWS} of {len(tree.labels):,} values"
+        levels = tuple(row if self.records is not None else row[:-1] for row in self._levels())
+        names = ("level", "groups", "smallest", "largest", "fewest records")
+        return View(
+            f"Hierarchy of {column}" if column is not None else "Hierarchy",
+            tuple(figures),
+            (
+                Table(
+                    names if self.records is not None else names[:-1],
+                    levels,
+                    title="Levels",
+                    note="smallest and largest: the values of a group",
+                ),
+                Table(_names(tree), tree.labels[:_MOST_ROWS], title="Values", note=count),
+            ),
+            tuple(self._notes()),
+        )
+
+    def __rich__(self) -> RenderableType:
+        """Show the tables, and the tree below."""
+        from rich.console import Group
+
+        from unveil.results._render import to_rich
+        from unveil.search._tree import HierarchyTree
+
+        return Group(to_rich(self.view()), "", HierarchyTree(self.hierarchy, self.records))
+
+    def __repr__(self) -> str:
+        """Return one line that shows no value."""
+        rule = f", {self.rule.name}" if self.rule is not None else ""
+        return f"HierarchyReport({self.hierarchy!r}{rule})"
+
+    def _levels(self) -> list[tuple[int, int, int, int, int | None]]:
+        """Return each level's groups, their smallest and largest in values, and the smallest in records."""
+        found: list[tuple[int, int, int, int, int | None]] = []
+        for level, labels in enumerate(zip(*self.hierarchy.labels, strict=True)):
+            sizes = Counter(labels)
+            held: Counter[str] = Counter()
+            for label, n in zip(labels, self.records or (), strict=self.records is not None):
+                held[label] += n
+            least = min((n for n in held.values() if n), default=0) if self.records is not None else None
+            found.append((level, len(sizes), min(sizes.values()), max(sizes.values()), least))
+        return found
+
+    def _notes(self) -> list[str]:
+        groups = [row[1] for row in self._levels()]
+        notes = [
+            f"level {level} merges nothing that level {level - 1} does not"
+            for level in range(1, len(groups))
+            if groups[level] == groups[level - 1] > 1
+        ]
+        if groups[-1] > 1:
+            notes.append("the top level is not one group; a search adds a level '*' above it")
+        if self.nulls:
+            notes.append(f"nulls: {self.nulls:,} records; a null is apart at level 0 and fully generalised above")
+        return notes
+
+
+def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
+    """Propose a hierarchy that fits the kind and the distribution of a column's values.
+
+    Dates get periods, numbers nested intervals, codes of one length are masked from the right, of other values the rare ones are
+    merged; with few values there is only the root. The report names the rule and the reason.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set, a data frame or an opened source.
+    column
+        The column.
+
+    Returns
+    -------
+    HierarchyReport
+        With the hierarchy in `hierarchy`.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> found = unveil.propose_hierarchy("adult", "age")
+    >>> found.rule
+    Intervals(widths=(5, 10, 20, 40), origin=0, bottom=None, top=75)
+    """
+    values, counts = _counted(data, column)
+    found = propose(values, counts, column=column)
+    return _report(found.hierarchy, values, counts, rule=found.rule, reason=found.reason)
+
+
+def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
+    """Build a hierarchy of a column's values by a rule.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set, a data frame or an opened source.
+    column
+        The column.
+    rule
+        One of `unveil.partitions.builders`: Intervals, Groups, Redaction, Dates, Rare, RootOnly.
+
+    Returns
+    -------
+    HierarchyReport
+        With the hierarchy in `hierarchy`.
+
+    Raises
+    ------
+    HierarchyError
+        If the rule cannot place a value; it says how many.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> from unveil.partitions.builders import Intervals
+    >>> unveil.build_hierarchy("adult", "age", Intervals((5, 10, 20))).hierarchy
+    Hierarchy('age', 72 leaves, height 4)
+    """
+    values, counts = _counted(data, column)
+    return _report(rule.build(values, counts, column=column), values, counts, rule=rule, reason="as asked")
+
+
+def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, column: str | None = None) -> HierarchyReport:
+    """Check that a hierarchy is a chain, and that it covers every value of a column where data is given.
+
+    Parameters
+    ----------
+    hierarchy
+        A hierarchy, or the file of one.
+    data
+        A path, a built-in data set, a data frame or an opened source; none: only the chain is checked.
+    column
+        The column; none: the one that the hierarchy, or its file, is named for.
+
+    Returns
+    -------
+    HierarchyReport
+        What the levels are like.
+
+    Raises
+    ------
+    HierarchyError
+        If it is no chain (how many values, at which level), or misses values (how many).
+
+    Examples
+    --------
+    >>> import unveil
+    >>> sex = unveil.Hierarchy("sex", [["Female", "*"], ["Male", "*"]])
+    >>> unveil.check_hierarchy(sex, "adult").records
+    (9782, 20380)
+    """
+    tree = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=column)
+    if column is not None and column != tree.column:
+        tree = Hierarchy(column, tree.labels)
+    if data is None:
+        return HierarchyReport(tree)
+    return _report(tree, *_counted(data, tree.column or ""))
+
+
+_LEVEL = ("level", "groups", "smallest", "largest", "fewest_records")
+
+
+def _counted(data: Data, column: str) -> tuple[list[Any], list[int]]:
+    """Return the distinct values of a column, the null among them, and how many records hold each."""
+    coded = load(data, [column]).columns[0]
+    return [*coded.values], np.bincount(coded.codes, minlength=len(coded.values)).tolist()
+
+
+def _report(tree: Hierarchy, values: Sequence[Any], counts: Sequence[int], **made: Any) -> HierarchyReport:
+    """Count the records of each leaf, refusing values that have none."""
+    rows = rows_of(tree, values)
+    records = np.bincount(rows[rows >= 0], weights=np.array(counts)[rows >= 0], minlength=len(tree.labels))
+    nulls = int(np.array(counts)[rows < 0].sum())
+    return HierarchyReport(tree, records=tuple(records.astype(np.int64).tolist()), nulls=nulls, **made)
+
+
+def _names(tree: Hierarchy) -> tuple[str, ...]:
+    return ("value", *(f"level {number}" for number in range(1, tree.height + 1)))
+
+
+def _in_words(rule: Builder) -> str:
+    given = {name: value for name, value in rule.to_dict().items() if name != "rule"}
+    said = [
+        f"{name} {', '.join(map(str, value))}" if isinstance(value, list) else f"{name} {value}" for name, value in given.items()
+    ]
+    return "; ".join([rule.name, *said])
