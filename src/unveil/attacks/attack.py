@@ -106,6 +106,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     partitions: Mapping[str, Mapping[str, Any]] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     external: Data | None = None,
+    control: Data | None = None,
     nulls: str = "category",
     link_records: bool = True,
     seed: int = 0,
@@ -131,6 +132,10 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         What a released value of an original column covers, for linkage (intervals, masked codes and sets are read as they are).
     external
         Other data with some key attributes in common, for the grey box.
+    control
+        People like those of the original who are certainly not in the release, under the original's column names. Each distance
+        linkage then says, beside its baseline, how often it takes one of them for a release record's person: a rate that
+        owes nothing to the release.
     nulls
         "category", "drop" or "error".
     link_records
@@ -153,6 +158,8 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     >>> round(found.overall["overall_information_loss"], 4)
     0.4803
     """
+    if control is not None and not link_records:
+        raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
     alignment = align(original, release, identity=id, link=link, same_order=same_order)
     setting = setting_of(
         original, release, key=key, sensitive=sensitive, mapping=mapping, identity=id, alignment=alignment, nulls=nulls
@@ -174,7 +181,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         background=disclosure.background(by_homogeneity, classes),
         skewness=disclosure.skewness(setting, table, classes),
         similarity=disclosure.similarity(table, setting.keys, setting.sensitive, models),
-        linkage=linkage(setting, hierarchies or {}, seed) if link_records else {"reason": "not asked for"},
+        linkage=linkage(setting, hierarchies or {}, seed, control) if link_records else {"reason": "not asked for"},
         overall=_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if setting.sensitive else None),
         alignment=alignment,
         suppressed=suppressed,

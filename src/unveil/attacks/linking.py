@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from unveil.attacks.linkage.cells import Attribute
-from unveil.attacks.linkage.distance import distance_linkage
-from unveil.attacks.linkage.intervals import interval_disclosure
+from unveil.attacks.linkage.distance import Distance, distance_linkage
+from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.pairs import Pair, Setting
-from unveil.errors import UnveilError
+from unveil.errors import ColumnNotFoundError, EmptyDataError, UnveilError
 from unveil.partitions import Hierarchy
+from unveil.sources import Data, open_source
 from unveil.sources.alignment import Alignment, common_codes
 
 __all__ = ["linkage"]
@@ -23,23 +24,35 @@ _MOST_PATTERNS = 12
 """Probabilistic linkage looks at every subset of its attributes."""
 
 
-def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int) -> dict[str, Any]:
+def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, control: Data | None = None) -> dict[str, Any]:
     """Link the release's records to the original ones in every way that the attributes allow.
 
-    Attributes that are numbers in both tables are compared by the standardised Euclidean distance and, several of them, by
-    Mahalanobis'; any others by the mixed distance. A way that is not possible is a null with the reason.
+    Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
+    distance and, several of them, by Mahalanobis'; any others by the mixed distance. A way that is not possible is a null with
+    the reason.
+
+    Parameters
+    ----------
+    setting, hierarchies, seed
+        What is attacked, what labels cover, and the seed of the sample where there are too many pairs.
+    control
+        People who are not in the release, with the original's columns: each distance also says how often it takes one of
+        them for a release record's person.
     """
     if setting.alignment is None:
         return {"reason": "rates of linkage need to know which record is which"}
     pairs = [pair for pair in setting.pairs if pair.release in setting.release.names and pair.original in setting.original.names]
     if not pairs:
         return {"reason": "original and release hold no attribute pair"}
-    linker = _Linker(setting, setting.alignment, pairs, hierarchies, seed)
-    ways: dict[str, Callable[[], dict[str, Any]]] = {"mixed": lambda: linker.by_distance("mixed")}
-    if linker.numeric:
-        ways = {"euclidean": lambda: linker.by_distance("euclidean")}
+    linker = _Linker(setting, setting.alignment, pairs, hierarchies, seed, control)
+    ways: dict[str, Callable[[], dict[str, Any]]] = {}
+    if linker.placed:
+        ways["euclidean"] = lambda: linker.by_distance("euclidean")
         if len(pairs) > 1:
             ways["mahalanobis"] = lambda: linker.by_distance("mahalanobis")
+    else:
+        ways["mixed"] = lambda: linker.by_distance("mixed")
+    if linker.numeric:
         ways["interval_rank"] = lambda: linker.by_interval("rank")
         ways["interval_deviation"] = lambda: linker.by_interval("deviation")
     ways["probabilistic"] = linker.by_agreement
@@ -53,36 +66,65 @@ def _tried(way: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"linked": None, "reason": str(reason)}
 
 
+def _outsiders(control: Data, names: list[str]) -> Any:
+    """Return the records of people who are not in the release, with the columns that are compared."""
+    source = open_source(control)
+    for name in names:
+        if name not in source.names:
+            raise ColumnNotFoundError(f"the control: {ColumnNotFoundError.among(name, source.names)}")
+    found = source.collect(names)
+    if not found.height:
+        raise EmptyDataError.no_records("the control")
+    return found
+
+
+def _has_nulls(series: Any) -> bool:
+    return bool(series.null_count() or (series.dtype.is_float() and series.is_nan().any()))
+
+
 class _Linker:
     """The columns to compare, and the release records to link: all of them, or a sample where there are too many pairs."""
 
     def __init__(
-        self, setting: Setting, alignment: Alignment, pairs: list[Pair], hierarchies: Mapping[str, Hierarchy], seed: int
+        self,
+        setting: Setting,
+        alignment: Alignment,
+        pairs: list[Pair],
+        hierarchies: Mapping[str, Hierarchy],
+        seed: int,
+        control: Data | None,
     ) -> None:
+        names = list(dict.fromkeys(pair.original for pair in pairs))
         self.pairs, self.alignment = pairs, alignment
-        self.original = setting.original.collect(list(dict.fromkeys(pair.original for pair in pairs)))
+        self.original = setting.original.collect(names)
         self.release = setting.release.collect(list(dict.fromkeys(pair.release for pair in pairs)))
+        self.control = None if control is None else _outsiders(control, names)
         self.attributes = [Attribute(pair.original, pair.release, hierarchy=hierarchies.get(pair.original)) for pair in pairs]
-        self.numeric = all(
-            self.original[pair.original].dtype.is_numeric() and self.release[pair.release].dtype.is_numeric() for pair in pairs
-        )
+        originals, releases = list(self.original), list(self.release)
+        self.numeric = all(series.dtype.is_numeric() for series in (*originals, *releases))
+        known = originals if self.control is None else [*originals, *self.control]
+        self.placed = self.numeric and not any(map(_has_nulls, known))
         self.rows = np.arange(alignment.release_records)
-        most = _MOST_PAIRS // max(alignment.original_records, 1)
-        if not self.numeric and len(self.rows) > most:
-            self.rows = np.sort(np.random.default_rng(seed).choice(len(self.rows), max(most, 1), replace=False))
+        searched = self.original.height + (0 if self.control is None else self.control.height)
+        most = max(_MOST_PAIRS // searched, 1)
+        points = self.placed and not any(map(_has_nulls, releases))
+        if not points and len(self.rows) > most:
+            self.rows = np.sort(np.random.default_rng(seed).choice(len(self.rows), most, replace=False))
 
-    def by_distance(self, distance: str) -> dict[str, Any]:
+    def by_distance(self, distance: Distance) -> dict[str, Any]:
         """Link to the nearest record."""
         release = self.release[self.rows.tolist()] if len(self.rows) < self.alignment.release_records else self.release
         truth = self.alignment.truth[self.rows]
-        found = distance_linkage(self.original, release, truth, attributes=self.attributes, distance=distance)  # type: ignore[arg-type]
+        found = distance_linkage(
+            self.original, release, truth, attributes=self.attributes, distance=distance, control=self.control
+        )
         return {"linked": found.value, "sampled": len(self.rows) < self.alignment.release_records, **found.to_dict()}
 
-    def by_interval(self, method: str) -> dict[str, Any]:
+    def by_interval(self, method: Method) -> dict[str, Any]:
         """Count original values that fall into an interval around the released one, of the aligned records."""
         kept = np.flatnonzero(self.alignment.truth >= 0)
         original, release = self.original[self.alignment.truth[kept].tolist()], self.release[kept.tolist()]
-        return interval_disclosure(original, release, attributes=self.attributes, method=method).to_dict()  # type: ignore[arg-type]
+        return interval_disclosure(original, release, attributes=self.attributes, method=method).to_dict()
 
     def by_agreement(self) -> dict[str, Any]:
         """Link by the weight of agreements; a generalised or suppressed value agrees with nothing but itself."""

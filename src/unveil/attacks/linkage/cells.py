@@ -9,9 +9,9 @@ Each attribute's original values are put on a line, and each released value beco
 The **gap** between an original and a released value is the distance to the nearest point covered, so 0 for every value that is
 covered: an interval says that each value in it is possible, not that its middle is likelier, and the tie that follows is
 shared out fairly. With ``intervals="midpoint"`` the middle of what is covered stands for the whole (a one-sided interval ends
-where the original's values end; what is suppressed stays suppressed). An open end is drawn in by half a millionth of the
-original's range, or half the way to the next original value inside where that is less, so that a value on it is outside. On
-nominal attributes the gap is 0 or 1.
+where the original's values end; what is suppressed stays suppressed). Otherwise an open end is drawn in by half a millionth
+of the original's range, or half the way to the next original value inside where that is less, so that a value on it is outside.
+On nominal attributes the gap is 0 or 1.
 
 A null in the release is suppressed: it covers everything. A null in the original is a value of its own, covered only by
 what is suppressed, and a whole unit away from everything else.
@@ -51,7 +51,7 @@ Range: TypeAlias = tuple[float, float]
 _EVERYTHING: tuple[Range, ...] = ((-math.inf, math.inf),)
 _FARTHEST = float(np.finfo(np.float64).max)
 """The end of a one-sided interval: short of infinity, which is where nulls of the original stand."""
-_DRAWN_IN = 1e-6
+_DRAWN_IN = 5e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: I
     if intervals not in {"nearest", "midpoint"}:
         raise ArgumentError.not_one_of("intervals", intervals, ("nearest", "midpoint"))
     known = replace(attribute, kind=attribute.kind or _kind_of(attribute, original))
-    line, position = _line_of(known, original)
+    line, position = _line_of(known, original, drawn_in=_DRAWN_IN if intervals == "nearest" else 0.0)
     inside = position[np.isfinite(position)]
     span = float(np.ptp(inside)) if len(inside) else 0.0
     spread = float(inside.std()) if span > 0 else 0.0
@@ -213,6 +213,8 @@ class _Line:
         From a hierarchy's label to the entries it covers.
     texts, entry_of_text
         The texts in their own order, and the entry of each.
+    drawn_in
+        By which share of the range an open end is drawn in at most.
     """
 
     attribute: Attribute
@@ -222,6 +224,7 @@ class _Line:
     labels: Mapping[str, NDArray[np.int64]]
     texts: Sequence[str]
     entry_of_text: NDArray[np.int64]
+    drawn_in: float
 
     def covered(self, value: Any) -> Sequence[Range] | None:
         """Return the ranges that a released value covers; None where it cannot stand in such a column."""
@@ -239,15 +242,15 @@ class _Line:
 
     def _plain(self, value: Any) -> Sequence[Range] | None:
         """Return what a value covers that is one of the line, or a label of the hierarchy."""
-        if self.attribute.kind == "continuous":
-            point = point_of(value)
-            if point is not None:
-                return [(point, point)] if math.isfinite(point) else None
         text = text_form(value)
-        entry = self.place.get(text)
-        if entry is not None:
-            return [(self.at[entry], self.at[entry])]
-        return self._runs(self.labels[text]) if text in self.labels else None
+        label = self._runs(self.labels[text]) if text in self.labels else None
+        if self.attribute.kind != "continuous":
+            entry = self.place.get(text)
+            return label if entry is None else [(self.at[entry], self.at[entry])]
+        point = point_of(value)
+        if point is None or (label is not None and point not in self.at):
+            return label
+        return [(point, point)] if math.isfinite(point) else None
 
     def _on_numbers(self, cell: Generalised) -> Sequence[Range] | None:
         if cell.values is not None:
@@ -292,21 +295,21 @@ class _Line:
 
     def _closed(self, low: float, high: float, *, with_low: bool = True, with_high: bool = True) -> Range:
         """Return an interval with its ends included, an open end drawn in."""
-        reach = _DRAWN_IN * (float(np.ptp(self.at)) if len(self.at) > 1 else 1.0)
+        reach = self.drawn_in * (float(np.ptp(self.at)) if len(self.at) > 1 else 1.0)
         low, high = max(low, -_FARTHEST), min(high, _FARTHEST)
         if not with_low and low > -_FARTHEST:
             after = int(np.searchsorted(self.at, low, side="right"))
-            low += min(reach, self.at[after] - low if after < len(self.at) else reach) / 2.0
+            low += min(reach, (self.at[after] - low) / 2.0) if after < len(self.at) else reach
         if not with_high and high < _FARTHEST:
             before = int(np.searchsorted(self.at, high, side="left")) - 1
-            high -= min(reach, high - self.at[before] if before >= 0 else reach) / 2.0
+            high -= min(reach, (high - self.at[before]) / 2.0) if before >= 0 else reach
         return float(min(low, high)), float(max(low, high))
 
 
-def _line_of(attribute: Attribute, original: Any) -> tuple[_Line, NDArray[np.float64]]:
+def _line_of(attribute: Attribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
     """Return the line of an attribute and where each original record stands on it."""
     if attribute.kind == "continuous":
-        return _line_of_numbers(attribute, original)
+        return _line_of_numbers(attribute, original, drawn_in)
     codes, distinct = coded(original)
     null = np.array([is_suppressed(value) for value in distinct], dtype=bool)
     texts = [text_form(value) for value in distinct]
@@ -327,18 +330,20 @@ def _line_of(attribute: Attribute, original: Any) -> tuple[_Line, NDArray[np.flo
         _labels_of(attribute.hierarchy, names),
         in_order,
         np.array([place[text] for text in in_order], dtype=np.int64),
+        drawn_in,
     )
     return line, at[codes] if len(at) else np.empty(0)
 
 
-def _line_of_numbers(attribute: Attribute, original: Any) -> tuple[_Line, NDArray[np.float64]]:
+def _line_of_numbers(attribute: Attribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
     numbers = _numbers(attribute.name, original)
     at = np.unique(numbers[~np.isnan(numbers)])
     labels: Mapping[str, NDArray[np.int64]] = {}
     if attribute.hierarchy is not None:
-        labels = _labels_of(attribute.hierarchy, [text_form(x) for x in at.tolist()])
+        value_at = {point_of(value): value for value in coded(original)[1]}
+        labels = _labels_of(attribute.hierarchy, [value_at[x] for x in at.tolist()])
     nothing = np.empty(0, dtype=np.int64)
-    line = _Line(attribute, at, {}, np.empty(0), labels, [], nothing)
+    line = _Line(attribute, at, {}, np.empty(0), labels, [], nothing, drawn_in)
     return line, np.where(np.isnan(numbers), np.inf, numbers)
 
 
@@ -360,13 +365,13 @@ def _ordered_texts(attribute: Attribute, texts: Sequence[str]) -> list[str]:
     return [distinct[entry] for entry in order.tolist()]
 
 
-def _labels_of(hierarchy: Hierarchy | None, names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
     """Return which entries of the line each label covers; a label of several levels covers what any of them covers."""
     found: dict[str, NDArray[np.int64]] = {}
-    if hierarchy is None or not names:
+    if hierarchy is None or not values:
         return found
     for level in range(1, hierarchy.height + 1):
-        codes, labels = hierarchy.level(level).apply(list(names), hierarchy.column)
+        codes, labels = hierarchy.level(level).apply(values, hierarchy.column)
         order = np.argsort(codes, kind="stable")
         ends = np.searchsorted(codes[order], np.arange(len(labels) + 1))
         for at, label in enumerate(labels):
@@ -409,9 +414,10 @@ def _middles(
     """Return the middle of what each release value covers in place of its ranges."""
     first, last = starts[:-1], starts[1:] - 1
     whole = np.isinf(high[first])
-    begin = np.where(low[first] == -_FARTHEST, np.minimum(least, high[last]), low[first])
-    end = np.where(high[last] == _FARTHEST, np.maximum(most, low[first]), high[last])
-    middle = begin + (np.where(whole, begin, end) - begin) / 2.0
+    low, high = np.where(whole, least, low[first]), np.where(whole, most, high[last])
+    begin = np.where(low == -_FARTHEST, np.minimum(least, high), low)
+    end = np.where(high == _FARTHEST, np.maximum(most, low), high)
+    middle = begin + (end - begin) / 2.0
     number = np.arange(len(starts), dtype=np.int64)
     return number, np.where(whole, -np.inf, middle), np.where(whole, np.inf, middle)
 

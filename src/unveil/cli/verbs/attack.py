@@ -37,6 +37,12 @@ def attack(
     external: Annotated[
         str | None, typer.Option("--external", metavar="FILE", help="Other data with common columns (grey box).")
     ] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            "--control", metavar="FILE", help="People like the original's who are not in the release: linkage by chance."
+        ),
+    ] = None,
     linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
     nulls: NullPolicy = None,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
@@ -66,6 +72,9 @@ def attack(
         partitions=requirements.models(partition, other.names),
         hierarchies=requirements.trees(hierarchy, one.names),
         external=external,
+        control=None
+        if control is None
+        else source(control, separator=separator, encoding=encoding, missing=tuple(missing or ())),
         nulls=nulls or "category",
         link_records=linkage,
         seed=seed,
