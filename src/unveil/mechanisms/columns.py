@@ -183,6 +183,10 @@ def checked_count(name: str, value: Any, *, least: int, most: int | None = None,
     return int(value)
 
 
-def seeded(seed: Any) -> np.random.Generator:
-    """Return the random numbers of a seed."""
-    return np.random.default_rng(checked_count("seed", seed, least=0))
+def seeded(seed: Any, mechanism: str = "unveil") -> np.random.Generator:
+    """Return the random numbers of a seed for one mechanism.
+
+    They are none that the caller, or another mechanism of a chain, draws from the same seed: noise that repeats the data's own
+    random numbers would be no noise.
+    """
+    return np.random.default_rng([checked_count("seed", seed, least=0), int.from_bytes(mechanism.encode())])

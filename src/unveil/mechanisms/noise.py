@@ -1,0 +1,202 @@
+r"""What if every value is a little wrong? Noise: additive, correlated, with a transformation afterwards, multiplicative.
+
+With :math:`X` the attributes, :math:`\mu` their means, :math:`\Sigma` their covariances and :math:`a` the amount of noise:
+
+- ``uncorrelated``, :math:`X + e` with :math:`e \sim N(0, a\,\mathrm{diag}\,\Sigma)`, keeps means and covariances on average;
+  variances grow by 1 + a, so correlations shrink.
+- ``correlated``, :math:`X + e` with :math:`e \sim N(0, a \Sigma)`, keeps means and correlations; covariances grow by 1 + a.
+- ``linear``, :math:`\mu + (X + e - \mu) / \sqrt{1 + a}` with the same e, keeps means, covariances and correlations.
+- ``non-linear``, the same on normal scores taken back to values, keeps each attribute's distribution and rank correlations.
+- ``multiplicative``, :math:`X e` with e lognormal of mean 1 and variance a, keeps means, signs and zeros; mean squares grow by
+  1 + a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names
+from unveil.errors import ArgumentError, EmptyDataError
+from unveil.mechanisms.columns import CellNulls, checked_number, checked_word, choose, numbers, seeded
+from unveil.mechanisms.protected import Protected
+from unveil.results.numbers import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+    Matrix = NDArray[np.float64]
+
+__all__ = ["add_noise"]
+
+_METHODS = ("uncorrelated", "correlated", "linear", "non-linear", "multiplicative")
+_ROUNDING = 1e-9
+"""An eigenvalue below zero by less than this share of the largest is zero."""
+
+
+def add_noise(
+    data: Data,
+    attributes: Names,
+    *,
+    method: str = "uncorrelated",
+    amount: float = 0.1,
+    covariance: Sequence[Sequence[float]] | None = None,
+    nulls: CellNulls = "error",
+    seed: int = 0,
+) -> Protected:
+    r"""Disturb numbers at random, so that what the method promises to keep is kept on average.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set or a data frame. Never changed.
+    attributes
+        The columns to disturb: numbers. They become floating point.
+    method
+        ``"uncorrelated"``: each by itself. ``"correlated"``: with covariances in proportion to the attributes' own.
+        ``"linear"``: as that, and drawn in so that variances are as before [1]_. ``"non-linear"``: values become normal scores,
+        are disturbed as in ``"linear"``, and go back to the attribute's own distribution, with straight lines between its
+        values [2]_. ``"multiplicative"``: each value is multiplied by a number around 1, so that large ones are disturbed
+        more [3]_.
+    amount
+        The variance of the noise as a share of the attributes' variance (multiplicative: the variance of the factor), above 0.
+    covariance
+        Of ``"correlated"``: the covariance matrix to take instead of the attributes' own, times `amount`.
+    nulls
+        ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"skip"``: leave
+        out the records that have one.
+    seed
+        Of the random numbers.
+
+    Returns
+    -------
+    Protected
+        With the figures `mean` and `variance` of every attribute before and after.
+
+    Raises
+    ------
+    ArgumentError
+        If an attribute is no number, the amount is not above 0, or the covariance is no covariance matrix.
+
+    Notes
+    -----
+    Fewer than two complete records have no covariance. ``"non-linear"`` gives no value outside the range of those there were;
+    ties are broken at random.
+
+    References
+    ----------
+    .. [1] Kim (1986), A method for limiting disclosure in microdata based on random noise and transformation, Proceedings of
+       the Section on Survey Research Methods, American Statistical Association, 303-308.
+    .. [2] Sullivan (1989), The use of added error to avoid disclosure in microdata releases, doctoral thesis, Iowa State
+       University.
+    .. [3] Kim, Winkler (2003), Multiplicative noise for masking continuous data, U.S. Bureau of the Census.
+
+    Examples
+    --------
+    >>> from unveil import mechanisms
+    >>> release = mechanisms.add_noise("adult", ["age", "hours-per-week"], method="linear", amount=0.2, seed=1)
+    >>> {when: round(value, 1) for when, value in release.figures["mean"]["age"].items()}
+    {'before': 38.4, 'after': 38.4}
+    """
+    checked_word("method", method, _METHODS)
+    checked_number("amount", amount, above=0.0)
+    if covariance is not None and method != "correlated":
+        raise ArgumentError(f"a covariance is given, and method {method!r} takes none; use 'correlated'.")
+    random, chosen = seeded(seed, "noise"), choose(data, attributes, nulls)
+    before = np.column_stack([numbers(chosen.column(name), "noise") for name in chosen.names])
+    complete = before[~np.isnan(before).any(axis=1)]
+    if len(complete) < 2:  # noqa: PLR2004
+        raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(len(complete), 'such')}.")
+    after = _disturbed(before, complete, method, amount, covariance, random)
+    settings = {"method": method, "amount": amount, "covariance": covariance, "nulls": nulls, "seed": seed}
+    figures = {
+        "mean": _compared(chosen.names, np.nanmean(before, axis=0), np.nanmean(after, axis=0)),
+        "variance": _compared(chosen.names, np.nanvar(before, axis=0, ddof=1), np.nanvar(after, axis=0, ddof=1)),
+        "skipped": chosen.skipped,
+    }
+    records = chosen.records.replaced(dict(zip(chosen.names, after.T, strict=True)))
+    return Protected("noise", records, chosen.names, settings, figures, chosen.rows)
+
+
+def _disturbed(
+    before: Matrix, complete: Matrix, method: str, amount: float, covariance: Any, random: np.random.Generator
+) -> Matrix:
+    """Return the release by one method; nulls, NaN here, stay."""
+    if method == "multiplicative":
+        spread = np.log1p(amount)
+        return np.asarray(before * np.exp(random.normal(-spread / 2.0, np.sqrt(spread), before.shape)))
+    if method == "uncorrelated":
+        return np.asarray(before + random.normal(size=before.shape) * np.sqrt(amount * complete.var(axis=0, ddof=1)))
+    if method == "correlated":
+        own = np.cov(complete.T) if covariance is None else _checked(covariance, before.shape[1])
+        return before + _noise(own, amount, len(before), random)
+    if method == "linear":
+        return _drawn_in(before, complete, amount, random)
+    scores = np.column_stack([_normal_scores(column, random) for column in before.T])
+    whole = scores[~np.isnan(scores).any(axis=1)]
+    moved = _drawn_in(scores, whole, amount, random)
+    return np.column_stack([_values_at(new, old) for new, old in zip(moved.T, before.T, strict=True)])
+
+
+def _noise(covariance: Matrix, amount: float, records: int, random: np.random.Generator) -> Matrix:
+    """Draw normal noise with a covariance in this proportion; it may be singular."""
+    weights, axes = np.linalg.eigh(np.atleast_2d(covariance))
+    root = axes * np.sqrt(amount * np.maximum(weights, 0.0))
+    return np.asarray(random.normal(size=(records, len(weights))) @ root.T)
+
+
+def _drawn_in(values: Matrix, complete: Matrix, amount: float, random: np.random.Generator) -> Matrix:
+    """Add correlated noise and draw the values in to their means, so that the covariances are as before."""
+    mean = complete.mean(axis=0)
+    noisy = values + _noise(np.cov(complete.T), amount, len(values), random)
+    return np.asarray(mean + (noisy - mean) / np.sqrt(1.0 + amount))
+
+
+def _checked(covariance: Any, width: int) -> Matrix:
+    """Return a given covariance matrix, or say why it is none."""
+    try:
+        matrix = np.asarray(covariance, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError("the covariance is no matrix of numbers; give a row of numbers an attribute.") from None
+    if matrix.shape != (width, width) or not np.isfinite(matrix).all():
+        raise ArgumentError(
+            f"the covariance must be a matrix of {width} x {width} finite numbers; it has the shape {matrix.shape}."
+        )
+    if not np.allclose(matrix, matrix.T, rtol=_ROUNDING, atol=0.0):
+        raise ArgumentError("the covariance is not symmetric; give the same number on both sides of its diagonal.")
+    weights = np.linalg.eigvalsh(matrix)
+    if weights[0] < -_ROUNDING * max(weights[-1], 0.0):
+        raise ArgumentError(
+            f"the covariance is not positive definite: its smallest eigenvalue is {weights[0]:.3g}, "
+            "so no numbers can have it; lower the covariances or raise the variances."
+        )
+    return matrix
+
+
+def _normal_scores(values: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+    """Return the normal quantile at every value's place in its order, ties broken at random; NaN for a null."""
+    from scipy.special import ndtri
+
+    rows = np.flatnonzero(~np.isnan(values))
+    order = np.lexsort((random.random(len(rows)), values[rows]))
+    scores = np.full(len(values), np.nan)
+    scores[rows[order]] = ndtri((np.arange(len(rows)) + 0.5) / len(rows))
+    return scores
+
+
+def _values_at(scores: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values that stand at these normal scores in an attribute's distribution."""
+    from scipy.special import ndtr
+
+    present = np.sort(values[~np.isnan(values)])
+    places = (np.arange(len(present)) + 0.5) / len(present)
+    return np.where(np.isnan(values), np.nan, np.interp(ndtr(scores), places, present))
+
+
+def _compared(names: Sequence[str], before: Matrix, after: Matrix) -> dict[str, dict[str, float]]:
+    pairs = zip(names, before.tolist(), after.tolist(), strict=True)
+    return {name: {"before": one, "after": other} for name, one, other in pairs}

@@ -1,0 +1,39 @@
+"""Who changes places with whom? The compiled loop of rank swapping; numba is imported with this module."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+__all__ = ["near_partners"]
+
+
+@numba.njit(nogil=True, cache=True)
+def near_partners(reach, draws):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return the partner of every rank, at most `reach` away; itself where all others in reach have one.
+
+    `free` holds the ranks in reach that have no partner yet, in any order, so one of them is picked in one step.
+    """
+    n = draws.shape[0]
+    partner, place, free = np.arange(n), np.full(n, -1), np.empty(min(reach + 1, n), dtype=np.int64)
+    size, ahead = 0, 0
+    for rank in range(n):
+        while ahead < n and ahead <= rank + reach:
+            free[size], place[ahead] = ahead, size
+            size, ahead = size + 1, ahead + 1
+        if place[rank] < 0:
+            continue
+        size = _remove(free, place, size, rank)
+        if size:
+            other = free[int(draws[rank] * size)]
+            size = _remove(free, place, size, other)
+            partner[rank], partner[other] = other, rank
+    return partner
+
+
+@numba.njit(nogil=True, cache=True)
+def _remove(free, place, size, rank):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    last = free[size - 1]
+    free[place[rank]], place[last] = last, place[rank]
+    place[rank] = -1
+    return size - 1
