@@ -287,6 +287,17 @@ def test_new_values_of_a_synthetic_release_do_no_harm() -> None:
     release = pl.DataFrame({"a": [1.5, 2.5, 99.0, -7.0], "x": ["w", "v", "u", "w"]})
     found = unveil.attack(original, release, "a", "x", partitions={"wide": {"a": [-math.inf, 2.0, math.inf]}})
     assert found.similarity["wide"]["by_sensitive"]["x"]["value"] == pytest.approx(rate(["w", "v", "u", "w"], [0, 1, 1, 0]))
+    assert found.identity["white_box"]["by_attribute"][0]["new"] == {"values": 4, "records": 4}
+    assert found.skewness["by_sensitive"]["x"]["new"] == {"values": 1, "records": 2}
+    assert any("a (4 values, 4 records), x (1 value, 2 records)" in note for note in found.view().notes)
+
+
+def test_generalised_and_suppressed_values_are_not_new() -> None:
+    original = pl.DataFrame({"a": [21, 35, 40], "x": ["u", "v", "u"]})
+    release = pl.DataFrame({"a": ["2*", "[30, 40)", "40"], "x": ["*", "v", None]})
+    found = unveil.attack(original, release, "a", "x")
+    assert found.identity["white_box"]["by_attribute"][0]["new"] == {"values": 0, "records": 0}
+    assert found.skewness["by_sensitive"]["x"]["new"] == {"values": 0, "records": 0}
 
 
 @pytest.mark.parametrize(

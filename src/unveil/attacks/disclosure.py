@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.attacks.pairs import Setting
+from unveil.attacks.pairs import Setting, new_values
 from unveil.counts import count_table
 from unveil.counts.grouping import summed
 from unveil.measures.equivalence import Equivalence, Spread, equivalence
@@ -103,7 +103,11 @@ def skewness(setting: Setting, release: CodedTable, classes: Equivalence) -> dic
     """Compare the rates before and after, and show the class in which belief shifts most."""
     found = {}
     for name in setting.sensitive:
-        found[name] = {**_differences(setting, release, name), "belief": _shift(classes, classes.spreads[name])}
+        found[name] = {
+            **_differences(setting, release, name),
+            "belief": _shift(classes, classes.spreads[name]),
+            "new": new_values(setting, setting.original_of(name), name),
+        }
     return {"by_sensitive": found, "reading": _HOW_TO_READ}
 
 

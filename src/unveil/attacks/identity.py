@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.attacks.pairs import Pair, Setting
+from unveil.attacks.pairs import Pair, Setting, new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError
@@ -40,7 +40,13 @@ def white_box(setting: Setting) -> dict[str, Any]:
     the others need the correspondence of the records.
     """
     attributes = [
-        {"attribute": pair.original, "release": pair.release, **_one_attribute(setting, pair)} for pair in setting.pairs
+        {
+            "attribute": pair.original,
+            "release": pair.release,
+            **_one_attribute(setting, pair),
+            "new": new_values(setting, pair.original, pair.release),
+        }
+        for pair in setting.pairs
     ]
     return {"risk": mean([entry["value"] for entry in attributes]), "by_attribute": attributes, "combined": _combined(setting)}
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError
-from unveil.sources import Data, Source, open_source
+from unveil.partitions.generalised import parse_generalised
+from unveil.sources import Data, Source, load, open_source
 from unveil.sources.alignment import Alignment
 
-__all__ = ["Pair", "Setting", "setting_of"]
+__all__ = ["Pair", "Setting", "new_values", "setting_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,16 @@ def setting_of(
     if doubled := [name for name in secrets if name in keys]:
         raise ArgumentError.key_is_sensitive(doubled[0])
     return Setting(one, other, tuple(pairs), keys, secrets, alignment, nulls)
+
+
+def new_values(setting: Setting, original: str | None, released: str) -> dict[str, int] | None:
+    """Count the released values that the original lacks and that generalise none, and their records; None without the columns."""
+    if original not in setting.original.names or released not in setting.release.names:
+        return None
+    (known,), (shown,) = load(setting.original, [original]).columns, load(setting.release, [released]).columns
+    old = {*known.values, *map(str, known.values)}
+    new = [value is not None and not {value, str(value)} & old and parse_generalised(value) is None for value in shown.values]
+    return {"values": sum(new), "records": int(np.bincount(shown.codes, minlength=len(new))[new].sum())}
 
 
 def _by_name(

@@ -124,7 +124,7 @@ def _notes(found: Attack) -> list[str]:
             f"{counted(told['aligned'], 'record')} aligned by {told['by']}; {told['dropped']:,} of the original not released, "
             f"{told['added']:,} of the release without an original."
         )
-    notes += _grey_box(found.identity["grey_box"])
+    notes += _grey_box(found.identity["grey_box"]) + _new(found)
     if found.made.dropped:
         notes.append(f"{counted(found.made.dropped, 'record')} of the release with a null in a named column left out.")
     if found.suppressed:
@@ -135,6 +135,17 @@ def _notes(found: Attack) -> list[str]:
     if found.skewness["by_sensitive"]:
         notes.append("Skewness is the rate in the original minus that in the release; it is no risk and not in the global mean.")
     return notes
+
+
+def _new(found: Attack) -> list[str]:
+    counts = {row["release"]: row["new"] for row in found.identity["white_box"]["by_attribute"]}
+    counts |= {name: entry["new"] for name, entry in found.skewness["by_sensitive"].items()}
+    told = [
+        f"{name} ({counted(new['values'], 'value')}, {counted(new['records'], 'record')})"
+        for name, new in counts.items()
+        if new and new["values"]
+    ]
+    return [f"New in the release, neither original values nor generalisations of such: {', '.join(told)}."] if told else []
 
 
 def _grey_box(grey: Any) -> list[str]:
