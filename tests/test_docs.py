@@ -30,7 +30,12 @@ from unveil.cli.verbs import app
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-VERBS: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
+VERBS: dict[str, Any] = {
+    f"{name} {part}".strip(): command
+    for name, verb in getattr(typer.main.get_command(app), "commands", {}).items()
+    for part, command in getattr(verb, "commands", {"": verb}).items()
+}
+"""Every verb, and every part of one that has parts."""
 WIDTH = "100"
 """The columns of the terminal that the pages show."""
 

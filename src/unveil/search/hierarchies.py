@@ -34,7 +34,7 @@ class HierarchyReport(Result):
     hierarchy
         The hierarchy itself; `write` puts it into a file.
     rule, reason
-        The rule that built it, and why that rule was chosen, where it was built or proposed here.
+        The rule that built it here, if one did, and, where it was proposed, why that rule.
     records
         How many records hold each leaf's value, where data was given.
     nulls
@@ -74,7 +74,7 @@ class HierarchyReport(Result):
         tree, column = self.hierarchy, self.hierarchy.column
         figures = [Figure("values", len(tree.leaves)), Figure("levels", tree.height, "above the values")]
         if self.rule is not None:
-            figures.append(Figure("rule", _in_words(self.rule), self.reason or ""))
+            figures.append(Figure("rule", _in_words(self.rule)))
         count = "" if len(tree.labels) <= _MOST_ROWS else f"the first {_MOST_ROWS} of {len(tree.labels):,} values"
         levels = tuple(row if self.records is not None else row[:-1] for row in self._levels())
         names = ("level", "groups", "smallest", "largest", "fewest records")
@@ -121,7 +121,8 @@ class HierarchyReport(Result):
 
     def _notes(self) -> list[str]:
         groups = [row[1] for row in self._levels()]
-        notes = [
+        notes = [f"why this rule: {self.reason}"] if self.reason is not None else []
+        notes += [
             f"level {level} merges nothing that level {level - 1} does not"
             for level in range(1, len(groups))
             if groups[level] == groups[level - 1] > 1
@@ -193,7 +194,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     Hierarchy('age', 72 leaves, height 4)
     """
     values, counts = _counted(data, column)
-    return _report(rule.build(values, counts, column=column), values, counts, rule=rule, reason="as asked")
+    return _report(rule.build(values, counts, column=column), values, counts, rule=rule)
 
 
 def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, column: str | None = None) -> HierarchyReport:
