@@ -33,8 +33,15 @@ if TYPE_CHECKING:
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
+    from unveil.utility.loss import Loss as Loss
+    from unveil.utility.loss import loss as loss
     from unveil.utility.needs import Utility as Utility
     from unveil.utility.needs import utility as utility
+    from unveil.utility.propensity import Propensity as Propensity
+    from unveil.utility.propensity import pmse as pmse
+    from unveil.utility.tasks import Task as Task
+    from unveil.utility.tasks import Tasks as Tasks
+    from unveil.utility.tasks import tasks as tasks
 
 __version__ = "0.1.0"
 
@@ -44,11 +51,15 @@ _HOMES = {
     "DiscriminationRate": "unveil.measures.discrimination",
     "Hierarchy": "unveil.partitions",
     "HierarchyReport": "unveil.search.hierarchies",
+    "Loss": "unveil.utility.loss",
     "Measurement": "unveil.models.measure",
     "Need": "unveil.project",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
+    "Propensity": "unveil.utility.propensity",
     "Scan": "unveil.measures.scan",
+    "Task": "unveil.utility.tasks",
+    "Tasks": "unveil.utility.tasks",
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
     "attack": "unveil.attacks.attack",
@@ -59,11 +70,14 @@ _HOMES = {
     "datasets": "unveil.sources",
     "direct_identifiers": "unveil.measures.direct_identifiers",
     "discrimination_rate": "unveil.measures.discrimination",
+    "loss": "unveil.utility.loss",
     "measure": "unveil.models.measure",
     "models": "unveil",
+    "pmse": "unveil.utility.propensity",
     "propose_hierarchy": "unveil.search.hierarchies",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
+    "tasks": "unveil.utility.tasks",
     "utility": "unveil",
 }
 

@@ -1,336 +1,435 @@
-"""What is a model trained on the release still good for? It is tried on original records, beside one trained on the original.
-
-The original records are dealt to folds. For each fold, models learn from the other folds of the original and, separately, from
-the release without the records whose original lies in the fold; both are tried on the fold's original records. So no
-record that a model is tried on has been learnt from, in its original or in its protected form.
-
-Differences are release minus original: below 0 the release does worse, except for errors (`mae`), where above 0 does.
-"""
+"""What is a model trained on the release still good for? It is tried on original records, beside one trained on the original."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.errors import ArgumentError, shown
+from unveil import __version__
+from unveil.attributes import Names, names_of
+from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
+from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted, number
-from unveil.utility.encoding import Columns, FeatureUse, checked_draw, checked_names, drawn, feature_of, records_of
-from unveil.utility.learners import MODELS, TaskKind, need_learning
-from unveil.utility.trials import Bench, Chosen, Estimate, Plan, Target, TaskScore, Unseen
+from unveil.sources import Data, Source, open_source
+from unveil.sources.alignment import Alignment, align
+from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn
+from unveil.utility.learners import HIGHER_IS_BETTER, KINDS
+from unveil.utility.trials import Trial
 
 if TYPE_CHECKING:
-    from unveil.utility.encoding import Rows
+    from numpy.typing import NDArray
 
-__all__ = ["Estimate", "TaskKind", "TaskLoss", "TaskScore", "Unseen", "task_loss"]
+__all__ = ["Estimate", "Score", "Solved", "Task", "Tasks", "tasks"]
 
-_ORIGINAL, _LOOSE = 1, 2
-"""What a seed is used for: drawing original records, and release records of no original (see also `trials`)."""
+_CONFIDENCE = 0.95
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True, init=False)
+class Task:
+    """Something that people would learn from the data.
+
+    Parameters
+    ----------
+    name
+        What the task is called.
+    target
+        The attribute to predict; none for a clustering.
+    given
+        The attributes to learn from; none: all that original and release have in common.
+    kind
+        ``"classification"``, ``"regression"`` or ``"clustering"``.
+    clusters
+        How many clusters, for a clustering.
+
+    Examples
+    --------
+    >>> Task("income", target="income-per-year", given=["age", "education"])
+    Task('income': classification of income-per-year given age, education)
+    """
+
+    name: str
+    target: str | None
+    given: tuple[str, ...]
+    kind: str
+    clusters: int
+
+    def __init__(
+        self,
+        name: str,
+        target: str | None = None,
+        given: Names | None = None,
+        *,
+        kind: str = "classification",
+        clusters: int = 8,
+    ) -> None:
+        names = names_of(given)
+        if kind not in KINDS:
+            raise ArgumentError.not_one_of(f"the kind of task {shown(name)},", kind, KINDS)
+        if (kind == "clustering") != (target is None):
+            needs = "has no target; leave it out" if target is not None else "needs a target, the attribute to predict"
+            raise ArgumentError(f"the task {shown(name)} is a {kind}, which {needs}.")
+        if target in names:
+            raise ArgumentError(f"the task {shown(name)} predicts {shown(target)} from itself; take it off the given attributes.")
+        if clusters < 2:  # noqa: PLR2004 - one cluster says nothing
+            raise ArgumentError(f"the task {shown(name)} asks for fewer than 2 clusters.")
+        for attribute, value in (("name", name), ("target", target), ("given", names), ("kind", kind), ("clusters", clusters)):
+            object.__setattr__(self, attribute, value)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        target = "" if self.target is None else f" of {self.target}"
+        return f"Task({self.name!r}: {self.kind}{target} given {', '.join(self.given) or 'all in common'})"
 
 
 @dataclass(frozen=True, slots=True)
-class TaskLoss:
-    """What a release is still good for in one task.
+class Estimate:
+    """The mean of a figure over folds, with its 95 % interval; nulls where it is defined in no fold (in one: no interval)."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def over(cls, figures: Iterable[float], folds: int) -> Estimate:
+        r"""Estimate from one figure a fold, NaN where there is none.
+
+        Folds share training records. The variance of their mean is therefore larger than :math:`s^2/J`; Nadeau and Bengio's
+        correction adds the quotient of test and training records,
+
+        .. math:: \bar{x} \pm t_{J-1} \sqrt{\left(\frac{1}{J} + \frac{1}{J-1}\right) s^2} .
+
+        References
+        ----------
+        .. [1] Nadeau, Bengio (2003), Inference for the generalization error, Machine Learning 52, 239-281.
+           doi:10.1023/A:1024068626366
+        """
+        held = np.array([figure for figure in figures if not math.isnan(figure)])
+        if not len(held):
+            return cls(None, None, None)
+        mean = float(held.mean())
+        if len(held) == 1:
+            return cls(mean, None, None)
+        from scipy.special import stdtrit
+
+        error = math.sqrt((1.0 / len(held) + 1.0 / (folds - 1)) * held.var(ddof=1))
+        reach = float(stdtrit(len(held) - 1, (1.0 + _CONFIDENCE) / 2.0)) * error
+        return cls(mean, mean - reach, mean + reach)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the fields as they are written to JSON."""
+        return {"mean": self.mean, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One measure of one model.
 
     Attributes
     ----------
-    kind, target, features
-        The task.
-    scores
-        A figure for each model and measure.
-    classes, clusters
-        The classes of the target, and the clusters asked for, where the task has them.
-    original_records, release_records
-        The records used.
-    sampled
-        Whether they are a sample.
-    left_out
-        Release records without a usable target, which nothing was learnt from.
-    held_out
-        Whether no model was tried on a record whose protected form it had learnt from.
-    uses
-        How each feature was read.
-    folds, repeats, seed, sample, unseen
-        What was asked.
-    notes
-        What a reader of the figures should know.
+    model
+        The model; `baseline` needs no attributes.
+    measure
+        `accuracy`, `balanced_accuracy`, `r2`, `mae` or `adjusted_rand`.
+    original, release
+        The figure of the model trained on the original, and on the release. Of a clustering: how far two runs on the original
+        agree, and a run on the original with one on the release.
+    difference
+        Release minus original, fold by fold.
     """
 
-    kind: TaskKind
-    target: str | None
-    features: tuple[str, ...]
-    scores: tuple[TaskScore, ...]
-    classes: int | None
-    clusters: int | None
-    original_records: int
-    release_records: int
-    sampled: bool
-    left_out: int
-    held_out: bool
-    uses: tuple[FeatureUse, ...]
-    folds: int
-    repeats: int
-    seed: int
-    sample: int | None
-    unseen: Unseen
-    notes: tuple[str, ...]
+    model: str
+    measure: str
+    original: Estimate
+    release: Estimate
+    difference: Estimate
 
-    def __repr__(self) -> str:
-        """Return one line: the first measure of each model, trained on the original and on the release."""
-        first = self.scores[0].measure
-        figures = [
-            f"{score.model} {_shown(score.original.mean)} -> {_shown(score.release.mean)}"
-            for score in self.scores
-            if score.measure == first
-        ]
-        return f"TaskLoss({self.kind}, {first}: {', '.join(figures)}; baseline {_shown(self.scores[0].baseline.mean)})"
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a higher figure is more useful."""
+        return HIGHER_IS_BETTER[self.measure]
 
-    def score(self, model: str, measure: str) -> TaskScore:
-        """Return the figure of a model."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "model": self.model,
+            "measure": self.measure,
+            "higher_is_better": self.higher_is_better,
+            "original": self.original.to_dict(),
+            "release": self.release.to_dict(),
+            "difference": self.difference.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """How far a release allows a task.
+
+    Attributes
+    ----------
+    task
+        The task.
+    scores
+        Every model and measure; nothing where the task could not be tried.
+    read
+        How each attribute was read: "number" or "category".
+    people, rows
+        The original records that took part, and the release records that were learnt from.
+    unusable
+        Release records whose target is null, suppressed or generalised beyond use; nothing was learnt from them.
+    reason
+        Why the task could not be tried.
+    """
+
+    task: Task
+    scores: tuple[Score, ...] = ()
+    read: Mapping[str, str] | None = None
+    people: int = 0
+    rows: int = 0
+    unusable: int = 0
+    reason: str | None = None
+
+    def score(self, model: str, measure: str) -> Score:
+        """Return one measure of one model."""
         for found in self.scores:
             if (found.model, found.measure) == (model, measure):
                 return found
         raise ArgumentError.not_one_of("score", f"{model} {measure}", [f"{some.model} {some.measure}" for some in self.scores])
 
+    def best(self) -> Score | None:
+        """Return the first measure (accuracy, r2 or adjusted_rand) of the model that does best on the release."""
+        first = [score for score in self.scores if score.measure == self.scores[0].measure and score.release.mean is not None]
+        return max(first, key=lambda score: score.release.mean or 0.0, default=None)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole answer as plain Python values."""
+        """Return the fields as they are written to JSON."""
         return {
-            "kind": self.kind,
-            "target": self.target,
-            "features": list(self.features),
+            "kind": self.task.kind,
+            "target": self.task.target,
+            "given": list(self.read or self.task.given),
+            "read": None if self.read is None else dict(self.read),
             "scores": [score.to_dict() for score in self.scores],
-            "classes": self.classes,
-            "clusters": self.clusters,
-            "original_records": self.original_records,
-            "release_records": self.release_records,
-            "sampled": self.sampled,
-            "left_out": self.left_out,
-            "held_out": self.held_out,
-            "uses": [use.to_dict() for use in self.uses],
-            "folds": self.folds,
-            "repeats": self.repeats,
-            "seed": self.seed,
-            "sample": self.sample,
-            "unseen": self.unseen,
-            "notes": list(self.notes),
+            "original_records": self.people,
+            "release_records": self.rows,
+            "unusable": self.unusable,
+            "reason": self.reason,
         }
 
 
-def task_loss(  # noqa: PLR0913
-    original: Columns,
-    release: Columns,
-    truth: Sequence[int] | Rows | None,
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tasks(Result):
+    """How far a release allows each of several tasks.
+
+    Attributes
+    ----------
+    tasks
+        What each task came to, by name.
+    folds, sample
+        How many folds, and the most original records.
+    alignment
+        How records were aligned; None where they were not: then models learnt from the whole release.
+    made
+        How the result was made.
+    """
+
+    tasks: Mapping[str, Solved]
+    folds: int
+    sample: int | None
+    alignment: Alignment | None
+    made: Made
+
+    @property
+    def failed(self) -> list[str]:
+        """Why tasks could not be tried, one line each."""
+        return [f"task {shown(name)}: {solved.reason}" for name, solved in self.tasks.items() if solved.reason is not None]
+
+    def __getitem__(self, name: str) -> Solved:
+        """Return what a task came to."""
+        return self.tasks[name]
+
+    def __repr__(self) -> str:
+        """Return one line: the best model of each task."""
+        parts = []
+        for name, solved in self.tasks.items():
+            best = solved.best()
+            if best is None or best.original.mean is None or best.release.mean is None:
+                parts.append(f"{name} -")
+            else:
+                parts.append(f"{name} {best.measure} {number(best.original.mean)} -> {number(best.release.mean)}")
+        return f"Tasks({', '.join(parts)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "tasks": {name: solved.to_dict() for name, solved in self.tasks.items()},
+            "folds": self.folds,
+            "sample": self.sample,
+            "confidence": _CONFIDENCE,
+            "alignment": None if self.alignment is None else self.alignment.to_dict(),
+            "made": self.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a task, model and measure."""
+        rows = [(name, score) for name, solved in self.tasks.items() for score in solved.scores]
+        found: dict[str, Sequence[Any]] = {
+            "task": [name for name, _ in rows],
+            "model": [score.model for _, score in rows],
+            "measure": [score.measure for _, score in rows],
+            "higher_is_better": [score.higher_is_better for _, score in rows],
+        }
+        for side in ("original", "release", "difference"):
+            estimates: list[Estimate] = [getattr(score, side) for _, score in rows]
+            found[side] = [estimate.mean for estimate in estimates]
+            found[f"{side}_low"] = [estimate.low for estimate in estimates]
+            found[f"{side}_high"] = [estimate.high for estimate in estimates]
+        return found
+
+    def view(self) -> View:
+        """Return what a person should see: a table a task."""
+        columns = ("model", "measure", "original", "release", "difference", "from", "to")
+        tables = []
+        for name, solved in self.tasks.items():
+            rows = tuple(
+                (s.model, s.measure, s.original.mean, s.release.mean, s.difference.mean, s.difference.low, s.difference.high)
+                for s in solved.scores
+            )
+            about = f"{name}: {solved.task.kind}" + (f" of {solved.task.target}" if solved.task.target else "")
+            tables.append(Table(columns, rows, title=about, note=f"learnt from {counted(solved.rows, 'release record')}"))
+        figures = (Figure("folds", self.folds), Figure("seed", self.made.seed))
+        title = "What can be learnt from the release"
+        return View(title, figures, tuple(table for table in tables if table.rows), tuple(self._notes()))
+
+    def _notes(self) -> list[str]:
+        notes = [*self.failed, "Tried on original records that were not learnt from. Difference: release minus original."]
+        if self.alignment is None:
+            notes.append(
+                "It was not said which record is which: models learnt from the whole release, protected forms of those tried "
+                "included. That flatters a release of the same people."
+            )
+        notes += [
+            f"task {shown(name)}: {counted(solved.unusable, 'release record')} without a usable target taught nothing."
+            for name, solved in self.tasks.items()
+            if solved.unusable
+        ]
+        return notes
+
+
+def tasks(
+    original: Data,
+    release: Data,
+    tasks: Task | Sequence[Task],
     *,
-    target: str | None = None,
-    features: Sequence[str],
-    kind: TaskKind = "classification",
-    models: Sequence[str] | None = None,
+    id: str | None = None,  # noqa: A002 - the word of the command line
+    link: Data | None = None,
+    same_order: bool = False,
     folds: int = 5,
-    repeats: int = 1,
-    seed: int = 0,
     sample: int | None = 20_000,
-    unseen: Unseen = "ignore",
-    clusters: int = 8,
-) -> TaskLoss:
-    r"""Measure what a task loses when its model learns from the release instead of the original.
+    seed: int = 0,
+) -> Tasks:
+    """Measure what tasks lose when their models learn from the release instead of the original.
 
     Parameters
     ----------
     original, release
-        The columns of the two tables: numbers or texts, generalised ones such as ``[20, 30)``, ``2*`` or ``*`` among them, and
-        nulls. Never changed.
-    truth
-        For every release record the row of its original, -1 where it has none. None where that is not known: then models
-        learn from the whole release, protected forms of the test records included, which flatters it; the result says so.
-    target
-        The column to predict; none for a clustering.
-    features
-        The columns to learn from.
-    kind
-        ``"classification"``: accuracy, balanced accuracy (the mean of the classes' recalls) and, of two classes, the area
-        under the ROC curve. ``"regression"``: :math:`R^2` and the mean absolute error. ``"clustering"``: the adjusted Rand
-        index between a clustering of the original and one of the release.
-    models
-        Of a classification ``tree``, ``neighbours``, ``logistic``; of a regression ``ridge``, ``tree``, ``neighbours``; of a
-        clustering ``k-means``. None: all.
-    folds, repeats
-        How many folds, and how often they are dealt anew. A clustering has no folds: it has folds times repeats runs.
-    seed
-        The seed of folds, samples and models.
+        Paths, names of built-in data sets, or data frames. Never changed.
+    tasks
+        One task or several. One that cannot be tried gets a reason; the others still get their answer.
+    id, link, same_order
+        How to know which record is which: a column of both, a correspondence file, or the row order. Without one of these models
+        learn from the whole release, which is right only if it is of other people (synthetic data).
+    folds
+        How many folds of original records are tried in turn.
     sample
-        The most original records that are used, drawn by the seed, with their release records; None: all.
-    unseen
-        What becomes of an original test record's category that the training release never holds, say because it was
-        generalised. ``"ignore"``: it is told by no indicator. ``"recode"``: it becomes what training records of that category
-        most often became, as an analyst who knows the generalisation would recode new data; needs `truth`.
-    clusters
-        How many clusters; fewer where a table has fewer distinct records.
+        The most original records that take part, drawn by the seed, with their release records; None: all.
+    seed
+        The seed of the sample, the folds and the models.
 
     Returns
     -------
-    TaskLoss
-        For each model and measure the figures of original, release and baseline, and their paired difference.
+    Tasks
+        For each task, model and measure: the figures of original and release and their difference, with intervals.
 
     Raises
     ------
-    ArgumentError, ColumnNotFoundError
-        If an argument makes no sense, a column is missing, or the records are too few for the folds.
-    UndefinedMeasureError
-        If the target holds one value only, or the release holds no usable target.
     MissingExtraError
         If scikit-learn (the extra ``tasks``) is not installed.
 
     Notes
     -----
-    Columns of numbers are standardised by the training records; how generalised numbers are read is said in
-    `unveil.utility.encoding`. Any other column gets an indicator for each of the 50 most frequent categories of the training
-    records; a null is a category. Release records whose target is null, suppressed or not a value of the original's target
-    are not learnt from, and are counted; of a regression's target those that say nothing. Original records with a null target
-    are left out.
-
-    Trees have at least 5 records in a leaf; there are 15 neighbours; logistic regression is penalised as scikit-learn does by
-    default (C = 1), and so is ridge (alpha = 1). Training records are shuffled by the seed, so that ties between neighbours
-    do not follow the order of the table.
-
-    A clustering compares records, so it has no test records. Its `original` figure is how far two runs of k-means on the
-    original agree when they differ by their seeds only: the most that can be asked of the release.
-
-    The interval is a t interval over folds. These share training records, so it is too narrow as a rule, the more so
-    with repeats: read it as noise between folds.
+    Higher is better, except for `mae`. How generalised values are read is said in `unveil.utility.encoding`, the models
+    and measures in `unveil.utility.learners`.
 
     Examples
     --------
-    >>> ages, smokes = [20, 25, 30, 35, 60, 65, 70, 75] * 5, ["no"] * 20 + ["yes"] * 20
-    >>> original = {"age": sorted(ages), "smokes": smokes}
-    >>> release = {"age": ["[0, 50)"] * 20 + ["[50, 100)"] * 20, "smokes": smokes}
-    >>> task_loss(original, release, range(40), target="smokes", features=["age"], models=["tree"])
-    TaskLoss(classification, accuracy: tree 1.0000 -> 1.0000; baseline 0.5000)
+    >>> import polars as pl, unveil
+    >>> smokes = ["no"] * 20 + ["yes"] * 20
+    >>> people = pl.DataFrame({"age": range(20, 60), "smokes": smokes})
+    >>> coarse = pl.DataFrame({"age": ["[20, 40)"] * 20 + ["[40, 60)"] * 20, "smokes": smokes})
+    >>> unveil.tasks(people, coarse, unveil.Task("smoking", "smokes", "age"), same_order=True)
+    Tasks(smoking accuracy 1.0000 -> 1.0000)
     """
-    names = checked_names(features)
-    plan = Plan(kind, _models(kind, models), folds, repeats, seed, unseen, clusters)
-    _check(plan, target, names, sample)
-    need_learning()
-    columns = tuple(feature_of(original, release, name) for name in names)
-    wanted = names if target is None else (*names, target)
-    answer = None if target is None else Target.of(original, release, target, kind)
-    counts = records_of(original, wanted, "the original"), records_of(release, wanted, "the release")
-    partners = _partners(truth, counts, plan)
-    rows = _rows(answer, partners, counts, sample, seed)
-    if len(rows.original) < 2 * folds:
-        found = counted(len(rows.original), "usable original record")
-        raise ArgumentError(f"{found} cannot fill {folds} folds of at least 2 each; ask for fewer folds, or give more records.")
-    classes = None if answer is None else answer.checked(rows.original)
-    bench = Bench(columns, plan, partners, rows)
-    scores, remarks = bench.clustered() if answer is None else bench.predicted(answer)
-    return TaskLoss(
-        kind=kind,
-        target=target,
-        features=names,
-        scores=tuple(scores),
-        classes=classes,
-        clusters=clusters if kind == "clustering" else None,
-        original_records=len(rows.original),
-        release_records=len(rows.release),
-        sampled=rows.sampled,
-        left_out=rows.left_out,
-        held_out=truth is not None,
-        uses=tuple(column.use(rows.original, rows.release) for column in columns),
-        folds=folds,
-        repeats=repeats,
-        seed=seed,
-        sample=sample,
-        unseen=unseen,
-        notes=(*_notes(plan, rows, held_out=truth is not None), *remarks),
-    )
+    need_sklearn("learning tasks from a release")
+    check_draw(seed, sample)
+    if folds < 2:  # noqa: PLR2004
+        raise ArgumentError(f"there are at least 2 folds, one to try and one to learn from, not {folds}.")
+    one, other = open_source(original), open_source(release)
+    alignment = align(one, other, identity=id, link=link, same_order=same_order)
+    solved = {}
+    for task in [tasks] if isinstance(tasks, Task) else tasks:
+        try:
+            solved[task.name] = _solved(one, other, task, id, alignment, folds=folds, sample=sample, seed=seed)
+        except UnveilError as problem:
+            solved[task.name] = Solved(task, reason=str(problem))
+    records = max((found.people for found in solved.values()), default=0)
+    return Tasks(solved, folds, sample, alignment, Made(records, "category", seed=seed, version=__version__))
 
 
-def _models(kind: str, models: Sequence[str] | None) -> tuple[str, ...]:
-    if kind not in MODELS:
-        raise ArgumentError.not_one_of("kind", kind, list(MODELS))
-    chosen = MODELS[kind] if models is None else (models,) if isinstance(models, str) else tuple(dict.fromkeys(models))
-    if not chosen:
-        raise ArgumentError("no models are named; leave models out for all of them.")
-    for name in chosen:
-        if name not in MODELS[kind]:
-            raise ArgumentError.not_one_of("model", name, MODELS[kind])
-    return chosen
+def _solved(
+    original: Source,
+    release: Source,
+    task: Task,
+    identity: str | None,
+    alignment: Alignment | None,
+    *,
+    folds: int,
+    sample: int | None,
+    seed: int,
+) -> Solved:
+    features = encoded(original, release, in_common(original, release, task.given, without=(task.target, identity)))
+    target = _target(original, release, task, len(features.original), len(features.release))
+    truth = np.full(len(features.release), -1) if alignment is None else alignment.truth
+    trial = Trial.of(features, target, truth, folds=folds, sample=sample, seed=seed)
+    figures = trial.scores(task.kind, clusters=task.clusters, seed=seed)
+    scores = []
+    for (model, measure), pairs in figures.items():
+        before, after = np.array(pairs).T
+        scores.append(Score(model, measure, *(Estimate.over(some, folds) for some in (before, after, after - before))))
+    read = {name: "number" if numeric else "category" for name, numeric in zip(features.names, features.numeric, strict=True)}
+    return Solved(task, tuple(scores), read, len(trial.people), len(trial.rows), int(np.isnan(target[1]).sum()))
 
 
-def _check(plan: Plan, target: str | None, features: Sequence[str], sample: int | None) -> None:
-    """Refuse what makes no sense."""
-    if plan.unseen not in get_args(Unseen):
-        raise ArgumentError.not_one_of("unseen", plan.unseen, get_args(Unseen))
-    if (plan.kind == "clustering") != (target is None):
-        needs = "has no target; leave it out" if target is not None else "needs a target: the column to predict"
-        raise ArgumentError(f"a {plan.kind} {needs}.")
-    if target in features:
-        raise ArgumentError(f"the target {shown(target)} is named as a feature, too; it would predict itself.")
-    for name, value, least in (("folds", plan.folds, 2), ("repeats", plan.repeats, 1), ("clusters", plan.clusters, 2)):
-        if value < least:
-            raise ArgumentError(f"{name} is at least {least}.")
-    checked_draw(plan.seed, sample)
-
-
-def _partners(truth: Sequence[int] | Rows | None, counts: tuple[int, int], plan: Plan) -> Rows:
-    """Return the original row of each release record, checked; -1 where it has none, or it is not known."""
-    if truth is None:
-        if plan.kind == "clustering" or plan.unseen == "recode":
-            what = "a clustering" if plan.kind == "clustering" else "recoding unseen categories"
-            raise ArgumentError(f"{what} needs to know which release record belongs to which original one; give truth.")
-        return np.full(counts[1], -1, dtype=np.int64)
-    rows = np.asarray(truth)
-    if rows.shape != (counts[1],) or not (np.issubdtype(rows.dtype, np.integer) or not len(rows)):
-        raise ArgumentError(f"truth holds a row number for each of the {counted(counts[1], 'release record')}, -1 for none.")
-    outside = int(np.count_nonzero((rows < -1) | (rows >= counts[0])))
-    if outside:
-        raise ArgumentError(f"{outside:,} row numbers of truth lie outside the original's {counted(counts[0], 'record')}.")
-    return rows.astype(np.int64)
-
-
-def _rows(target: Target | None, partners: Rows, counts: tuple[int, int], sample: int | None, seed: int) -> Chosen:
-    """Choose the records used: those with a target (of a clustering: with a partner), or a sample of them."""
-    if target is None:
-        tried, usable = np.isin(np.arange(counts[0]), partners), partners >= 0
-    else:
-        tried, usable = target.usable()
-    everyone, loose = np.flatnonzero(tried), np.flatnonzero(usable & (partners < 0))
-    originals = drawn(everyone, sample, [seed, _ORIGINAL])
-    held = np.flatnonzero(usable & (partners >= 0))
-    if len(originals) < len(everyone):
-        held = held[np.isin(partners[held], originals)]
-    share = len(originals) / max(1, len(everyone))
-    others = drawn(loose, None if sample is None else min(sample, math.ceil(share * len(loose))), [seed, _LOOSE])
-    return Chosen(
-        original=originals,
-        release=np.sort(np.concatenate([held, others])),
-        sampled=len(originals) < len(everyone) or len(others) < len(loose),
-        left_out=0 if target is None else int(np.count_nonzero(~usable)),
-    )
-
-
-def _notes(plan: Plan, rows: Chosen, *, held_out: bool) -> list[str]:
-    """Say what a reader of the figures should know."""
-    if plan.kind == "clustering":
-        notes = ["Runs differ by their seeds only; their interval is the noise of k-means, not of the data."]
-    else:
-        notes = ["Folds share training records and are not independent: the intervals are, as a rule, too narrow."]
-    if not held_out:
-        notes.append(
-            "It is not known which release record belongs to which original one, so models learnt from the whole release, "
-            "protected forms of the test records included; this flatters the release."
+def _target(
+    original: Source, release: Source, task: Task, people: int, rows: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the target of both tables, NaN where it cannot be used."""
+    if task.target is None:
+        return np.zeros(people), np.zeros(rows)
+    column = encoded(original, release, [task.target], numbers=task.kind == "regression")
+    before, after = column.original[:, 0], column.release[:, 0]
+    if task.kind == "regression" and not column.numeric[0]:
+        raise ArgumentError(f"a regression predicts numbers, and the original's {shown(task.target)} holds none.")
+    classes = np.unique(before[before >= 0.0] if task.kind == "classification" else before[~np.isnan(before)])
+    if len(classes) < 2:  # noqa: PLR2004
+        raise UndefinedMeasureError(f"{shown(task.target)} holds one value only in the original: there is nothing to predict.")
+    if task.kind == "regression":
+        return before, after
+    if len(classes) > _MOST_CLASSES:
+        raise ArgumentError(
+            f"{shown(task.target)} has {len(classes):,} classes, more than {_MOST_CLASSES}; recode it, or ask for a regression."
         )
-    if rows.sampled:
-        notes.append(
-            f"A sample by seed {plan.seed}: {counted(len(rows.original), 'original record')}, "
-            f"{counted(len(rows.release), 'release record')}."
-        )
-    if rows.left_out:
-        notes.append(f"Nothing was learnt from {counted(rows.left_out, 'release record')} without a usable target.")
-    return notes
-
-
-def _shown(figure: float | None) -> str:
-    return "undefined" if figure is None else number(figure)
+    return tuple(np.where(np.isin(some, classes), some, np.nan) for some in (before, after))  # type: ignore[return-value]
