@@ -52,7 +52,7 @@ def test_transitions_match_the_given_matrix() -> None:
     result = mechanisms.pram(data, "x", matrix=MATRIX, seed=11)
     assert fits(transitions(data["x"], result.data["x"]), MATRIX) > 1e-4
     assert result.data["y"].equals(data["y"])
-    changed = float((result.data["x"] != data["x"]).mean())  # type: ignore[arg-type]
+    changed = float((result.data["x"] != data["x"]).mean())
     assert result.figures["changed"]["x"] == pytest.approx(changed)
     assert result.figures["expected_changed"]["x"] == pytest.approx(changed, abs=0.005)
 

@@ -17,6 +17,14 @@ _HOMES: dict[str, str] = {
     "pram": "post_randomisation",
     "anatomize": "anatomy",
     "Anatomy": "anatomy",
+    "dp_count": "differential_privacy.queries",
+    "dp_sum": "differential_privacy.queries",
+    "dp_mean": "differential_privacy.queries",
+    "dp_histogram": "differential_privacy.queries",
+    "dp_marginals": "differential_privacy.marginals",
+    "dp_synthesize": "differential_privacy.microdata",
+    "Private": "differential_privacy.answers",
+    "pseudonymize": "pseudonyms",
 }
 """Each mechanism's name and the module that holds it."""
 

@@ -198,7 +198,7 @@ def anatomize(
     for name in (group, _COUNT):
         if name in (*keys, *secrets) or group == _COUNT:
             raise ArgumentError(f"a column {shown(name)} would stand twice in a table; give the group column another name.")
-    chosen, random = choose(data, [*keys, *secrets], nulls), seeded(seed)
+    chosen, random = choose(data, [*keys, *secrets], nulls), seeded(seed, "anatomy")
     records = chosen.records
     secret = encode(records.column(secrets[0]))
     least = checked_count("l", l, least=1, most=len(secret.values), of="distinct values of the sensitive attribute")

@@ -78,12 +78,12 @@ def pram(
     --------
     >>> from unveil import mechanisms
     >>> mechanisms.pram("adult", "race", retention=0.8, seed=1).figures["changed"]
-    {'race': 0.19869...}
+    {'race': 0.19938...}
     """
     if (retention is None) == (matrix is None):
         raise ArgumentError("give either the probability that a value stays (retention) or a matrix.")
     kept = None if retention is None else share("retention", retention)
-    chosen, random, within = choose(data, attributes, nulls), seeded(seed), names_of(strata)
+    chosen, random, within = choose(data, attributes, nulls), seeded(seed, "pram"), names_of(strata)
     records, names = chosen.records, chosen.names
     given = _matrices(names, matrix)
     stratum, labels = _strata(records, within, names)

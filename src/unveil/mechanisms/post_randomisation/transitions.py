@@ -50,8 +50,8 @@ def invariant_matrix(matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> 
     joint = matrix * (counts / counts.sum())[:, None]
     reached = joint.sum(axis=0)
     back = np.where(reached[:, None] > 0.0, joint.T, np.eye(len(matrix))) / np.where(reached > 0.0, reached, 1.0)[:, None]
-    product: NDArray[np.float64] = matrix @ back
-    return product / product.sum(axis=1, keepdims=True)
+    product = matrix @ back
+    return np.asarray(product / product.sum(axis=1, keepdims=True))
 
 
 def checked_matrix(name: str, given: Any, present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:

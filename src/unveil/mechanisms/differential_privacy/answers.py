@@ -1,0 +1,89 @@
+"""What does a differentially private answer say of itself? The noisy figures, and the account of the budget they took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unveil.mechanisms.differential_privacy.budget import Spent
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import number
+
+__all__ = ["UNSEEDED", "Private"]
+
+UNSEEDED = "The noise cannot be repeated: it has no seed, on purpose. Each further answer spends a further budget."
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Private(Result):
+    """A differentially private answer.
+
+    Attributes
+    ----------
+    query
+        What was asked, in words.
+    value
+        The noisy answer: a number, or noisy numbers by bin.
+    spent
+        The account: each use of the budget with its noise, sensitivity and scale.
+    settings
+        What was declared: bounds, values, the most records of one person.
+    notes
+        What a user should know.
+    """
+
+    query: str
+    value: Any
+    spent: tuple[Spent, ...]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = field(default=(UNSEEDED,))
+
+    @property
+    def epsilon(self) -> float:
+        """The loss of privacy, all uses together."""
+        return sum(part.epsilon for part in self.spent)
+
+    @property
+    def delta(self) -> float:
+        """The probability with which the loss may be larger."""
+        return sum(part.delta for part in self.spent)
+
+    def __repr__(self) -> str:
+        """Return one line: the question, the answer and its price."""
+        answer = f"{len(self.value):,} figures" if isinstance(self.value, Mapping) else number(self.value)
+        price = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else "")
+        return f"Private({self.query}: {answer}; {price})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer and its account."""
+        from unveil import __version__
+
+        return {
+            "query": self.query,
+            "value": jsonable(self.value),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "spent": [part.to_dict() for part in self.spent],
+            "settings": jsonable(self.settings),
+            "notes": list(self.notes),
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the answer as a table: bin and value."""
+        if isinstance(self.value, Mapping):
+            return {"bin": [str(name) for name in self.value], "value": list(self.value.values())}
+        return {"bin": [self.query], "value": [self.value]}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        price = (Figure("epsilon", self.epsilon), *((Figure("delta", self.delta),) if self.delta else ()))
+        account = Table(
+            ("spent on", "noise", "sensitivity", "scale", "epsilon"),
+            tuple((part.what, part.mechanism, part.sensitivity, part.scale, part.epsilon) for part in self.spent),
+        )
+        if isinstance(self.value, Mapping):
+            bins = Table(("bin", "noisy count"), tuple((str(name), n) for name, n in self.value.items()))
+            return View(self.query, price, (bins, account), self.notes)
+        return View(self.query, (Figure("noisy answer", self.value), *price), (account,), self.notes)

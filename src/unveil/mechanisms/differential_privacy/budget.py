@@ -1,0 +1,154 @@
+"""How much noise does a budget ask for? Sensitivity and budget to a mechanism of OpenDP; the one place that knows OpenDP.
+
+Noise comes from the operating system through OpenDP and cannot be seeded: who could repeat it could take it away again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from unveil.errors import ArgumentError, MissingExtraError
+from unveil.mechanisms.columns import checked_number, checked_word
+
+__all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "noisy", "noisy_greatest"]
+
+Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
+"""laplace: real noise; geometric: whole noise, for whole numbers; gaussian: real noise, which needs a delta."""
+
+MECHANISMS: tuple[Mechanism, ...] = ("laplace", "geometric", "gaussian")
+
+_LARGEST_EPSILON = 100.0
+"""Beyond it nothing is protected: the odds of an intruder may grow by e^100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one release may disclose.
+
+    Attributes
+    ----------
+    mechanism
+        The kind of noise.
+    epsilon, delta
+        The loss of privacy, and the probability with which it may be larger: 0 but for Gaussian noise.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float = 0.0
+
+    @classmethod
+    def asked(cls, mechanism: str, epsilon: Any, delta: Any, allowed: Sequence[str] = MECHANISMS) -> Budget:
+        """Check what the caller asked for."""
+        checked_word("mechanism", mechanism, allowed)
+        loss = checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON)
+        if mechanism != "gaussian":
+            if delta is not None:
+                raise ArgumentError(f"{mechanism} noise has no delta; leave it out, or choose gaussian noise.")
+            return cls(mechanism, loss)
+        if delta is None:
+            raise ArgumentError("gaussian noise needs a delta: a probability well below one over the number of records.")
+        chance = checked_number("delta", delta, above=0.0)
+        if chance >= 1.0:
+            raise ArgumentError(f"delta is {delta!r}; it must be a number above 0 and below 1.")
+        return cls(mechanism, loss, chance)
+
+    def part(self, of: int) -> Budget:
+        """Return one of several equal parts; together they spend the budget."""
+        return Budget(self.mechanism, self.epsilon / of, self.delta / of)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one use of a budget was: what for, the noise, the sensitivity that it hides, and the budget it took."""
+
+    what: str
+    mechanism: str
+    sensitivity: float
+    scale: float
+    epsilon: float
+    delta: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields."""
+        return asdict(self)
+
+
+def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: float) -> tuple[list[Any], Spent]:
+    r"""Add noise to several numbers together.
+
+    .. math:: b = \Delta_1 / \epsilon
+
+    is the scale of Laplace and geometric noise; the least standard deviation of Gaussian noise that keeps to epsilon and delta is
+    searched for. OpenDP is asked what the mechanism costs, and it must not be more than the budget.
+
+    Parameters
+    ----------
+    what
+        What the numbers are, for the account.
+    values
+        The numbers; whole ones for geometric noise.
+    budget
+        Epsilon, delta and the kind of noise.
+    l1, l2
+        The most by which one person changes the numbers: the sum of the changes, and the root of the sum of their squares.
+
+    References
+    ----------
+    C. Dwork, F. McSherry, K. Nissim, A. Smith (2006), Calibrating noise to sensitivity in private data analysis, TCC, 265-284.
+    """
+    dp = _opendp()
+    if budget.mechanism == "gaussian":
+        scale = _gaussian_scale(dp, float(l2), budget)
+        answer = _gaussian(dp, scale, budget.delta)(list(map(float, values)))
+        return answer, Spent(what, budget.mechanism, float(l2), scale, budget.epsilon, budget.delta)
+    whole = budget.mechanism == "geometric"
+    kind: Any = "i64" if whole else "f64"
+    domain = dp.vector_domain(dp.atom_domain(T=kind, **({} if whole else {"nan": False})))
+    apart: Any = math.ceil(l1) if whole else l1
+    scale = apart / budget.epsilon
+    while (measurement := dp.m.make_laplace(domain, dp.l1_distance(T=kind), scale=scale)).map(apart) > budget.epsilon:
+        scale = math.nextafter(scale, math.inf)
+    answer = measurement([int(value) if whole else float(value) for value in values])
+    return answer, Spent(what, budget.mechanism, float(apart), scale, budget.epsilon)
+
+
+def noisy_greatest(scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
+    """Return which score is the greatest, or nearly so: the exponential mechanism, as the greatest of noisy scores."""
+    dp = _opendp()
+    domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
+    scale = 2.0 * sensitivity / epsilon
+    while (measurement := dp.m.make_noisy_max(domain, dp.linf_distance(T="f64"), dp.max_divergence(), scale=scale)).map(
+        sensitivity
+    ) > epsilon:
+        scale = math.nextafter(scale, math.inf)
+    return int(measurement(list(map(float, scores))))
+
+
+def _gaussian(dp: Any, scale: float, delta: float) -> Any:
+    domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
+    noise = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+    return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noise), delta)
+
+
+def _gaussian_scale(dp: Any, l2: float, budget: Budget) -> float:
+    """Return the least scale that keeps to the budget; a known upper bound is tightened by OpenDP's own account."""
+    log = math.log(1.0 / budget.delta)
+    most = l2 / (math.sqrt(2.0) * (math.sqrt(log + budget.epsilon) - math.sqrt(log))) * (1.0 + 1e-6)
+    least, target = most / 2.0, (budget.epsilon, budget.delta)
+    while _gaussian(dp, least, budget.delta).check(l2, target):
+        least /= 2.0
+    make = lambda scale: _gaussian(dp, scale, budget.delta)  # noqa: E731
+    return float(dp.binary_search_param(make, d_in=l2, d_out=target, bounds=(least, most)))
+
+
+def _opendp() -> Any:
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise MissingExtraError.needed("differential privacy", extra="dp") from None
+    dp.enable_features("contrib")
+    return dp

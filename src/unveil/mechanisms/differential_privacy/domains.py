@@ -1,0 +1,33 @@
+"""Which values may an attribute have, whatever the data holds? Declared domains, and where each record stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import ArgumentError, shown
+from unveil.sources.coding import encode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["checked_domain", "places"]
+
+
+def checked_domain(name: str, values: Any) -> tuple[Any, ...]:
+    """Return the declared values of an attribute: at least one, each once."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ArgumentError(f"the values of {shown(name)} are not given as a list; list all that it may have.")
+    domain = tuple(values)
+    if not domain or len(set(domain)) < len(domain):
+        raise ArgumentError(f"the values of {shown(name)} are a list of at least one value, each named once.")
+    return domain
+
+
+def places(column: Any, domain: tuple[Any, ...]) -> NDArray[np.int64]:
+    """Return where each record's value stands in the domain, -1 for a value outside."""
+    coded = encode(column)
+    at = {value: place for place, value in enumerate(domain)}
+    return np.asarray(np.array([at.get(value, -1) for value in coded.values], dtype=np.int64)[coded.codes])

@@ -1,0 +1,238 @@
+"""How many, how much, how much on average? Counts, sums, means and histograms with a stated loss of privacy.
+
+Two tables are neighbours when one holds the records of one person more than the other; a person has at most `contribution`
+records. Sensitivities follow from that and from the bounds and values that the caller declares, never from the data. Sums are
+taken in whole multiples of a power of two that follows from the bounds, so that no rounding error adds to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import ArgumentError, shown
+from unveil.mechanisms.arguments import Query, matching
+from unveil.mechanisms.columns import checked_count, checked_word, choose, numbers
+from unveil.mechanisms.differential_privacy.answers import Private
+from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
+from unveil.mechanisms.differential_privacy.domains import checked_domain, places
+from unveil.sources.microdata import open_microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+__all__ = ["dp_count", "dp_histogram", "dp_mean", "dp_sum"]
+
+_STEPS = 1 << 20
+"""A bound is so many steps of the grid on which values are summed."""
+_LARGEST_WHOLE = 1 << 31
+"""Four thousand million values up to it can be summed."""
+
+
+def dp_count(
+    data: Data,
+    where: Query | None = None,
+    *,
+    epsilon: float,
+    mechanism: str = "geometric",
+    delta: float | None = None,
+    contribution: int = 1,
+) -> Private:
+    r"""Count records, with noise.
+
+    .. math:: \Delta = c
+
+    where c is the most records of one person.
+
+    Parameters
+    ----------
+    data
+        The records.
+    where
+        For each column asked about a value, several values, or a function of a value that says yes or no; none: all records.
+    epsilon
+        The budget, above 0.
+    mechanism, delta
+        "geometric", "laplace", or "gaussian" with a delta.
+    contribution
+        The most records of one person.
+
+    Examples
+    --------
+    >>> from unveil import mechanisms
+    >>> answer = mechanisms.dp_count("adult", {"sex": "Female"}, epsilon=50)
+    >>> 9770 < answer.value < 9790, answer.spent[0].scale
+    (True, 0.02)
+    """
+    budget = Budget.asked(mechanism, epsilon, delta)
+    most = checked_count("contribution", contribution, least=1)
+    found = int(matching(open_microdata(data), where or {}).sum())
+    (value,), spent = noisy("count", [found], budget, l1=most, l2=most)
+    return Private("count", value, (spent,), {"where": sorted(where or {}), "contribution": most})
+
+
+def dp_sum(
+    data: Data,
+    attribute: str,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    mechanism: str = "laplace",
+    delta: float | None = None,
+    contribution: int = 1,
+    nulls: str = "error",
+) -> Private:
+    r"""Sum an attribute, with noise; values beyond the declared bounds count as the bound.
+
+    .. math:: \Delta = c \max(|lower|, |upper|)
+
+    Parameters
+    ----------
+    data
+        The records.
+    attribute
+        A column of numbers; of whole ones, within whole bounds, for geometric noise.
+    bounds
+        The lowest and the highest value that a record may have, known without looking at the data.
+    epsilon, mechanism, delta, contribution
+        As for `dp_count`.
+    nulls
+        "skip": a null counts nothing. "error": refuse.
+    """
+    budget = Budget.asked(mechanism, epsilon, delta)
+    values, low, high = _bounded(data, attribute, bounds, nulls, whole=mechanism == "geometric")
+    most = checked_count("contribution", contribution, least=1)
+    total, spent = _noisy_sum("sum", values, max(abs(low), abs(high)), budget, most)
+    return Private(f"sum of {attribute}", total, (spent,), {"bounds": [low, high], "contribution": most, "nulls": nulls})
+
+
+def dp_mean(
+    data: Data,
+    attribute: str,
+    *,
+    bounds: tuple[float, float],
+    epsilon: float,
+    mechanism: str = "laplace",
+    delta: float | None = None,
+    contribution: int = 1,
+    nulls: str = "error",
+) -> Private:
+    r"""Average an attribute, with noise: half of the budget goes to the sum of differences from the middle, half to the count.
+
+    .. math:: m + \frac{\widetilde{\sum_i (x_i - m)}}{\tilde n}, \qquad m = \frac{lower + upper}{2}, \qquad
+              \Delta_{sum} = c \, \frac{upper - lower}{2}, \quad \Delta_n = c
+
+    The answer is cut to the bounds. Parameters are those of `dp_sum`.
+    """
+    budget = Budget.asked(mechanism, epsilon, delta).part(2)
+    values, low, high = _bounded(data, attribute, bounds, nulls, whole=mechanism == "geometric")
+    most = checked_count("contribution", contribution, least=1)
+    middle = (low + high) // 2 if mechanism == "geometric" else (low + high) / 2.0
+    total, on_sum = _noisy_sum("sum of differences", values - middle, max(high - middle, middle - low), budget, most)
+    (n,), on_count = noisy("count", [len(values)], budget, l1=most, l2=most)
+    mean = min(max(middle + total / max(n, 1.0), low), high)
+    settings = {"bounds": [low, high], "contribution": most, "nulls": nulls}
+    return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings)
+
+
+def dp_histogram(
+    data: Data,
+    attribute: str,
+    *,
+    values: Sequence[Any] | None = None,
+    edges: Sequence[float] | None = None,
+    epsilon: float,
+    mechanism: str = "geometric",
+    delta: float | None = None,
+    contribution: int = 1,
+    nulls: str = "error",
+) -> Private:
+    r"""Count the records of each declared value, or between declared edges, with noise in every bin, empty ones too.
+
+    One record stands in one bin, so :math:`\Delta_1 = \Delta_2 = c` however many bins there are.
+
+    Parameters
+    ----------
+    data
+        The records.
+    attribute
+        The column.
+    values
+        The values to count, known without looking at the data; None among them counts nulls. Other values are not counted.
+    edges
+        Instead: rising numbers; a bin goes from one, included, to the next, the last bin includes its upper edge. Numbers beyond
+        the outer edges count in the outer bins.
+    epsilon, mechanism, delta, contribution
+        As for `dp_count`.
+    nulls
+        "keep": nulls count where None is among the values. "skip": they count nowhere. "error": refuse.
+    """
+    budget = Budget.asked(mechanism, epsilon, delta)
+    most = checked_count("contribution", contribution, least=1)
+    if (values is None) == (edges is None):
+        raise ArgumentError("a histogram needs either the values to count or the edges of its bins.")
+    chosen = choose(data, attribute, nulls)
+    if edges is not None:
+        labels, at = _between(numbers(chosen.column(attribute), "a histogram with edges"), edges)
+    else:
+        labels = checked_domain(attribute, values)
+        at = places(chosen.column(attribute), labels)
+    found = np.bincount(at[at >= 0], minlength=len(labels))
+    counts, spent = noisy("histogram", found.tolist(), budget, l1=most, l2=most)
+    settings = {"bins": len(labels), "contribution": most, "nulls": nulls}
+    return Private(f"histogram of {attribute}", dict(zip(labels, counts, strict=True)), (spent,), settings)
+
+
+def _bounded(
+    data: Data, attribute: str, bounds: tuple[float, float], nulls: str, *, whole: bool
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return the values of an attribute, cut to the declared bounds, and these."""
+    low, high = _checked_bounds(bounds, whole=whole)
+    checked_word("nulls", nulls, ("error", "skip"))
+    chosen = choose(data, attribute, nulls)
+    if whole and not chosen.column(attribute).dtype.is_integer():
+        raise ArgumentError(f"geometric noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")
+    return np.clip(numbers(chosen.column(attribute), "a sum or mean"), low, high), low, high
+
+
+def _checked_bounds(bounds: Any, *, whole: bool) -> tuple[float, float]:
+    try:
+        low, high = bounds
+        fine = all(math.isfinite(bound) for bound in (low, high)) and low < high
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise ArgumentError("bounds are two numbers, the lowest and the highest value that a record may have.")
+    if whole and not all(isinstance(bound, Integral) and abs(int(bound)) <= _LARGEST_WHOLE for bound in (low, high)):
+        raise ArgumentError(f"geometric noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
+    return low, high
+
+
+def _noisy_sum(what: str, values: NDArray[np.float64], largest: float, budget: Budget, most: int) -> tuple[Any, Spent]:
+    """Sum values of at most `largest` on the grid, and add noise."""
+    grid = 1.0 if budget.mechanism == "geometric" else 2.0 ** math.floor(math.log2(largest / _STEPS))
+    total = int(np.rint(values / grid).astype(np.int64).sum())
+    sensitivity = most * math.ceil(largest / grid) * grid
+    exact = total if budget.mechanism == "geometric" else total * grid
+    (answer,), spent = noisy(what, [exact], budget, l1=sensitivity, l2=sensitivity)
+    return answer, spent
+
+
+def _between(values: NDArray[np.float64], edges: Sequence[float]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the names of the bins, and each value's bin, -1 for a null."""
+    try:
+        limits = np.array(edges, dtype=np.float64)
+    except (TypeError, ValueError):
+        limits = np.empty(0)
+    if limits.ndim != 1 or len(limits) < 2 or not np.all(np.isfinite(limits)) or np.any(np.diff(limits) <= 0.0):  # noqa: PLR2004
+        raise ArgumentError("edges are at least two numbers, each above the one before.")
+    last = len(limits) - 2
+    names = tuple(f"[{limits[at]:g}, {limits[at + 1]:g}{']' if at == last else ')'}" for at in range(last + 1))
+    at = np.clip(np.searchsorted(limits, values, side="right") - 1, 0, last)
+    return names, np.where(np.isnan(values), -1, at)

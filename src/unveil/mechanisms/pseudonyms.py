@@ -1,0 +1,151 @@
+"""How do names leave a table while their records stay together? Pseudonyms: keyed hashes, or numbers in random order.
+
+A pseudonym stands for the same value wherever the same key is used, so records can still be joined, by a steward and by an
+intruder alike. The result is pseudonymised, not anonymous.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names
+from unveil.errors import ArgumentError, DataNotFoundError, UnsupportedDataError, shown
+from unveil.mechanisms.columns import checked_count, checked_word, choose, seeded
+from unveil.mechanisms.protected import Protected
+from unveil.sources.coding import encode, require_countable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+__all__ = ["KEY_VARIABLE", "pseudonymize"]
+
+KEY_VARIABLE = "UNVEIL_KEY"
+"""The environment variable that holds the key, unless another is named."""
+
+_SHORTEST_KEY = 16
+_SHORTEST, _LONGEST = 16, 64
+"""Hexadecimal digits of a pseudonym."""
+_LABEL = (
+    "The records are pseudonymised, not anonymous: whoever has the key, or knows a person's other attributes, can find the "
+    "person. They are still personal data."
+)
+
+
+def pseudonymize(
+    data: Data,
+    attributes: Names,
+    *,
+    method: str = "hmac",
+    key_file: str | os.PathLike[str] | None = None,
+    key_variable: str = KEY_VARIABLE,
+    length: int = 32,
+    nulls: str = "error",
+    seed: int | None = None,
+) -> Protected:
+    r"""Replace the values of identifying attributes by pseudonyms.
+
+    .. math:: \text{pseudonym}(x) = \text{the first digits of } \mathrm{HMAC}_{key}(x)
+
+    with SHA-256, in hexadecimal digits; or numbers from 1 on, given out in random order.
+
+    Parameters
+    ----------
+    data
+        The records.
+    attributes
+        The columns whose values are replaced. A value gets the same hash in every column and table, and a number per column.
+    method
+        "hmac": keyed hashes. "counter": numbers.
+    key_file
+        A file that holds the key, at least 16 bytes; a line end after it is not part of it.
+    key_variable
+        Where no file is named: the environment variable that holds the key.
+    length
+        The hexadecimal digits of a hash, 16 to 64; two values that would share one are refused.
+    nulls
+        "keep": a null stays a null. "skip": a record with a null is left out. "error": refuse.
+    seed
+        The seed of the order of numbers; none: an order that nobody can repeat. Keep a seed to yourself: with it and the list of
+        values, numbers can be turned back.
+
+    Notes
+    -----
+    The key is in no result, message or log. Without it a hash cannot be recomputed from a list of likely values.
+
+    References
+    ----------
+    H. Krawczyk, M. Bellare, R. Canetti (1997), HMAC: keyed-hashing for message authentication, RFC 2104.
+    Regulation (EU) 2016/679 (GDPR), article 4(5) and recital 26.
+
+    Examples
+    --------
+    >>> from unveil import mechanisms
+    >>> made = mechanisms.pseudonymize("paper-2", "Disease", method="counter", seed=4)
+    >>> sorted(set(made.data["Disease"]))
+    [1, 2, 3, 4, 5]
+    """
+    checked_word("method", method, ("hmac", "counter"))
+    digits = checked_count("length", length, least=_SHORTEST)
+    if digits > _LONGEST:
+        raise ArgumentError(f"length is {digits:,}; a hash has {_LONGEST} hexadecimal digits.")
+    random = np.random.default_rng() if seed is None else seeded(seed, "pseudonyms")
+    key = _key(key_file, key_variable) if method == "hmac" else b""
+    chosen = choose(data, attributes, nulls)
+    columns, distinct = {}, {}
+    for name in chosen.names:
+        column = chosen.column(name)
+        require_countable(name, column)
+        coded = encode(column)
+        values = [value for value in coded.values if value is not None]
+        names = _hashes(name, values, key, digits) if method == "hmac" else (random.permutation(len(values)) + 1).tolist()
+        columns[name], distinct[name] = _named(column, names, coded.codes), len(values)
+    if method == "hmac":
+        settings = {"method": method, "key": "file" if key_file is not None else "environment", "length": digits, "nulls": nulls}
+    else:
+        settings = {"method": method, "nulls": nulls}
+    release = chosen.records.replaced(columns)
+    return Protected("pseudonymisation", release, chosen.names, settings, {"pseudonyms": distinct}, chosen.rows, (_LABEL,))
+
+
+def _key(path: str | os.PathLike[str] | None, variable: str) -> bytes:
+    """Read the key; a message says where it was looked for, and never what was found."""
+    if path is not None:
+        try:
+            key, place = Path(path).read_bytes().rstrip(b"\r\n"), f"the key file {shown(path)}"
+        except OSError as error:
+            reason = error.strerror or "it cannot be read"
+            raise DataNotFoundError(f"the key file {shown(path)} cannot be read: {reason.lower()}.") from None
+    else:
+        key, place = os.environ.get(variable, "").encode(), f"the environment variable {shown(variable)}"
+        if not key:
+            raise ArgumentError(f"{place} holds no key; put one there, or name a key file.")
+    if len(key) < _SHORTEST_KEY:
+        raise ArgumentError(f"{place} holds {len(key):,} bytes; a key has at least {_SHORTEST_KEY}, chosen at random.")
+    return key
+
+
+def _hashes(name: str, values: Sequence[Any], key: bytes, digits: int) -> list[str]:
+    hashes = [hmac.digest(key, _text(value).encode(), "sha256").hex()[:digits] for value in values]
+    if len(set(hashes)) < len({_text(value) for value in values}):
+        raise UnsupportedDataError(f"two values of {shown(name)} share a pseudonym of {digits} digits; use a greater length.")
+    return hashes
+
+
+def _text(value: Any) -> str:
+    """Return a value as the text that is hashed: 3 and 3.0 are one value, as pandas makes one of the other."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _named(column: Any, names: Sequence[Any], codes: NDArray[Any]) -> Any:
+    """Return the pseudonym of every record; a null has none."""
+    dictionary = type(column)(column.name, [*names, None])
+    return dictionary.gather(np.minimum(codes.astype(np.int64), len(names)).astype(np.uint32))
