@@ -25,6 +25,7 @@ _HOMES: dict[str, str] = {
     "dp_synthesize": "differential_privacy.microdata",
     "Private": "differential_privacy.answers",
     "pseudonymize": "pseudonyms",
+    "synthesize": "synthesis",
 }
 """Each mechanism's name and the module that holds it."""
 

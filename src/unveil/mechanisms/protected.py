@@ -59,7 +59,11 @@ class Protected(Result):
     def __repr__(self) -> str:
         """Return one line: the mechanism, what it changed, and its first figures."""
         first = [f"{name} {number(value)}" for name, value in self.figures.items() if isinstance(value, int | float)]
-        parts = [f"{self.mechanism} of {', '.join(self.attributes)}", counted(self.records.records, "record"), *first]
+        parts = [
+            " of ".join(filter(None, (self.mechanism, ", ".join(self.attributes)))),
+            counted(self.records.records, "record"),
+            *first,
+        ]
         return f"Protected({'; '.join(parts)})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,7 +94,7 @@ class Protected(Result):
             for name, value in self.figures.items()
             if isinstance(value, Mapping) and value and not any(isinstance(item, Mapping) for item in value.values())
         )
-        title = f"{self.mechanism}: {', '.join(self.attributes)}"
+        title = ": ".join(filter(None, (self.mechanism, ", ".join(self.attributes))))
         return View(title, figures, tables, self.notes)
 
     def write(self, path: str | os.PathLike[str]) -> None:

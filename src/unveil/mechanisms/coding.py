@@ -1,0 +1,152 @@
+"""What if the very large and the very small are not told apart? Top and bottom coding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names
+from unveil.errors import ArgumentError, shown
+from unveil.mechanisms.columns import CellNulls, by_attribute, checked_number, checked_word, choose, numbers
+from unveil.mechanisms.protected import Protected
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+__all__ = ["top_bottom_code"]
+
+_REPLACEMENTS = ("limit", "mean")
+_FEW = 3
+"""The mean of fewer values than this says too much of each."""
+
+
+def top_bottom_code(
+    data: Data,
+    attributes: Names,
+    *,
+    top: float | Mapping[str, float] | None = None,
+    bottom: float | Mapping[str, float] | None = None,
+    top_share: float | Mapping[str, float] | None = None,
+    bottom_share: float | Mapping[str, float] | None = None,
+    replacement: str = "limit",
+    nulls: CellNulls = "error",
+) -> Protected:
+    """Replace all values above a limit, or below one, by one value.
+
+    What lies between the limits is not touched, so the median and the quantiles there stay as they are.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set or a data frame. Never changed.
+    attributes
+        The columns to code: numbers.
+    top, bottom
+        The limits: values above `top` and below `bottom` are replaced. One for all, or by attribute.
+    top_share, bottom_share
+        Instead of a limit, the share of values to replace, above 0 and at most 1: the limit is the value that this share of
+        values, or less where there are ties, lies beyond.
+    replacement
+        ``"limit"``: the limit itself. ``"mean"``: the mean of the values replaced, which keeps totals and means.
+    nulls
+        ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"skip"``: leave out the records that have one.
+
+    Returns
+    -------
+    Protected
+        With the figures `top` and `bottom`, the limits, and `top_coded` and `bottom_coded`, the values replaced, by attribute.
+
+    Notes
+    -----
+    Integers stay integers where the values put in are.
+
+    References
+    ----------
+    .. [1] Willenborg, de Waal (2001), Elements of statistical disclosure control, Springer.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from unveil import mechanisms
+    >>> pay = pl.DataFrame({"pay": [1, 20, 30, 40, 900]})
+    >>> mechanisms.top_bottom_code(pay, "pay", top=50, bottom=10).data["pay"].to_list()
+    [10, 20, 30, 40, 50]
+    >>> mechanisms.top_bottom_code(pay, "pay", top_share=0.4, replacement="mean").data["pay"].to_list()
+    [1, 20, 30, 470, 470]
+    """
+    checked_word("replacement", replacement, _REPLACEMENTS)
+    chosen = choose(data, attributes, nulls)
+    options = {"top": top, "bottom": bottom, "top_share": top_share, "bottom_share": bottom_share}
+    asked = {what: by_attribute(given, chosen.names, what) for what, given in options.items()}
+    columns: dict[str, Any] = {}
+    figures: dict[str, Any] = {"top": {}, "top_coded": {}, "bottom": {}, "bottom_coded": {}, "skipped": chosen.skipped}
+    for name in chosen.names:
+        column = chosen.column(name)
+        values = numbers(column, "top and bottom coding")
+        limits = _limits(name, values, {what: given.get(name) for what, given in asked.items()})
+        beyond = {"top": values > limits["top"], "bottom": values < limits["bottom"]}
+        columns[name] = _coded(column, values, limits, beyond, replacement)
+        for side, rows in beyond.items():
+            figures[side][name] = limits[side] if np.isfinite(limits[side]) else None
+            figures[f"{side}_coded"][name] = int(rows.sum())
+    settings = {**options, "replacement": replacement, "nulls": nulls}
+    notes = _notes(figures, replacement)
+    return Protected(
+        "top and bottom coding", chosen.records.replaced(columns), chosen.names, settings, figures, chosen.rows, notes
+    )
+
+
+def _limits(name: str, values: NDArray[np.float64], asked: Mapping[str, Any]) -> dict[str, float]:
+    """Return both limits, infinite where none is asked for."""
+    ordered = np.sort(values[~np.isnan(values)])
+    found = {"top": np.inf, "bottom": -np.inf}
+    for side in found:
+        limit, share = asked[side], asked[f"{side}_share"]
+        if limit is not None and share is not None:
+            raise ArgumentError(f"{side} and {side}_share are both given for {shown(name)}; give one of them.")
+        if limit is not None:
+            found[side] = checked_number(f"{side} of {shown(name)}", limit)
+        if share is not None and len(ordered):
+            most = int(checked_number(f"{side}_share of {shown(name)}", share, above=0.0, most=1.0) * len(ordered))
+            at = min(most, len(ordered) - 1)
+            found[side] = float(ordered[len(ordered) - 1 - at] if side == "top" else ordered[at])
+    if all(given is None for given in asked.values()):
+        raise ArgumentError(f"attribute {shown(name)} has no limit; give top, bottom, top_share or bottom_share.")
+    if found["bottom"] > found["top"]:
+        raise ArgumentError(f"the bottom limit of {shown(name)} lies above the top limit; exchange them.")
+    return found
+
+
+def _coded(
+    column: Any,
+    values: NDArray[np.float64],
+    limits: Mapping[str, float],
+    beyond: Mapping[str, NDArray[np.bool_]],
+    replacement: str,
+) -> Any:
+    """Return the column with what lies beyond a limit replaced; as it was where nothing does."""
+    stands_for = {
+        side: limits[side] if replacement == "limit" else float(values[rows].mean())
+        for side, rows in beyond.items()
+        if rows.any()
+    }
+    if column.dtype.is_integer() and all(value.is_integer() for value in stands_for.values()):
+        stands_for = {side: int(value) for side, value in stands_for.items()}
+    else:
+        column = column.cast(float)
+    column = column.clone()  # the caller's is not written to
+    for side, value in stands_for.items():
+        column = column.scatter(np.flatnonzero(beyond[side]), value)
+    return column
+
+
+def _notes(figures: Mapping[str, Any], replacement: str) -> tuple[str, ...]:
+    """Warn of a mean over so few values that it gives them away."""
+    counts = {name for side in ("top", "bottom") for name, n in figures[f"{side}_coded"].items() if 0 < n < _FEW}
+    if replacement != "mean" or not counts:
+        return ()
+    return (f"fewer than {_FEW} values of {', '.join(sorted(counts))} are coded at one end: their mean gives them away",)

@@ -1,0 +1,113 @@
+"""What if nobody knows who is in the file? Sampling: simple, systematic, or stratified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, names_of
+from unveil.errors import ArgumentError
+from unveil.mechanisms.columns import Chosen, checked_count, checked_number, checked_word, seeded
+from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.swapping import strata_of
+from unveil.sources.microdata import open_microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+__all__ = ["sample"]
+
+_METHODS = ("simple", "systematic", "stratified")
+
+
+def sample(
+    data: Data,
+    *,
+    share: float | None = None,
+    size: int | None = None,
+    method: str = "simple",
+    strata: Names | None = None,
+    seed: int = 0,
+) -> Protected:
+    """Keep a part of the records, without replacement and in the order they had.
+
+    Every record has the same chance to be kept, so means, shares and relations are those of the data within sampling error.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set or a data frame. Never changed.
+    share, size
+        The share of records to keep, above 0 and at most 1, or their number; one of the two.
+    method
+        ``"simple"``: any records. ``"systematic"``: from a random start, at even steps. ``"stratified"``: from every stratum in
+        proportion to its size, rounded by largest remainders, so at most one record off.
+    strata
+        Of ``"stratified"``: the columns whose combinations of values are the strata; a null is a value of its own.
+    seed
+        Of the random numbers.
+
+    Returns
+    -------
+    Protected
+        With the figures `share`, `weight`, how many records of the data one of the sample stands for, and for strata their
+        number and how many have no record in the sample.
+
+    References
+    ----------
+    .. [1] Cochran (1977), Sampling techniques, third edition, Wiley.
+
+    Examples
+    --------
+    >>> from unveil import mechanisms
+    >>> release = mechanisms.sample("adult", share=0.05, method="stratified", strata="sex", seed=1)
+    >>> release.records.records, release.figures["strata"]
+    (1508, 2)
+    """
+    checked_word("method", method, _METHODS)
+    random, records, by = seeded(seed, "sampling"), open_microdata(data), names_of(strata)
+    if (method == "stratified") != bool(by):
+        raise ArgumentError("strata and method 'stratified' go together; give both or neither.")
+    wanted = _wanted(share, size, records.records)
+    chosen = Chosen(records, by, np.arange(records.records), 0)
+    figures: dict[str, Any] = {"share": wanted / records.records, "weight": records.records / wanted}
+    if method == "simple":
+        rows = random.choice(records.records, wanted, replace=False, shuffle=False)
+    elif method == "systematic":
+        step = records.records / wanted
+        rows = np.minimum(((np.arange(wanted) + random.random()) * step).astype(np.int64), records.records - 1)
+    else:
+        stratum, number = strata_of(chosen, by)
+        rows = _stratified(stratum, number, wanted, random)
+        figures |= {"strata": number, "strata_without_a_record": number - len(np.unique(stratum[rows]))}
+    rows = np.sort(rows)
+    settings = {"share": share, "size": size, "method": method, "strata": list(by), "seed": seed}
+    return Protected("sampling", records.taken(rows), (), settings, figures, rows)
+
+
+def _wanted(share: float | None, size: int | None, records: int) -> int:
+    """Return how many records to keep."""
+    if (share is None) == (size is None):
+        raise ArgumentError("give the share of records to keep or their number (size), and not both.")
+    if size is not None:
+        return checked_count("size", size, least=1, most=records, of="records")
+    found = round(checked_number("share", share, above=0.0, most=1.0) * records)
+    if not found:
+        raise ArgumentError(f"a share of {share} of {records:,} records is no record; take a larger share.")
+    return found
+
+
+def _stratified(stratum: NDArray[np.int64], number: int, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Return rows from every stratum: its share, and one more where the remainders are largest, ties at random."""
+    size = np.bincount(stratum, minlength=number)
+    quota = size * (wanted / len(stratum))
+    take = np.minimum(np.floor(quota).astype(np.int64), size)
+    more = np.lexsort((random.random(number), take - quota))[: wanted - int(take.sum())]
+    take[more] += 1
+    mixed = random.permutation(len(stratum))
+    mixed = mixed[np.argsort(stratum[mixed], kind="stable")]
+    place = np.arange(len(stratum)) - (np.cumsum(size) - size)[stratum[mixed]]
+    return np.asarray(mixed[place < take[stratum[mixed]]])
