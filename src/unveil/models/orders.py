@@ -46,17 +46,20 @@ class Scale:
 
     def gaps(self, spread: Spread, *, by_value: bool) -> tuple[Spread, NDArray[np.float64]]:
         """Return the spread with its values in order, and the distance of each value to the next, summing to 1."""
-        ranks = self._ranks(spread.values)
-        ordered = _reordered(spread, ranks)
-        number = len(spread.values)
+        ranks, gaps = self.ranked(spread.values, by_value=by_value)
+        return _reordered(spread, ranks), gaps
+
+    def ranked(self, values: Sequence[Any], *, by_value: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rank of every value, and the distance of each rank to the next, summing to 1."""
+        ranks, number = self._ranks(values), len(values)
         if number == 1:
-            return ordered, np.zeros(0)
+            return ranks, np.zeros(0)
         if not by_value:
-            return ordered, np.full(number - 1, 1.0 / (number - 1))
-        if not self.has_distances(spread.values):
+            return ranks, np.full(number - 1, 1.0 / (number - 1))
+        if not self.has_distances(values):
             raise ArgumentError(f"the value distance of {shown(self.attribute)} needs numbers, and not all its values are.")
-        steps = np.diff(np.sort(np.array([float(value) for value in spread.values])))
-        return ordered, steps / steps.sum()
+        steps = np.diff(np.sort(np.array([float(value) for value in values])))
+        return ranks, steps / steps.sum()
 
     def levels(self, values: Sequence[Any]) -> list[NDArray[np.int64]]:
         """Return the group of every value at each level of the hierarchy below its root."""

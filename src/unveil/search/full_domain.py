@@ -1,0 +1,295 @@
+"""Which generalisation is best? The whole lattice, searched as far as needed to be sure, or as far as a budget goes.
+
+What generalisation alone costs is known for every node beforehand; suppression only adds to it. So a node whose bound reaches
+the best score found need not be looked at. A node where a lasting requirement fails rules out all nodes below it. First some
+chains from the bottom to the top are bisected for a good solution; then the nodes that are left are visited, the most general
+first, until none can be better: the solution is the best there is.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.search.judge import Judge
+from unveil.search.objectives import Objective, Separable
+from unveil.search.rollup import Table
+from unveil.search.space import Node, Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Budget", "Found", "search"]
+
+_MOST_NODES = 1 << 26
+"""Lattices up to this many nodes are searched to the end; of larger ones only chains and their surroundings are."""
+_MOST_RAISED = 1 << 17
+"""Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it spares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How far a search may go: seconds, and nodes looked at; None: as far as it takes."""
+
+    seconds: float | None = None
+    nodes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a search ends with.
+
+    Attributes
+    ----------
+    node
+        The best node; None where none meets the requirements.
+    score
+        Its score.
+    suppressed
+        Its records in violating classes.
+    bound
+        No node has a score below this.
+    optimal
+        Whether that is certain to be the best, or that there is none.
+    lattice, evaluated
+        The nodes there are, and those looked at.
+    closest
+        Where none meets the requirements: of the nodes looked at that with the fewest records in violating classes.
+    """
+
+    node: Node | None
+    score: float
+    suppressed: int
+    bound: float
+    optimal: bool
+    lattice: int
+    evaluated: int
+    closest: tuple[Node, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Seen:
+    """The best so far, and what has been looked at."""
+
+    score: float = math.inf
+    node: Node | None = None
+    suppressed: int = 0
+    feasible: dict[Node, bool] = field(default_factory=dict)
+    closest: tuple[Node, int] | None = None
+
+
+class _Spent(Exception):  # noqa: N818 - no error: the budget is used up
+    """The budget is used up."""
+
+
+def search(
+    space: Space,
+    judge: Judge,
+    objective: Objective,
+    limit: int,
+    *,
+    budget: Budget | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Found:
+    """Return the node of the lowest score that meets the requirements with at most `limit` records suppressed.
+
+    Parameters
+    ----------
+    space, judge, objective
+        The lattice, the requirements and what to make small.
+    limit
+        How many records may be suppressed.
+    budget
+        When to stop early; the answer then says how far from the best it may be.
+    progress
+        Called now and then with the nodes settled and the nodes in question.
+    """
+    return _Search(space, judge, objective, limit, budget or Budget(), progress).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        space: Space,
+        judge: Judge,
+        objective: Objective,
+        limit: int,
+        budget: Budget,
+        progress: Callable[[int, int], Any] | None,
+    ) -> None:
+        self.space, self.judge, self.objective, self.limit, self.budget, self.progress = (
+            space, judge, objective, limit, budget, progress,
+        )  # fmt: skip
+        self.seen = _Seen()
+        self.began = time.monotonic()
+        self.whole = space.size <= _MOST_NODES
+        self.closed: NDArray[np.bool_] = np.zeros(space.shape if self.whole else (), dtype=bool)
+        self.bounds: NDArray[np.float64] = self._first_bounds()
+
+    def run(self) -> Found:
+        """Search until nothing better can be left, or the budget is used up."""
+        optimal = False
+        try:
+            self.look(self.space.top)
+            for chain in self._chains():
+                self._bisect(chain)
+            self._descend()
+            if self.whole:
+                self._visit_rest()
+                optimal = True
+        except _Spent:
+            pass
+        seen = self.seen
+        closest = seen.closest if seen.closest is not None else (self.space.top, self.space.records)
+        return Found(
+            seen.node, seen.score, seen.suppressed, seen.score if optimal else self._lowest_left(), optimal,
+            self.space.size, len(seen.feasible), closest,
+        )  # fmt: skip
+
+    def look(self, node: Node) -> bool:
+        """Evaluate a node, once; return whether it meets the requirements."""
+        if node in self.seen.feasible:
+            return self.seen.feasible[node]
+        self._spend()
+        found = self._evaluate(node)
+        self.seen.feasible[node] = found
+        if self.whole:
+            self.closed[node] = True
+        return found
+
+    def _spend(self) -> None:
+        nodes, seconds = self.budget.nodes, self.budget.seconds
+        if nodes is not None and len(self.seen.feasible) >= nodes:
+            raise _Spent
+        if seconds is not None and self.seen.feasible and time.monotonic() - self.began > seconds:
+            raise _Spent
+
+    def _evaluate(self, node: Node) -> bool:
+        table = self.space.classes(node)
+        small = self.judge.small(table)
+        lost = int(table.n[small].sum())
+        if lost > self.limit:
+            self._close_below(node, lost)
+            return False
+        floor = self._floor(node, table, small)
+        if self.judge.only_small:
+            self._offer(node, self.objective.score(self.space, node, table, small), lost)
+            return True
+        if floor >= self.seen.score:
+            return True  # it may or may not meet the other requirements: it is no better in any case
+        verdict = self.judge.verdict(node, table, small)
+        lost = int(table.n[verdict.violating].sum())
+        if lost > self.limit or verdict.fails:
+            lasting = int(table.n[verdict.lasting].sum()) > self.limit or self.limit == 0
+            self._close_below(node if lasting else None, lost, node)
+            return False
+        self._offer(node, self.objective.score(self.space, node, table, verdict.violating), lost)
+        return True
+
+    def _offer(self, node: Node, score: float, lost: int) -> None:
+        """Take a node that meets the requirements for the best one if it is better."""
+        if score < self.seen.score:
+            self.seen.score, self.seen.node, self.seen.suppressed = score, node, lost
+
+    def _close_below(self, node: Node | None, lost: int, looked_at: Node | None = None) -> None:
+        """Note that a node fails, and with it, where a lasting requirement does, all nodes below."""
+        at = node if node is not None else looked_at
+        if at is not None and (self.seen.closest is None or lost < self.seen.closest[1]):
+            self.seen.closest = (at, lost)
+        if node is not None and self.whole:
+            self.closed[_below(node)] = True
+
+    def _first_bounds(self) -> NDArray[np.float64]:
+        if not self.whole:
+            return np.zeros(())
+        if isinstance(self.objective, Separable):
+            return self.objective.bounds(self.space.top)
+        return np.zeros(self.space.shape)
+
+    def _floor(self, node: Node, table: Table, small: NDArray[np.bool_]) -> float:
+        """Return what a node costs at least, and raise the bounds of all nodes below: what is too small there is so in them."""
+        if not isinstance(self.objective, Separable):
+            return self.objective.score(self.space, node, table, small) if self.objective.rises else -math.inf
+        added = self.objective.added(self.space, node, table, small)
+        if self.whole and self.judge.only_small and added.any() and math.prod(level + 1 for level in node) <= _MOST_RAISED:
+            part = self.bounds[_below(node)]
+            np.maximum(part, self.objective.bounds(node, added), out=part)
+        return self.objective.floor(node, added)
+
+    def _chains(self) -> Iterator[list[Node]]:
+        """Return chains from the bottom to the top, cheapest steps first; in all but the first one attribute is kept for last."""
+        costs = self._step_costs()
+        for kept in (None, *range(len(self.space.shape))):
+            node, chain = list(self.space.bottom), [self.space.bottom]
+            while tuple(node) != self.space.top:
+                open_ = [at for at, size in enumerate(self.space.shape) if node[at] < size - 1]
+                free = [at for at in open_ if at != kept] or open_
+                raised = min(free, key=lambda at: (costs[at][node[at]], at))
+                node[raised] += 1
+                chain.append(tuple(node))
+            yield chain
+
+    def _step_costs(self) -> list[NDArray[np.float64]]:
+        """Return what every step up costs, attribute by attribute."""
+        if isinstance(self.objective, Separable):
+            one = self.objective
+            return [weight * np.diff(sums) / scale for weight, sums, scale in zip(one.weights, one.least, one.scale, strict=True)]
+        return [np.arange(1, size) / size for size in self.space.shape]
+
+    def _bisect(self, chain: Sequence[Node]) -> None:
+        """Look for the lowest node of a chain that meets the requirements."""
+        low, high = 0, len(chain) - 1
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.look(chain[middle]) else (middle + 1, high)
+
+    def _descend(self) -> None:
+        """Go down from the best node as long as a neighbour below is better."""
+        before = None
+        while self.seen.node is not None and self.seen.node != before:
+            before = self.seen.node
+            for node in _neighbours(before, self.space.shape):
+                if not self.whole or (not self.closed[node] and self.bounds[node] < self.seen.score):
+                    self.look(node)
+
+    def _visit_rest(self) -> None:
+        """Look at every node that may be better, the most general first."""
+        left = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() < self.seen.score))
+        order = left[np.argsort(-self.bounds.ravel()[left], kind="stable")]
+        closed, bounds = self.closed.ravel(), self.bounds.ravel()
+        for done, at in enumerate(order.tolist()):
+            if self.progress is not None and done % 256 == 0:
+                self.progress(done, len(order))
+            if not closed[at] and bounds[at] < self.seen.score:
+                self.look(tuple(int(level) for level in np.unravel_index(at, self.space.shape)))
+
+    def _lowest_left(self) -> float:
+        """Return a bound on the score of what was not looked at."""
+        if not self.whole:
+            return min(self.seen.score, self._bottom_bound())
+        open_ = self.bounds[~self.closed]
+        return min(self.seen.score, float(open_.min())) if open_.size else self.seen.score
+
+    def _bottom_bound(self) -> float:
+        return float(self.objective.bounds(self.space.bottom).min()) if isinstance(self.objective, Separable) else 0.0
+
+
+def _below(node: Node) -> tuple[slice, ...]:
+    return tuple(slice(0, level + 1) for level in node)
+
+
+def _neighbours(node: Node, shape: Sequence[int]) -> Iterator[Node]:
+    """Return the nodes one step below, and those where one attribute goes down and another up."""
+    for down, level in enumerate(node):
+        if level == 0:
+            continue
+        lower = (*node[:down], level - 1, *node[down + 1 :])
+        yield lower
+        for up, size in enumerate(shape):
+            if up != down and lower[up] < size - 1:
+                yield (*lower[:up], lower[up] + 1, *lower[up + 1 :])

@@ -1,0 +1,286 @@
+"""Which classes does a generalisation make? Rolled up from those of a finer one, never from the records.
+
+A class is a key of bit fields, one field an attribute, in one or more 64-bit words; raising an attribute's level rewrites its
+field and merges the keys that became equal. A generalisation is reached attribute by attribute, those with most values first,
+and the tables on the way are kept, so neighbours cost what their last attributes cost.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Field", "RollUp", "Table", "classes_of", "code_sums", "fields_of"]
+
+_WORD = 64
+_MOST_KEPT = 1 << 28
+"""Bytes of tables kept on the way, together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where a column's code stands in a key."""
+
+    word: int
+    shift: int
+    mask: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Distinct keys, a row each, with what is counted of them.
+
+    Attributes
+    ----------
+    keys
+        The words of the keys, an array each.
+    amounts
+        One row a key; first the records that hold it, then whatever else is added up.
+    """
+
+    keys: tuple[NDArray[np.uint64], ...]
+    amounts: NDArray[np.integer[Any]]
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return len(self.amounts)
+
+    @property
+    def n(self) -> NDArray[np.integer[Any]]:
+        """The records that hold each key."""
+        return self.amounts[:, 0]
+
+    def codes(self, field: Field, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
+        """Return one column's codes, of all rows or some."""
+        return ((self.keys[field.word][rows] >> np.uint64(field.shift)) & np.uint64(field.mask)).astype(np.int64)
+
+    def copy(self) -> Table:
+        """Return a table that lasts."""
+        return Table(tuple(word.copy() for word in self.keys), self.amounts.copy())
+
+
+def fields_of(sizes: Sequence[int]) -> list[Field]:
+    """Give every column the bits that its codes need; none straddles two words."""
+    found: list[Field] = []
+    word = used = 0
+    for size in sizes:
+        bits = max(1, (size - 1).bit_length())
+        if used + bits > _WORD:
+            word, used = word + 1, 0
+        found.append(Field(word, used, (1 << bits) - 1))
+        used += bits
+    return found
+
+
+class RollUp:
+    """The tables of all generalisations of some columns, made when asked for.
+
+    Parameters
+    ----------
+    codes, sizes
+        The cells of a count table: for every column the code of each cell, and the number of its values.
+    amounts
+        What is added up: one row a cell, the first column its records.
+    levels
+        For the first columns, those that are generalised: for each level allowed, the group of every value. The further columns
+        stay as they are.
+    """
+
+    def __init__(
+        self,
+        codes: Sequence[NDArray[Any]],
+        sizes: Sequence[int],
+        amounts: NDArray[np.integer[Any]],
+        levels: Sequence[Sequence[NDArray[np.int64]]],
+    ) -> None:
+        lowest = [groups[0] for groups in levels]
+        base = [*(int(groups.max()) + 1 for groups in lowest), *sizes[len(levels) :]]
+        self.fields = fields_of(base)
+        self._levels = levels
+        self._maps: dict[tuple[int, int, int], NDArray[np.uint64]] = {}
+        coded = [*(groups[column] for groups, column in zip(lowest, codes, strict=False)), *codes[len(levels) :]]
+        self._order = sorted(range(len(levels)), key=lambda at: -base[at])
+        self._merger = _Merger(amounts, self.fields[-1].word + 1)
+        whole = Table(_packed(coded, self.fields, len(amounts)), amounts)
+        self._base = self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
+        self._kept: OrderedDict[tuple[int, ...], Table] = OrderedDict()
+        self._bytes = 0
+
+    def table(self, node: Sequence[int]) -> Table:
+        """Return the classes of the generalisation that has these levels, counted from the lowest allowed.
+
+        The table lasts until the next one is asked for.
+        """
+        path = tuple(node[at] for at in self._order)
+        while path and path[-1] == 0:
+            path = path[:-1]
+        return self._table(path)
+
+    def _table(self, path: tuple[int, ...]) -> Table:
+        """Return a table, made from that of the next lower level kept, at worst from the lowest."""
+        if not path:
+            return self._base
+        if (found := self._kept.get(path)) is not None:
+            self._kept.move_to_end(path)
+            return found
+        before, level, at = path[:-1], path[-1], self._order[len(path) - 1]
+        if level == 0:
+            return self._table(before)
+        lower = next((under for under in range(level - 1, 0, -1) if (*before, under) in self._kept), 0)
+        finer = self._table((*before, lower))
+        made = self._merger.merged(finer, self.fields[at], self._groups(at, lower, level))
+        return self._keep(path, made.copy()) if len(path) < len(self._order) else made
+
+    def _groups(self, at: int, lower: int, level: int) -> NDArray[np.uint64]:
+        """Return the group at a level of every group of a lower level."""
+        if (at, lower, level) not in self._maps:
+            first = np.unique(self._levels[at][lower], return_index=True)[1]
+            self._maps[at, lower, level] = self._levels[at][level][first].astype(np.uint64)
+        return self._maps[at, lower, level]
+
+    def _keep(self, path: tuple[int, ...], table: Table) -> Table:
+        self._kept[path] = table
+        self._bytes += table.amounts.nbytes + sum(word.nbytes for word in table.keys)
+        while self._bytes > _MOST_KEPT and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self._bytes -= dropped.amounts.nbytes + sum(word.nbytes for word in dropped.keys)
+        return table
+
+
+class _Merger:
+    """Room to merge tables in, used again and again; a slot belongs to the merge under way when it is at or above its epoch."""
+
+    def __init__(self, amounts: NDArray[np.integer[Any]], words: int) -> None:
+        rows = len(amounts)
+        self._keys = tuple(np.empty(rows, dtype=np.uint64) for _ in range(words))
+        self._amounts = np.empty_like(amounts)
+        self._slots = np.zeros(_slots(rows), dtype=np.int64)
+        self._epoch = 1
+        self._step = rows + 1
+
+    def merged(self, table: Table, field: Field, groups: NDArray[np.uint64]) -> Table:
+        """Return the table with one column's codes replaced by their groups and equal keys merged."""
+        self._epoch += self._step
+        slots = self._slots[: _slots(len(table))]
+        shift, mask = np.uint64(field.shift), np.uint64(field.mask)
+        rows = _merge(table.keys, table.amounts, field.word, shift, mask, groups, slots, self._epoch, self._keys, self._amounts)
+        return Table(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
+
+
+def _packed(codes: Sequence[NDArray[Any]], fields: Sequence[Field], rows: int) -> tuple[NDArray[np.uint64], ...]:
+    words = tuple(np.zeros(rows, dtype=np.uint64) for _ in range(fields[-1].word + 1))
+    for column, field in zip(codes, fields, strict=True):
+        words[field.word][:] |= column.astype(np.uint64) << np.uint64(field.shift)
+    return words
+
+
+def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[Field]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the class of every row, rows being alike that agree in these columns, and the first row of each class."""
+    masks = np.zeros(len(keys), dtype=np.uint64)
+    for field in fields:
+        masks[field.word] |= np.uint64(field.mask << field.shift)
+    rows = len(keys[0])
+    of_row, first = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
+    number = _number(keys, masks, np.full(_slots(rows), -1, dtype=np.int64), of_row, first)
+    return of_row, first[:number]
+
+
+def code_sums(
+    table: Table, fields: Sequence[Field], costs: Sequence[NDArray[np.float64]], chosen: NDArray[np.bool_]
+) -> tuple[int, NDArray[np.float64]]:
+    """Return the records of the rows chosen, and for each column the cost of their codes, summed over them."""
+    at = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64)
+    starts = np.cumsum([0, *(len(cost) for cost in costs)])
+    sums = np.zeros(len(fields))
+    return _sum_codes(table.keys, table.amounts, at, starts, np.concatenate(costs), chosen, sums), sums
+
+
+def _slots(rows: int) -> int:
+    return 1 << max(4, (2 * rows - 1).bit_length())
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _mixed(mixed, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@numba.njit(nogil=True, cache=True)
+def _merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Rewrite one field of every key and add up the records of equal keys; returns how many keys there are."""
+    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
+    for row in range(keys[0].shape[0]):
+        mixed = np.uint64(0)
+        for at in range(len(keys)):
+            part = keys[at][row]
+            if at == word:
+                part = (part & keep) | (groups[(part >> shift) & mask] << shift)
+            out[at][found] = part
+            mixed = _mixed(mixed, part)
+        slot = mixed & last
+        while True:
+            other = slots[slot] - epoch
+            if other < 0:
+                slots[slot] = epoch + found
+                for at in range(amounts.shape[1]):
+                    sums[found, at] = amounts[row, at]
+                found += 1
+                break
+            same = True
+            for at in range(len(keys)):
+                same = same and out[at][other] == out[at][found]
+            if same:
+                for at in range(amounts.shape[1]):
+                    sums[other, at] += amounts[row, at]
+                break
+            slot = (slot + np.uint64(1)) & last
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def _number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Give rows of one masked key one number, in the order in which they come; returns how many numbers there are."""
+    found, last = 0, np.uint64(slots.shape[0] - 1)
+    for row in range(of_row.shape[0]):
+        mixed = np.uint64(0)
+        for at in range(len(keys)):
+            mixed = _mixed(mixed, keys[at][row] & masks[at])
+        slot = mixed & last
+        while True:
+            other = slots[slot]
+            if other < 0:
+                slots[slot] = found
+                first[found] = row
+                of_row[row] = found
+                found += 1
+                break
+            same = True
+            for at in range(len(keys)):
+                same = same and (keys[at][first[other]] ^ keys[at][row]) & masks[at] == 0
+            if same:
+                of_row[row] = other
+                break
+            slot = (slot + np.uint64(1)) & last
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def _sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add up the cost of every column's codes over the records of the rows chosen; returns how many records they are."""
+    records = np.int64(0)
+    for row in range(chosen.shape[0]):
+        if chosen[row]:
+            n = amounts[row, 0]
+            records += n
+            for column in range(fields.shape[0]):
+                code = (keys[np.int64(fields[column, 0])][row] >> fields[column, 1]) & fields[column, 2]
+                sums[column] += n * costs[starts[column] + np.int64(code)]
+    return records

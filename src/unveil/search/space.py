@@ -1,0 +1,243 @@
+"""Which generalisations are there? Every combination of one level an attribute, between bounds: a lattice.
+
+A node is a tuple of levels, counted from the lowest that each attribute may have. Node A lies above B when it is at least as
+high in every attribute: its classes are unions of B's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil.counts import Counts
+from unveil.counts.grouping import group
+from unveil.errors import ArgumentError, HierarchyError, shown
+from unveil.measures.individual import population_sizes
+from unveil.partitions import Hierarchy
+from unveil.search.rollup import Field, RollUp, Table, classes_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.partitions.levels import Levels
+
+__all__ = ["KeyAttribute", "Node", "Secret", "Space", "key_attributes"]
+
+Node: TypeAlias = tuple[int, ...]
+
+_WIDEST = 128
+_MOST_DENSE = 1 << 26
+"""Sensitive values are counted class by class where there are no more of them, and no more cells for them, than these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyAttribute:
+    """A key attribute that may be generalised.
+
+    Attributes
+    ----------
+    name
+        Its column.
+    levels
+        Its hierarchy, for the values present.
+    lowest, highest
+        The levels that it may have.
+    records
+        How many records hold each value.
+    """
+
+    name: str
+    levels: Levels
+    lowest: int
+    highest: int
+    records: NDArray[np.int64]
+
+    def group_records(self, level: int) -> NDArray[np.int64]:
+        """Return how many records each group of a level holds."""
+        return np.bincount(self.levels.groups[level], weights=self.records).astype(np.int64)
+
+
+def key_attributes(
+    counts: Counts, hierarchies: Mapping[str, Hierarchy], bounds: Mapping[str, tuple[int, int]] | None = None
+) -> tuple[KeyAttribute, ...]:
+    """Match the hierarchies of the key attributes to the values that a count table holds.
+
+    A hierarchy without a common root gets one.
+    """
+    for name in bounds or {}:
+        if name not in hierarchies:
+            raise ArgumentError(f"levels are given for {shown(name)}, which is no key attribute.")
+    return tuple(_attribute(counts, name, tree.with_root(), (bounds or {}).get(name)) for name, tree in hierarchies.items())
+
+
+def _attribute(counts: Counts, name: str, tree: Hierarchy, bounds: tuple[int, int] | None) -> KeyAttribute:
+    at = counts.names.index(name)
+    values = counts.columns[at].values
+    try:
+        levels = tree.levels_for(values)
+    except HierarchyError as problem:
+        raise HierarchyError(f"key attribute {shown(name)}: {problem}") from None
+    low, high = bounds or (0, levels.height)
+    if not 0 <= low <= high <= levels.height:
+        raise ArgumentError(f"the levels of {shown(name)} go from 0 to {levels.height}, so {low} to {high} is no range of them.")
+    records = np.bincount(counts.codes[at], weights=counts.n, minlength=len(values)).astype(np.int64)
+    return KeyAttribute(name, levels, low, high, records)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Secret:
+    """A sensitive attribute, or several taken jointly.
+
+    Attributes
+    ----------
+    name
+        Its name, or the names joined by " + ".
+    values
+        The values present, in order; for several attributes tuples of them.
+    share
+        The share of each in the whole table.
+    of_cell
+        Which of them each cell of the count table holds.
+    """
+
+    name: str
+    values: Sequence[Any]
+    share: NDArray[np.float64]
+    of_cell: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counts: Counts, names: Sequence[str]) -> Secret:
+        """Find the values of one attribute, or the combinations of several, in a count table."""
+        classes = counts.classes(names)
+        columns = [classes.values(at) for at in range(len(names))]
+        values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        return cls(" + ".join(names), values, classes.n / counts.records, classes.of_cell)
+
+
+class Space:
+    """The lattice over a table, and the classes of each of its nodes.
+
+    Parameters
+    ----------
+    counts
+        The count table over the key attributes, and the sensitive ones if there are any.
+    attributes
+        The key attributes.
+    secrets
+        The sensitive attributes, each alone or several jointly, whose spread over the classes will be asked for.
+    population
+        The count table over the key attributes of the population that the table is part of, with the same values in the same
+        order; none: there is no population.
+    """
+
+    def __init__(
+        self,
+        counts: Counts,
+        attributes: Sequence[KeyAttribute],
+        secrets: Sequence[Sequence[str]] = (),
+        population: Counts | None = None,
+    ) -> None:
+        self.attributes = tuple(attributes)
+        self.secrets = {secret.name: secret for secret in (Secret.of(counts, names) for names in secrets)}
+        self.records = counts.records
+        self.shape = tuple(one.highest - one.lowest + 1 for one in attributes)
+        self.size = math.prod(self.shape)
+        names = [one.name for one in attributes]
+        own = counts.over(names)
+        self.cells = own.n
+        everyone = own if population is None else population
+        amounts = [own.n] if population is None else [population_sizes(population, own), population.n]
+        self._first = len(amounts)
+        width = sum(len(secret.values) for secret in self.secrets.values())
+        self.dense = width * len(everyone) <= _MOST_DENSE and width <= _WIDEST
+        if self.dense:
+            amounts += self._spread_out(counts.n, _places(counts, everyone, names), len(everyone))
+        self._classes = self._rolled(everyone, _columns(amounts), names, [])
+        self._joint = None if self.dense else self._rolled(counts, _columns([counts.n]), names, list(self.secrets.values()))
+
+    def _rolled(self, counts: Counts, amounts: NDArray[Any], names: Sequence[str], secrets: Sequence[Secret]) -> RollUp:
+        at = [counts.names.index(name) for name in names]
+        levels = [[one.levels.groups[level] for level in range(one.lowest, one.highest + 1)] for one in self.attributes]
+        codes = [*(counts.codes[i] for i in at), *(secret.of_cell for secret in secrets)]
+        sizes = [*(len(counts.columns[i].values) for i in at), *(len(secret.values) for secret in secrets)]
+        return RollUp(codes, sizes, amounts, levels)
+
+    def _spread_out(self, n: NDArray[np.int64], places: NDArray[np.int64], cells: int) -> list[NDArray[np.int64]]:
+        """Return, for every value of every sensitive attribute, how many records of each cell over the key hold it."""
+        found: list[NDArray[np.int64]] = []
+        for secret in self.secrets.values():
+            size = len(secret.values)
+            held = np.bincount(places * size + secret.of_cell, weights=n, minlength=cells * size).astype(np.int64)
+            found += list(held.reshape(cells, size).T)
+        return found
+
+    @property
+    def top(self) -> Node:
+        """The most general node."""
+        return tuple(size - 1 for size in self.shape)
+
+    @property
+    def bottom(self) -> Node:
+        """The most specific node."""
+        return tuple(0 for _ in self.shape)
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        """Where each key attribute stands in the keys of `classes`."""
+        return self._classes.fields
+
+    def classes(self, node: Node) -> Table:
+        """Return the classes of a node; the table lasts until the next is asked for."""
+        return self._classes.table(node)
+
+    def population(self, table: Table) -> NDArray[np.integer[Any]]:
+        """Return how many records of the population each class stands for; those of the table where there is none."""
+        return table.amounts[:, self._first - 1]
+
+    def held(self, table: Table, secret: str) -> NDArray[np.integer[Any]]:
+        """Return how often each class holds each value of a sensitive attribute, where the space is dense."""
+        at = self._first
+        for name, one in self.secrets.items():
+            if name == secret:
+                return table.amounts[:, at : at + len(one.values)]
+            at += len(one.values)
+        raise ArgumentError.not_one_of("sensitive attribute", secret, tuple(self.secrets))
+
+    def joint(self, node: Node, table: Table) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], NDArray[np.int64]]:
+        """Return the classes of a node split by the sensitive values, where the space is not dense.
+
+        For each part: the class in `table`, which is that of the node; the code of each sensitive attribute; the records.
+        """
+        if self._joint is None:
+            raise ArgumentError("the classes of a dense space hold their sensitive values themselves.")
+        split = self._joint.table(node)
+        keys = tuple(np.concatenate(pair) for pair in zip(table.keys, split.keys, strict=False))
+        of_row, _ = classes_of(keys, self.fields)
+        codes = zip(self.secrets, self._joint.fields[len(self.attributes) :], strict=True)
+        return of_row[len(table) :], {name: split.codes(field) for name, field in codes}, split.n.astype(np.int64)
+
+    def transformation(self, node: Node) -> dict[str, int]:
+        """Return the level of every attribute, counted from its values."""
+        return {one.name: one.lowest + level for one, level in zip(self.attributes, node, strict=True)}
+
+
+def _columns(amounts: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
+    """Return columns side by side, in the smallest type that holds their sums."""
+    most = max(int(column.sum()) for column in amounts)
+    return np.ascontiguousarray(np.column_stack(amounts).astype(np.int32 if most < 2**31 else np.int64))
+
+
+def _places(counts: Counts, everyone: Counts, names: Sequence[str]) -> NDArray[np.int64]:
+    """Return which cell over the key each cell of a count table belongs to; both have the same values in the same order."""
+    codes = []
+    for name in names:
+        one, other = everyone.codes[everyone.names.index(name)], counts.codes[counts.names.index(name)]
+        codes.append(np.concatenate([one.astype(np.int64), other.astype(np.int64)]))
+    of_cell, _ = group(codes, [len(everyone.columns[everyone.names.index(name)].values) for name in names])
+    place = np.empty(int(of_cell.max()) + 1, dtype=np.int64)
+    place[of_cell[: len(everyone)]] = np.arange(len(everyone))
+    return place[of_cell[len(everyone) :]]
