@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import models as models
+    from unveil.assess.tradeoff import TradeOff as TradeOff
+    from unveil.assess.tradeoff import trade_off as trade_off
     from unveil.attacks.attack import Attack as Attack
     from unveil.attacks.attack import attack as attack
     from unveil.counts import Counts as Counts
@@ -60,6 +62,7 @@ _HOMES = {
     "Scan": "unveil.measures.scan",
     "Task": "unveil.utility.tasks",
     "Tasks": "unveil.utility.tasks",
+    "TradeOff": "unveil.assess.tradeoff",
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
     "attack": "unveil.attacks.attack",
@@ -78,6 +81,7 @@ _HOMES = {
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "tasks": "unveil.utility.tasks",
+    "trade_off": "unveil.assess.tradeoff",
     "utility": "unveil",
 }
 

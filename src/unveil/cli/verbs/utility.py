@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Data, Encoding, Json, Missing, NullPolicy, Out, ProjectFile, Separator, gather, give
+from unveil.cli.options import Data, Encoding, Json, Key, Missing, NullPolicy, Out, ProjectFile, Separator, gather, give, pair_of
 from unveil.errors import ArgumentError
 
 
@@ -47,3 +47,75 @@ def utility(
         raise typer.Exit(2)
     if result.met is False:
         raise typer.Exit(1)
+
+
+@app.command(epilog="Example: unveil loss paper-4 paper-3 --map ZIP=ZIP* --map Age=Age* --same-order")
+def loss(
+    original: Annotated[str, typer.Argument(help="The original table.", show_default=False)],
+    release: Annotated[str, typer.Argument(help="The release.", show_default=False)],
+    identity: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")
+    ] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None,
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
+    ] = None,
+    key: Key = None,
+    continuous: Annotated[
+        list[str] | None, typer.Option("--continuous", metavar="COLUMN", help="A column to be taken as numbers.")
+    ] = None,
+    categorical: Annotated[
+        list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="A column to be taken as categories.")
+    ] = None,
+    order: Annotated[
+        list[str] | None, typer.Option("--order", metavar="COLUMN=V1,V2,...", help="An ordinal column's values, lowest first.")
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A column's hierarchy (ARX CSV).")
+    ] = None,
+    ways: Annotated[int, typer.Option(help="Contingency tables of up to this many columns, 0 to 3.")] = 3,
+    pmse: Annotated[bool, typer.Option("--pmse", help="Measure whether release and original can be told apart.")] = False,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="COLUMN", help="A column to be predicted from all others.")
+    ] = None,
+    clusters: Annotated[int | None, typer.Option(metavar="N", help="Compare clusterings into N clusters.")] = None,
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """How much has the release lost against its original? In numbers, categories, classes, and on request tasks."""
+    from unveil.cli import requirements
+    from unveil.sources import source
+    from unveil.utility.loss import loss as lost
+    from unveil.utility.tasks import Task
+
+    one, other = (
+        source(table, separator=separator, encoding=encoding, missing=tuple(missing or ())) for table in (original, release)
+    )
+    clustering = [] if clusters is None else [Task("clustering", kind="clustering", clusters=clusters)]
+    result = lost(
+        one,
+        other,
+        id=identity,
+        link=link,
+        same_order=same_order,
+        mapping=[pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()],
+        key=key,
+        continuous=continuous,
+        categorical=categorical,
+        orders=requirements.orders(order, None, one.names),
+        hierarchies=requirements.trees(hierarchy, one.names),
+        ways=ways,
+        pmse=pmse,
+        tasks=[*(task or ()), *clustering],
+        seed=seed,
+    )
+    give(result, as_json=as_json, out=out)
+    for line in result.failed:
+        sys.stderr.write(f"unveil: {line}\n")
+    if result.failed:
+        raise typer.Exit(2)

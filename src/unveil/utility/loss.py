@@ -1,0 +1,335 @@
+"""What has a release lost against its original? Information loss of numbers, of categories and of classes, and of tasks.
+
+Records are compared with their own originals, so the correspondence has to be said: an id, a correspondence file or the row
+order. A record of the original that the release lacks counts as suppressed in every attribute; a record of the release that
+belongs to no original one is left out. Both are counted. Every loss is 0 for a release that equals its original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil import __version__
+from unveil.attributes import Names, names_of, require_columns
+from unveil.errors import ArgumentError, UnveilError, listed, shown
+from unveil.measures.rates import mean
+from unveil.partitions import Hierarchy
+from unveil.results import Made, Result, View, jsonable
+from unveil.results.numbers import number
+from unveil.sources import Data
+from unveil.sources.alignment import Alignment, align
+from unveil.sources.microdata import Microdata, open_microdata
+from unveil.utility.categorical import attribute_loss, contingency_loss
+from unveil.utility.continuous import continuous_loss, refused
+from unveil.utility.granularity import (
+    LOSSES,
+    Granularity,
+    average_class_size,
+    class_figure,
+    discernibility,
+    granularity_loss,
+)
+from unveil.utility.lossview import view_of
+from unveil.utility.pairing import SideBySide, paired_names, side_by_side
+from unveil.utility.propensity import pmse as propensity
+from unveil.utility.tasks import Task
+from unveil.utility.tasks import tasks as try_tasks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Loss", "loss"]
+
+_MOST_WAYS = 3
+_MEANS = ("nominal", "ordinal", "conditional_entropy", "mutual_information", "entropy_loss")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Loss(Result):
+    """What a release has lost, as plain values.
+
+    Attributes
+    ----------
+    continuous
+        Attributes that are numbers in both tables: `attributes` one by one; `data`, `covariance`, `correlation`,
+        `principal_components`, `communalities`, `factor_scores`, each with `mse`, `mae` and `variation`; `il1s`.
+    categorical
+        All other attributes: `attributes` one by one, the means over them, and the `contingency` tables by their ways.
+    classes
+        `discernibility`, `average_class_size`, `classes` and `ambiguity`, of the release beside the original's own.
+    suppressed
+        Cells and records that say nothing any more.
+    pmse, tasks
+        The propensity score error, and what models trained on the release lose; None where not asked for.
+    alignment
+        How records were aligned.
+    failed
+        What was asked for by name and could not be evaluated, one line each.
+    made
+        How the result was made.
+    """
+
+    continuous: Mapping[str, Any]
+    categorical: Mapping[str, Any]
+    classes: Mapping[str, Any]
+    suppressed: Mapping[str, Any]
+    pmse: Mapping[str, Any] | None
+    tasks: Mapping[str, Any] | None
+    alignment: Alignment
+    failed: tuple[str, ...]
+    made: Made
+
+    def __repr__(self) -> str:
+        """Return one line: the figures that sum each part up."""
+        parts = {
+            "IL1s": self.continuous["il1s"],
+            "nominal": self.categorical["nominal"],
+            "granularity": self.categorical["granularity"],
+            "discernibility": self.classes["discernibility"]["loss"],
+        }
+        return f"Loss({', '.join(f'{name} {number(value)}' for name, value in parts.items() if value is not None)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "continuous": jsonable(self.continuous),
+            "categorical": jsonable(self.categorical),
+            "classes": jsonable(self.classes),
+            "suppressed": jsonable(self.suppressed),
+            "pmse": jsonable(self.pmse),
+            "tasks": jsonable(self.tasks),
+            "records": self.made.records,
+            "alignment": self.alignment.to_dict(),
+            "failed": list(self.failed),
+            "made": self.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row an attribute."""
+        numbers, words = self.continuous["attributes"], self.categorical["attributes"]
+        found = [(name, "continuous", one) for name, one in numbers.items()]
+        found += [(name, "categorical", one) for name, one in words.items()]
+        figures = ("mse", "mae", "variation", "il1s", "ks", "nominal", "ordinal", "conditional_entropy", *LOSSES)
+        return {
+            "attribute": [name for name, _, _ in found],
+            "kind": [kind for _, kind, _ in found],
+            **{figure: [one.get(figure) for _, _, one in found] for figure in figures},
+            "suppressed": [self.suppressed["by_attribute"][name] for name, _, _ in found],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        return view_of(self)
+
+
+def loss(  # noqa: PLR0913 - the one call that measures every loss
+    original: Data,
+    release: Data,
+    *,
+    id: str | None = None,  # noqa: A002 - the word of the command line
+    link: Data | None = None,
+    same_order: bool = False,
+    mapping: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    key: Names | None = None,
+    continuous: Names | None = None,
+    categorical: Names | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    ways: int = _MOST_WAYS,
+    pmse: bool = False,
+    tasks: Task | Names | Sequence[Task | str] = (),
+    seed: int = 0,
+) -> Loss:
+    """Measure what a release has lost against its original.
+
+    Parameters
+    ----------
+    original, release
+        Paths, names of built-in data sets, or data frames. Never changed.
+    id, link, same_order
+        Which record is which, one of the three: a column of both, a correspondence file, or the row order.
+    mapping
+        Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
+        Attributes are named below as the original names them.
+    key
+        The attributes that classes are formed of; none: all.
+    continuous, categorical
+        Attributes to be taken as numbers, or as categories. By default those that are numbers in both tables (suppressed cells
+        apart) and have neither order nor hierarchy are continuous, all others categorical.
+    orders
+        The categories of ordinal attributes, from lowest to highest.
+    hierarchies
+        The generalisation hierarchies that released labels come from.
+    ways
+        Contingency tables of up to this many attributes are compared: 0 to 3.
+    pmse
+        Whether to measure the propensity score error.
+    tasks
+        What models are to learn from the release, tried against models that learn from the original: tasks, or attributes to be
+        predicted from all others, numbers by regression and others by classification.
+    seed
+        The seed of what is drawn at random.
+
+    Returns
+    -------
+    Loss
+        The losses of numbers, of categories, of classes, suppression, and on request pMSE and tasks.
+
+    Raises
+    ------
+    ArgumentError
+        If the correspondence is not said, the tables have no column in common, or an argument makes no sense.
+    ColumnNotFoundError
+        If an attribute named is not among those compared.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> ages = {"age": [21, 34, 38, 59], "sex": ["f", "m", "m", "f"]}
+    >>> import polars as pl
+    >>> found = unveil.loss(pl.DataFrame(ages), pl.DataFrame(ages | {"age": [25, 36, 36, 55]}), same_order=True)
+    >>> found
+    Loss(IL1s 0.1345, nominal 0.0000, granularity 0.0000, discernibility 0.1667)
+    >>> found.continuous["attributes"]["age"]["mae"]
+    3.0
+    """
+    if not 0 <= ways <= _MOST_WAYS:
+        raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {ways}.")
+    one, other = open_microdata(original), open_microdata(release)
+    alignment = align(one.frame, other.frame, identity=id, link=link, same_order=same_order)
+    if alignment is None:
+        raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
+    pairs = paired_names(one.names, other.names, mapping, id)
+    trees, ranks = dict(hierarchies or {}), dict(orders or {})
+    keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *trees, *ranks)
+    require_columns([*keys, *names_of(continuous), *words], list(pairs))
+    both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
+    granularities, failed = _granularities(both, trees)
+    named = _renamed((one, other), pairs, id)
+    planned = _asked(tasks, both, words)
+    tried = try_tasks(*named, planned, id=id, link=link, same_order=same_order, seed=seed) if planned else None
+    return Loss(
+        continuous=_continuous(both),
+        categorical=_categorical(both, ranks, granularities, ways),
+        classes=_classes(both, keys, granularities),
+        suppressed=_suppressed(both, keys),
+        pmse=propensity(*named, list(pairs), seed=seed).to_dict() if pmse else None,
+        tasks=None if tried is None else tried.to_dict()["tasks"],
+        alignment=alignment,
+        failed=(
+            *(f"attribute {shown(name)}: {why}." for name, why in both.failed.items()),
+            *failed,
+            *(tried.failed if tried is not None else ()),
+        ),
+        made=Made(one.records, "category", key=keys, seed=seed, version=__version__),
+    )
+
+
+def _continuous(both: SideBySide) -> dict[str, Any]:
+    found = continuous_loss(*({name: pair[side] for name, pair in both.numbers.items()} for side in (0, 1)))
+    found["attributes"] |= {name: refused(reason) for name, reason in both.failed.items()}
+    return found if both.numbers else found | {"reason": "no attribute is a number in both tables"}
+
+
+def _granularities(both: SideBySide, trees: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
+    """Return how coarse each attribute of categories has become, or why that is not known; and what of it was asked for."""
+    found: dict[str, Granularity | str] = {}
+    for name, column in both.coded.items():
+        try:
+            found[name] = granularity_loss(column, trees.get(name))
+        except UnveilError as problem:
+            found[name] = str(problem)
+    return found, [f"attribute {shown(name)}: {why}" for name, why in found.items() if name in trees and isinstance(why, str)]
+
+
+def _categorical(
+    both: SideBySide, orders: Mapping[str, Sequence[Any]], granularities: Mapping[str, Granularity | str], ways: int
+) -> dict[str, Any]:
+    """Return the losses of categories: attribute by attribute, their means, and contingency tables."""
+    attributes = {}
+    for name, column in both.coded.items():
+        coarse = granularities[name]
+        unknown = {**dict.fromkeys(LOSSES), "reasons": dict.fromkeys(LOSSES, coarse)}
+        attributes[name] = attribute_loss(column, orders.get(name)) | dict(unknown if isinstance(coarse, str) else coarse.figures)
+    means: dict[str, Any] = {name: mean([one[name] for one in attributes.values()]) for name in (*_MEANS, *LOSSES)}
+    without = {figure: [name for name, one in attributes.items() if one[figure] is None] for figure in LOSSES}
+    tables = contingency_loss(list(both.coded.values()), ways)
+    reason = {} if attributes else {"reason": "every attribute is a number in both tables"}
+    return means | {"left_out": without, "contingency": tables, "attributes": attributes} | reason
+
+
+def _classes(both: SideBySide, keys: Sequence[str], granularities: Mapping[str, Granularity | str]) -> dict[str, Any]:
+    """Return the figures of classes and whole records, of the release beside the original's own."""
+    (before, gone_before), (after, gone_after) = (_sizes(both, keys, side) for side in (0, 1))
+    n = both.records
+    return {
+        "classes": {"original": len(before), "release": len(after)},
+        "discernibility": class_figure(discernibility(before, gone_before, n), discernibility(after, gone_after, n), n**2),
+        "average_class_size": class_figure(average_class_size(before), average_class_size(after), n),
+        "ambiguity": _ambiguity(both, {name: granularities[name] for name in keys if name in granularities}),
+    }
+
+
+def _sizes(both: SideBySide, keys: Sequence[str], side: int) -> tuple[NDArray[np.int64], int]:
+    """Return the sizes of the classes, and how many records are suppressed in every key attribute and form none."""
+    gone = np.logical_and.reduce([both.hidden[name][side] for name in keys])
+    columns = [both.columns[name][side].alias(str(at)) for at, name in enumerate(keys)]
+    frame = columns[0].to_frame().with_columns(columns)
+    if gone.any():
+        frame = frame[np.flatnonzero(~gone)]
+    return frame.group_by(frame.columns).len(name="records")["records"].to_numpy().astype(np.int64), int(np.count_nonzero(gone))
+
+
+def _ambiguity(both: SideBySide, granularities: Mapping[str, Granularity | str]) -> dict[str, Any]:
+    """Return the mean number of original records that a released one could have been, over the attributes of categories."""
+    unknown = [name for name, coarse in granularities.items() if isinstance(coarse, str)]
+    if unknown:
+        return {"original": 1.0, "release": None, "loss": None, "reason": f"labels cover nothing known in: {listed(unknown)}"}
+    product, most = np.ones(both.records), np.ones(both.records)
+    with np.errstate(over="ignore"):
+        for name, coarse in granularities.items():
+            if isinstance(coarse, Granularity):
+                known = ~both.hidden[name][0]
+                product[known] *= coarse.covered[both.coded[name].release[known]]
+                most[known] *= coarse.figures["leaves"]
+    return class_figure(1.0, float(product.mean()), float(most.mean()))
+
+
+def _suppressed(both: SideBySide, keys: Sequence[str]) -> dict[str, Any]:
+    """Count the cells, and the records in their whole key, that say nothing in the release and did in the original."""
+    by_attribute = {name: int(np.count_nonzero(after & ~before)) for name, (before, after) in both.hidden.items()}
+    empty, now = (np.logical_and.reduce([both.hidden[name][side] for name in keys]) for side in (0, 1))
+    gone = int(np.count_nonzero(now & ~empty))
+    cells = sum(by_attribute.values())
+    return {
+        "cells": cells,
+        "share_of_cells": cells / (both.records * len(by_attribute)),
+        "records": gone,
+        "share_of_records": gone / both.records,
+        "by_attribute": by_attribute,
+    }
+
+
+def _asked(names: Task | Names | Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:
+    """Return the tasks asked for; a target named alone is predicted from all else, a number by regression."""
+    found = []
+    for name in [names] if isinstance(names, Task | str) else names:
+        if isinstance(name, Task):
+            found.append(name)
+            continue
+        require_columns([name], list(both.columns))
+        number_like = both.columns[name][0].dtype.is_numeric() and name not in words
+        found.append(Task(name, name, kind="regression" if number_like else "classification"))
+    return found
+
+
+def _renamed(tables: tuple[Microdata, Microdata], pairs: Mapping[str, str], identity: str | None) -> tuple[Any, Any]:
+    """Return both tables whole, not aligned, with the original's names, and with the id where there is one."""
+    wanted = {**pairs, **({} if identity is None else {identity: identity})}
+    one, other = tables
+    before = one.frame.select([one.column(name) for name in wanted])
+    return before, other.frame.select([other.column(after).alias(name) for name, after in wanted.items()])

@@ -1,0 +1,103 @@
+"""What should a person see of a loss? The figures that sum it up, then attribute by attribute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unveil.results import Figure, Table, View
+from unveil.results.numbers import counted
+
+if TYPE_CHECKING:
+    from unveil.utility.loss import Loss
+
+__all__ = ["view_of"]
+
+_STRUCTURES = {
+    "data": "data",
+    "covariance": "covariances",
+    "correlation": "correlations",
+    "principal_components": "correlations with components",
+    "communalities": "communalities",
+    "factor_scores": "factor scores",
+}
+_SHARES = frozenset({"ks", "nominal", "ordinal", "granularity", "precision", "ncp", "entropy lost", "of the worst"})
+
+
+def view_of(found: Loss) -> View:
+    """Return the first figures, a table a part, and remarks."""
+    tables = [*_continuous(found.continuous), *_categorical(found.categorical), _classes(found.classes), *_tasks(found.tasks)]
+    title = "What the release has lost"
+    return View(title, tuple(_figures(found)), tuple(table for table in tables if table.rows), tuple(_notes(found)))
+
+
+def _figures(found: Loss) -> list[Figure]:
+    meant = [
+        ("IL1s", found.continuous["il1s"], "mean move of a number, over its standard deviation times the root of 2"),
+        ("changed", found.categorical["nominal"], "share of categories that differ"),
+        ("granularity", found.categorical["granularity"], "0: every value is told; 1: all is suppressed"),
+        ("pMSE", found.pmse and found.pmse["pmse"], "0: release and original cannot be told apart; 0.25: every record can"),
+    ]
+    figures = [Figure(label, value, meaning) for label, value, meaning in meant if value is not None]
+    gone = found.suppressed
+    figures.append(Figure("suppressed cells", gone["cells"], f"{gone['share_of_cells']:.2%} of all"))
+    return [*figures, Figure("suppressed records", gone["records"], f"of {counted(found.made.records, 'record')}")]
+
+
+def _continuous(part: Any) -> list[Table]:
+    rows = tuple(
+        (name, one["mae"], one["il1s"], one["ks"], *(_moved(one, figure) for figure in ("mean", "sd")), one["left_out"])
+        for name, one in part["attributes"].items()
+    )
+    columns = ("attribute", "mae", "IL1s", "ks", "mean moved", "sd moved", "nulls")
+    tables = [Table(columns, rows, title="Numbers", bars=_SHARES)]
+    if rows:
+        compared = tuple(
+            (_STRUCTURES[name], part[name]["mse"], part[name]["mae"], part[name]["variation"]) for name in _STRUCTURES
+        )
+        tables.append(Table(("compared", "mse", "mae", "variation"), compared, title="Structure of the numbers"))
+    return tables
+
+
+def _moved(one: Any, figure: str) -> float | None:
+    return None if one["difference"] is None else one["difference"][figure]
+
+
+def _categorical(part: Any) -> list[Table]:
+    names = ("nominal", "ordinal", "entropy_loss", "granularity", "precision", "ncp")
+    rows = tuple((name, *(one[figure] for figure in names)) for name, one in part["attributes"].items())
+    columns = ("attribute", "nominal", "ordinal", "entropy lost", "granularity", "precision", "ncp")
+    tables = [Table(columns, rows, title="Categories", note="all are losses: 0 is none", bars=frozenset())]
+    by_ways = tuple((ways, one["tables"], one["difference"], one["normalised"]) for ways, one in part["contingency"].items())
+    tables.append(Table(("ways", "tables", "difference", "of the worst"), by_ways, title="Contingency tables", bars=_SHARES))
+    return tables
+
+
+def _classes(part: Any) -> Table:
+    words = {"discernibility": "discernibility", "average_class_size": "average class size", "ambiguity": "ambiguity"}
+    rows = tuple((word, part[name]["original"], part[name]["release"], part[name]["loss"]) for name, word in words.items())
+    rows = (("classes", part["classes"]["original"], part["classes"]["release"], None), *rows)
+    return Table(("figure", "original", "release", "loss"), rows, title="Classes")
+
+
+def _tasks(tasks: Any) -> list[Table]:
+    sides = ("original", "release", "difference")
+    rows = tuple(
+        (name, score["model"], score["measure"], *(score[side]["mean"] for side in sides))
+        for name, task in (tasks or {}).items()
+        for score in task["scores"]
+    )
+    return [Table(("task", "model", "measure", *sides), rows, title="Tasks")]
+
+
+def _notes(found: Loss) -> list[str]:
+    notes = [*found.failed]
+    alignment = found.alignment.to_dict()
+    if alignment["dropped"]:
+        notes.append(f"{counted(alignment['dropped'], 'record')} of the original not in the release: counted as suppressed.")
+    if alignment["added"]:
+        notes.append(f"{counted(alignment['added'], 'record')} of the release without an original: left out.")
+    for name, one in found.categorical["attributes"].items():
+        notes += [f"{name}: {reason}" for reason in dict.fromkeys(one.get("reasons", {}).values())]
+    for name, one in found.continuous["attributes"].items():
+        notes += [f"{name}: {one['reason']}"] if "reason" in one else []
+    return list(dict.fromkeys(notes))

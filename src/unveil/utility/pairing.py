@@ -1,0 +1,165 @@
+"""Which values of the release stand for which of the original? Two tables side by side, as numbers and as codes.
+
+Attributes are paired by a map and by name, records by their alignment. A record of the original that the release lacks is null in
+every attribute; a record of the release that belongs to no original one is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.partitions._match import number_of
+from unveil.partitions.generalised import is_suppressed
+from unveil.sources.alignment import Alignment
+from unveil.sources.coding import encode, require_countable
+from unveil.sources.microdata import Microdata
+from unveil.utility.categorical import CodedPair
+from unveil.utility.granularity import says_nothing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = NDArray[np.float64]
+    Marks: TypeAlias = NDArray[np.bool_]
+
+__all__ = ["SideBySide", "paired_names", "side_by_side"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SideBySide:
+    """The attributes of two aligned tables, the original's first; each pair has the original's name and order.
+
+    Attributes
+    ----------
+    columns
+        All attributes, as Polars columns.
+    numbers
+        Those that are numbers in both tables, NaN for a null or `*`.
+    coded
+        The others, and those that have an order or a hierarchy.
+    hidden
+        Which cells of each attribute say nothing: nulls and `*`.
+    failed
+        Why attributes asked for as numbers are none.
+    """
+
+    columns: Mapping[str, tuple[Any, Any]]
+    numbers: Mapping[str, tuple[Numbers, Numbers]]
+    coded: Mapping[str, CodedPair]
+    hidden: Mapping[str, tuple[Marks, Marks]]
+    failed: Mapping[str, str]
+
+    @property
+    def records(self) -> int:
+        """The records compared: those of the original."""
+        return len(next(iter(self.columns.values()))[0])
+
+
+def paired_names(
+    original: Sequence[str], release: Sequence[str], mapping: Mapping[str, str] | Sequence[tuple[str, str]], identity: str | None
+) -> dict[str, str]:
+    """Return the protected column of each original one: by the map, then by name; the id column is no attribute."""
+    pairs = dict(mapping.items() if isinstance(mapping, Mapping) else mapping)
+    for before, after in pairs.items():
+        for what, name, names in (("an original", before, original), ("a protected", after, release)):
+            if name not in names:
+                raise ColumnNotFoundError(f"the map names {what} column: {ColumnNotFoundError.among(name, names)}")
+    taken = {*pairs, *pairs.values(), identity}
+    pairs |= {name: name for name in original if name in release and name not in taken}
+    if not pairs:
+        raise ArgumentError("original and release have no column in common; map the original's columns to the release's.")
+    return pairs
+
+
+def side_by_side(
+    original: Microdata,
+    release: Microdata,
+    pairs: Mapping[str, str],
+    alignment: Alignment,
+    *,
+    continuous: Sequence[str],
+    categorical: Sequence[str],
+) -> SideBySide:
+    """Put the attributes of two tables side by side.
+
+    Parameters
+    ----------
+    original, release, pairs, alignment
+        The tables, the protected column of each original one, and which record is which.
+    continuous, categorical
+        Attributes to be read as numbers, and as categories; those named in neither are read as numbers where both tables
+        hold numbers.
+    """
+    columns = _aligned(original, release, pairs, alignment)
+    numbers: dict[str, tuple[Numbers, Numbers]] = {}
+    failed = {}
+    for name, (before, after) in columns.items():
+        if name in continuous or (name not in categorical and before.dtype.is_numeric()):
+            one, other = _as_numbers(before), _as_numbers(after)
+            if one is not None and other is not None:
+                numbers[name] = one, other
+            elif name in continuous:
+                side = "original" if one is None else "release"
+                failed[name] = f"the {side} does not hold numbers, so it has no continuous loss"
+    coded = {name: _coded(name, *columns[name]) for name in columns if name not in numbers or name in categorical}
+    return SideBySide(columns, numbers, coded, {name: _hidden(name, numbers, coded) for name in columns}, failed)
+
+
+def _aligned(
+    original: Microdata, release: Microdata, pairs: Mapping[str, str], alignment: Alignment
+) -> dict[str, tuple[Any, Any]]:
+    """Return both columns of each pair, record by record of the original; what the release lacks is null."""
+    columns = {name: (_plain(original.column(name)), _plain(release.column(after))) for name, after in pairs.items()}
+    if np.array_equal(alignment.truth, np.arange(original.records)):
+        return columns
+    found = np.flatnonzero(alignment.truth >= 0)
+    rows = np.full(original.records, -1, dtype=np.int64)
+    rows[alignment.truth[found]] = found
+    place: Any = rows if (rows >= 0).all() else [None if row < 0 else row for row in rows.tolist()]
+    return {name: (before, after.gather(place)) for name, (before, after) in columns.items()}
+
+
+def _plain(column: Any) -> Any:
+    """Return a column that can be counted, a NaN as a null, mixed Python objects as their texts."""
+    require_countable(column.name, column)
+    if column.dtype.is_float():
+        return column.fill_nan(None)
+    if str(column.dtype) == "Object":
+        coded = encode(column)
+        texts = type(column)(column.name, [None if value is None else str(value) for value in coded.values], dtype=str)
+        return texts.gather(coded.codes)
+    return column
+
+
+def _as_numbers(column: Any) -> Numbers | None:
+    """Return a column as numbers, NaN for a null or `*`; None where it holds anything else, or no number at all."""
+    if column.dtype.is_numeric():
+        numbers = np.asarray(column.cast(float).to_numpy())
+        return None if column.null_count() == len(column) else numbers
+    coded = encode(column)
+    read = [None if value is None else number_of(value) for value in coded.values]
+    words = any(found is None and not is_suppressed(value) for found, value in zip(read, coded.values, strict=True))
+    if words or all(found is None for found in read):
+        return None
+    numbers = np.array([np.nan if found is None else float(found) for found in read])
+    return np.asarray(numbers[coded.codes])
+
+
+def _coded(name: str, before: Any, after: Any) -> CodedPair:
+    """Code both columns over one dictionary; columns of two types by their texts."""
+    if before.dtype != after.dtype:
+        before, after = before.cast(str), after.cast(str)
+    both = encode(before.alias("").clone().append(after.alias("")))
+    return CodedPair(name, both.values, both.codes[: len(before)], both.codes[len(before) :])
+
+
+def _hidden(name: str, numbers: Mapping[str, tuple[Numbers, Numbers]], coded: Mapping[str, CodedPair]) -> tuple[Marks, Marks]:
+    if name not in coded:
+        return np.isnan(numbers[name][0]), np.isnan(numbers[name][1])
+    nothing = says_nothing(coded[name].values)
+    return nothing[coded[name].original], nothing[coded[name].release]
