@@ -10,7 +10,7 @@ from unveil.cli.options import pair_of
 from unveil.errors import ArgumentError, shown
 
 if TYPE_CHECKING:
-    from unveil.models.measure import AnyModel
+    from unveil.models.asked import AnyModel
     from unveil.partitions import Hierarchy, Partition
     from unveil.project import Project
 

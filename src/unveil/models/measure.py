@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
 from unveil.measures.risk import intruder_risk, vulnerability_of_records, vulnerability_of_secret
-from unveil.models.base import Measured, Model, SecretModel
+from unveil.models.asked import AnyModel, completed, measured_models, nested, place_of
+from unveil.models.base import Measured
 from unveil.models.classes import (
     AlphaK,
     BasicBetaLikeness,
@@ -38,7 +39,6 @@ from unveil.sources import Data, load, open_source
 
 __all__ = ["AnyModel", "Measurement", "measure"]
 
-AnyModel: TypeAlias = Model | KMap | DeltaPresence
 _MOST_DECISIVE = 64
 """Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks."""
 
@@ -90,7 +90,7 @@ class Measurement(Result):
             "classes": self.classes,
             "suppressed": self.suppressed,
             "met": self.met,
-            "models": _nested(self.models),
+            "models": nested(self.models),
             "risk": dict(self.risk),
             "uniqueness": dict(self.uniqueness),
             "vulnerability": dict(self.vulnerability),
@@ -219,7 +219,9 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     whole = None if population is None else _population(population, keys, counts, classes, blocks, policy)
     kept = without_suppressed(counts, keys) if suppressed == "apart" else counts
     homes = None if household is None else _homes(every, keys, household, suppressed)
-    measured = _measured(classes, scales, models, whole)
+    required = completed(models, scales)
+    plain = {place_of(model): model for model in _defaults(classes, scales, whole)}
+    measured = measured_models(plain | required, classes, whole)
     made = Made(
         records=counts.records,
         nulls=nulls,
@@ -239,33 +241,6 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         suppressed=classes.suppressed,
         made=made,
     )
-
-
-def _measured(
-    classes: Equivalence, scales: Mapping[str, Scale], asked: Sequence[AnyModel], population: Population | None
-) -> dict[tuple[str, ...], Measured]:
-    """Measure every model that applies; a requirement takes the place of the plain measure."""
-    found: dict[tuple[str, ...], AnyModel] = {_place(model): model for model in _defaults(classes, scales, population)}
-    taken: set[tuple[str, ...]] = set()
-    for model in asked:
-        if not isinstance(model, Model | KMap | DeltaPresence):
-            raise ArgumentError(f"a requirement is a model, such as KAnonymity(5), not {type(model).__name__}.")
-        if _place(model) in taken:
-            raise ArgumentError(f"{' of '.join(_place(model)[:2])} is required twice; name it once, with the stricter figure.")
-        taken.add(_place(model))
-        complete = model
-        if isinstance(model, TCloseness) and model.scale is None and model.attribute in scales:
-            complete = TCloseness(model.attribute, model.t, model.distance, scales[model.attribute])
-        found[_place(complete)] = complete
-    return {place: _measure_one(model, classes, population) for place, model in found.items()}
-
-
-def _measure_one(model: AnyModel, classes: Equivalence, population: Population | None) -> Measured:
-    if isinstance(model, Model):
-        return model.measure(classes)
-    if population is None:
-        raise ArgumentError(f"{model.name} compares the table with its population; give the population's table.")
-    return model.measure(classes, population) if isinstance(model, KMap) else model.measure(population)
 
 
 def _defaults(classes: Equivalence, scales: Mapping[str, Scale], population: Population | None) -> Iterator[AnyModel]:
@@ -300,25 +275,6 @@ def _closeness(name: str, values: Sequence[Any], scale: Scale | None) -> Iterato
     yield TCloseness(name, distance="variational")
     yield TCloseness(name, distance="kl")
     yield TCloseness(name, distance="js")
-
-
-def _place(model: AnyModel) -> tuple[str, ...]:
-    """Return where a model stands in the answer."""
-    if isinstance(model, TCloseness):
-        return (model.name, model.attribute, model.distance)
-    if isinstance(model, RecursiveLDiversity):
-        return (model.name, model.attribute, str(model.l))
-    return (model.name, model.attribute) if isinstance(model, SecretModel) else (model.name,)
-
-
-def _nested(models: Mapping[tuple[str, ...], Measured]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for place, measured in models.items():
-        level = found
-        for name in place[:-1]:
-            level = level.setdefault(name, {})
-        level[place[-1]] = measured.to_dict()
-    return found
 
 
 def _risks(

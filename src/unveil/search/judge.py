@@ -27,7 +27,7 @@ from unveil.search.space import Node, Secret, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.models.measure import AnyModel
+    from unveil.models.asked import AnyModel
 
 __all__ = ["Judge", "Verdict"]
 
