@@ -52,17 +52,17 @@ class Attribute:
     def aggregated(self, group: NDArray[np.int64]) -> tuple[Any, NDArray[np.float64]]:
         """Return the column with every value replaced by that of its group, and the same as numbers."""
         rows = np.flatnonzero(~np.isnan(self.values))
-        labels, of_row = np.unique(group[rows], return_inverse=True)
+        of_row, groups = _dense(group[rows])
         new = np.full(len(self.values), np.nan)
         if self.aggregate == "mean":
-            new[rows] = _means(self.values[rows], of_row, len(labels))[of_row]
+            new[rows] = _means(self.values[rows], of_row, groups)[of_row]
             return new, new
         if self.kind == "continuous":
-            new[rows] = _middles(self.values[rows], of_row, len(labels))[of_row]
+            new[rows] = _middles(self.values[rows], of_row, groups)[of_row]
             return new, new
         stands_for = _modes if self.kind == "nominal" else _low_medians
         source = np.arange(len(self.values))
-        source[rows] = rows[stands_for(self.values[rows], of_row, len(labels))[of_row]]
+        source[rows] = rows[stands_for(self.values[rows], of_row, groups)[of_row]]
         return self.column.gather(source), self.values[source]
 
     def squares(self, others: NDArray[np.float64] | float) -> float:
@@ -138,6 +138,12 @@ def _unit(values: NDArray[np.float64], kind: Kind) -> float:
         return 2.0 / differ if differ > 0.0 else 1.0
     spread = float(np.var(present - present[0]))
     return 1.0 / spread if spread > 0.0 else 1.0
+
+
+def _dense(group: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Return the groups numbered from 0 on, in their order, and how many occur."""
+    occurs = np.bincount(group) > 0
+    return (np.cumsum(occurs) - 1)[group], int(occurs.sum())
 
 
 def _means(values: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
