@@ -158,6 +158,7 @@ def test_a_report_in_python() -> None:
     renamed = unveil.check_hierarchy(found.hierarchy, pl.DataFrame({"m": [7, 2]}), "m")
     assert renamed.hierarchy.column == "m"
     assert renamed.records == (0, 1, 1)
+    assert [level["fewest_records"] for level in renamed.to_dict()["levels"]] == [1, 1, 2]
 
 
 @pytest.mark.parametrize("column", ["sex", "age", "native-country", "education"])

@@ -63,6 +63,7 @@ def test_codes_of_one_length_are_masked() -> None:
 
 def test_numbers_of_one_length_are_numbers() -> None:
     assert isinstance(evenly([str(n) for n in range(10_000, 99_999, 100)]).rule, Intervals)
+    assert isinstance(evenly([str(n) for n in range(20240101, 20240131)]).rule, Intervals)
 
 
 def test_other_values_are_merged_by_rarity() -> None:

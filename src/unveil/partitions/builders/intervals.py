@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from unveil.errors import ArgumentError
 from unveil.partitions._match import number_of
+from unveil.partitions._rules import _edge_text as edge_text
 from unveil.partitions.builders.base import Builder, growing, read_all
 from unveil.partitions.hierarchy import Hierarchy
 
@@ -55,26 +56,34 @@ class Intervals(Builder):
             number = number_of(getattr(self, name))
             if getattr(self, name) is not None and (number is None or not number.is_finite()):
                 raise ArgumentError(f"the {name} of intervals is a number.")
-        if self.bottom is not None and self.top is not None and _exact(self.bottom) >= _exact(self.top):
+        if self.bottom is not None and self.top is not None and _fraction(self.bottom) >= _fraction(self.top):
             raise ArgumentError("the bottom of intervals must lie below their top.")
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
         """Return the numbers, in their order, with an interval at each level."""
-        numbers = read_all(values, _finite, "finite number", column)
-        ordered = sorted(numbers, key=lambda value: numbers[value])
-        levels = [self._edges(numbers.values(), Fraction(_exact(width))) for width in self.widths]
-        return Hierarchy.from_partitions(ordered, levels, column=column).with_root()
+        numbers = {value: Fraction(x) for value, x in read_all(values, _finite, "finite number", column).items()}
+        ordered = sorted(numbers, key=numbers.__getitem__)
+        points = [numbers[value] for value in ordered]
+        return Hierarchy.from_levels(ordered, *(self._labels(points, width) for width in self.widths), column=column).with_root()
 
-    def _edges(self, numbers: Iterable[Decimal], width: Fraction) -> dict[str, Any]:
-        """Return the ends of the intervals that hold a number, cut at the open ends."""
-        origin = Fraction(_exact(self.origin))
-        low = None if self.bottom is None else Fraction(_exact(self.bottom))
-        high = None if self.top is None else Fraction(_exact(self.top))
-        within = {x for x in map(Fraction, numbers) if (low is None or low <= x) and (high is None or x < high)}
-        begins = {origin + floor((x - origin) / width) * width for x in within}
-        edges = {edge for begin in begins for edge in (begin, begin + width)} | ({low, high} - {None})
-        inside = sorted(e for e in edges if e is not None and (low is None or low <= e) and (high is None or e <= high))
-        return {"edges": ["-inf"] * (low is not None) + [*map(_decimal, inside)] + ["inf"] * (high is not None)}
+    def _labels(self, points: Sequence[Fraction], width: Any) -> list[str]:
+        """Return the interval of each point; the points increase, so those of an interval follow each other."""
+        step, origin, low, high = (None if x is None else _fraction(x) for x in (width, self.origin, self.bottom, self.top))
+        assert step is not None and origin is not None  # noqa: S101, PT018 - only the ends may be open
+        labels: list[str] = []
+        end: Fraction | None = None
+        for point in points:
+            if high is not None and point >= high:
+                labels.append(f">= {_text(high)}")
+            elif low is not None and point < low:
+                labels.append(f"< {_text(low)}")
+            elif end is not None and point < end:
+                labels.append(labels[-1])
+            else:
+                begin = origin + floor((point - origin) / step) * step
+                end = begin + step if high is None else min(begin + step, high)
+                labels.append(f"[{_text(begin if low is None else max(begin, low))}, {_text(end)})")
+        return labels
 
 
 def _finite(value: Any) -> Decimal | None:
@@ -82,15 +91,13 @@ def _finite(value: Any) -> Decimal | None:
     return number if number is not None and number.is_finite() else None
 
 
-def _exact(value: Any) -> Decimal:
-    number = number_of(value)
-    assert number is not None  # noqa: S101 - checked when the rule was made
-    return number
+def _fraction(value: Any) -> Fraction:
+    return Fraction(str(number_of(value)))
 
 
-def _decimal(edge: Fraction) -> Decimal:
+def _text(edge: Fraction) -> str:
     """Return an edge, a sum of decimals, as the decimal it is."""
     digits = 0
     while edge.denominator != 1:
         edge, digits = edge * 10, digits + 1
-    return Decimal(f"{edge.numerator}E-{digits}" if digits else edge.numerator)
+    return edge_text(Decimal(f"{edge.numerator}E-{digits}" if digits else edge.numerator))
