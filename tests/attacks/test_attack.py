@@ -250,6 +250,9 @@ def test_a_linkage_that_is_not_possible_is_shown_with_its_reason() -> None:
     table = replace(found, linkage=linkage).view().tables[-1]
     assert [row[:2] for row in table.rows] == [("mixed", None), ("interval, rank", 1.0)]
     assert table.note == "mixed: not today"
+    controlled = unveil.attack(frame, frame, same_order=True, control=pl.DataFrame({"age": [70, 80], "pay": [9, 8]}))
+    assert controlled.view().tables[-1].columns[-1] == "control"
+    assert controlled.view().tables[-1].rows[0][-1] == controlled.linkage["euclidean"]["control"]["value"]
 
 
 def test_a_key_named_twice_counts_once_and_reasons_name_the_attribute() -> None:

@@ -100,8 +100,10 @@ def _similarity(models: Any) -> Table:
 
 def _linkage(found: Any) -> Table:
     ways = {name: entry for name, entry in found.items() if isinstance(entry, dict)}
-    rows = tuple((name.replace("_", ", "), *_linkage_row(entry)) for name, entry in ways.items())
-    columns = ("linkage", "linked", "95% interval", "second nearest", "by chance", "records")
+    controls = any(entry.get("control") for entry in ways.values())
+    columns: tuple[str, ...] = ("linkage", "linked", "95% interval", "second nearest", "by chance", "records")
+    columns += ("control",) if controls else ()
+    rows = tuple((name.replace("_", ", "), *_linkage_row(entry))[: len(columns)] for name, entry in ways.items())
     reasons = "\n".join(f"{name}: {entry['reason']}" for name, entry in ways.items() if entry.get("reason"))
     return Table(columns, rows, title="Record linkage", note=reasons, bars=frozenset({"linked"}))
 
@@ -111,7 +113,8 @@ def _linkage_row(entry: Any) -> tuple[Any, ...]:
     bounds = entry.get("interval")
     shown = None if bounds is None else f"{number(bounds['low'])} to {number(bounds['high'])}"
     linked = entry.get("linked", entry.get("value"))
-    return (linked, shown, entry.get("linked_second"), entry.get("baseline"), entry.get("records"))
+    control = (entry.get("control") or {}).get("value")
+    return (linked, shown, entry.get("linked_second"), entry.get("baseline"), entry.get("records"), control)
 
 
 def _notes(found: Attack) -> list[str]:
