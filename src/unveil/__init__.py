@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unveil import attacks as attacks
+    from unveil import mechanisms as mechanisms
     from unveil import models as models
     from unveil.assess.tradeoff import TradeOff as TradeOff
     from unveil.assess.tradeoff import trade_off as trade_off
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from unveil.partitions import Partition as Partition
     from unveil.project import Need as Need
     from unveil.project import Project as Project
+    from unveil.search.anonymize import anonymize as anonymize
     from unveil.search.hierarchies import HierarchyReport as HierarchyReport
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
+    from unveil.search.release import Release as Release
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
     from unveil.utility.loss import Loss as Loss
@@ -58,6 +61,7 @@ _HOMES = {
     "Need": "unveil.project",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
+    "Release": "unveil.search.release",
     "Propensity": "unveil.utility.propensity",
     "Scan": "unveil.measures.scan",
     "Task": "unveil.utility.tasks",
@@ -65,6 +69,7 @@ _HOMES = {
     "TradeOff": "unveil.assess.tradeoff",
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
+    "anonymize": "unveil.search.anonymize",
     "attack": "unveil.attacks.attack",
     "attacks": "unveil",
     "build_hierarchy": "unveil.search.hierarchies",
@@ -75,6 +80,7 @@ _HOMES = {
     "discrimination_rate": "unveil.measures.discrimination",
     "loss": "unveil.utility.loss",
     "measure": "unveil.models.measure",
+    "mechanisms": "unveil",
     "models": "unveil",
     "pmse": "unveil.utility.propensity",
     "propose_hierarchy": "unveil.search.hierarchies",

@@ -163,6 +163,10 @@ class UndefinedMeasureError(UnveilError, ValueError):
     """A measure that has no value for this data."""
 
 
+class ModelNotMetError(UnveilError, ValueError):
+    """A privacy model that no release of the data meets under the limits given."""
+
+
 class MissingExtraError(UnveilError, ImportError):
     """An optional dependency that is not installed."""
 

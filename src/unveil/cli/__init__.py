@@ -12,6 +12,7 @@ from collections.abc import Sequence
 __all__ = ["main"]
 
 INTERRUPTED = 130
+NOT_MET = 1
 BAD_INPUT = 2
 
 
@@ -26,7 +27,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     from typer.exceptions import TyperException
 
     from unveil.cli.verbs import app
-    from unveil.errors import UnveilError
+    from unveil.errors import ModelNotMetError, UnveilError
 
     if not (sys.argv[1:] if arguments is None else arguments):
         arguments = ["--help"]
@@ -34,6 +35,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = typer.main.get_command(app).main(args=arguments, prog_name="unveil", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except ModelNotMetError as error:
+        return _complain(str(error), NOT_MET)
     except UnveilError as error:
         return _complain(str(error), BAD_INPUT)
     except TyperException as error:

@@ -125,7 +125,7 @@ class Counts:
     def over(self, names: str | Iterable[str]) -> Counts:
         """Return the marginal table over some of the columns."""
         kept = self._positions(names)
-        return self._regrouped([self.columns[at] for at in kept], [self.codes[at] for at in kept])
+        return self.regrouped([self.columns[at] for at in kept], [self.codes[at] for at in kept])
 
     def recode(self, name: str, partition: Partition | Any) -> Counts:
         """Return the table with one column's values replaced by the blocks of a partition."""
@@ -134,7 +134,7 @@ class Counts:
         columns, codes = list(self.columns), list(self.codes)
         columns[at] = Column(name, tuple(labels))
         codes[at] = blocks.astype(np.min_scalar_type(max(len(labels) - 1, 0)))[self.codes[at]]
-        return self._regrouped(columns, codes)
+        return self.regrouped(columns, codes)
 
     def where(self, kept: NDArray[np.bool_]) -> Counts:
         """Return the table of some of the cells."""
@@ -179,8 +179,8 @@ class Counts:
         require_columns(wanted, self.names)
         return [place[name] for name in wanted]
 
-    def _regrouped(self, columns: Sequence[Column], codes: Sequence[Codes]) -> Counts:
-        """Merge cells that have become equal, and forget values that no cell holds."""
+    def regrouped(self, columns: Sequence[Column], codes: Sequence[Codes]) -> Counts:
+        """Return the table with other columns and codes for its cells; equal cells merge, values that no cell holds go."""
         of_cell, kept = group(codes, [len(column.values) for column in columns])
         number = len(kept[0])
         weight = None if self.weight is None else summed(of_cell, self.weight, number)
@@ -200,7 +200,7 @@ class Counts:
         weight = None
         if self.weight is not None and other.weight is not None:
             weight = np.concatenate([self.weight, sign * other.weight])
-        both = replace(self, n=n, weight=weight)._regrouped(columns, codes)  # noqa: SLF001 - a table of this class
+        both = replace(self, n=n, weight=weight).regrouped(columns, codes)
         if int(both.n.min(initial=0)) < 0:
             short = int(np.count_nonzero(both.n < 0))
             raise CountsError(f"cannot subtract: {short:,} cells would hold less than no records.")

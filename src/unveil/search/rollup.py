@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Field", "RollUp", "Table", "classes_of", "code_sums", "fields_of"]
+__all__ = ["Field", "RollUp", "Table", "classes_of", "code_sums", "fields_of", "packed"]
 
 _WORD = 64
 _MOST_KEPT = 1 << 28
@@ -109,7 +109,7 @@ class RollUp:
         coded = [*(groups[column] for groups, column in zip(lowest, codes, strict=False)), *codes[len(levels) :]]
         self._order = sorted(range(len(levels)), key=lambda at: -base[at])
         self._merger = _Merger(amounts, self.fields[-1].word + 1)
-        whole = Table(_packed(coded, self.fields, len(amounts)), amounts)
+        whole = Table(packed(coded, self.fields, len(amounts)), amounts)
         self._base = self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
         self._kept: OrderedDict[tuple[int, ...], Table] = OrderedDict()
         self._bytes = 0
@@ -175,7 +175,8 @@ class _Merger:
         return Table(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
 
 
-def _packed(codes: Sequence[NDArray[Any]], fields: Sequence[Field], rows: int) -> tuple[NDArray[np.uint64], ...]:
+def packed(codes: Sequence[NDArray[Any]], fields: Sequence[Field], rows: int) -> tuple[NDArray[np.uint64], ...]:
+    """Return the keys of rows with these codes, word by word."""
     words = tuple(np.zeros(rows, dtype=np.uint64) for _ in range(fields[-1].word + 1))
     for column, field in zip(codes, fields, strict=True):
         words[field.word][:] |= column.astype(np.uint64) << np.uint64(field.shift)

@@ -63,6 +63,20 @@ class Microdata:
         data.update({name: _series(name, values) for name, values in columns.items()})
         return replace(self, frame=pl.DataFrame(data))
 
+    def labelled(self, name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
+        """Return a column of texts: for every record the label that its code stands for."""
+        return pl.Series(name, list(labels), dtype=pl.String).gather(codes)
+
+    def complete(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which records have no null in these columns; a NaN is a null."""
+        found = np.ones(self.records, dtype=bool)
+        for name in names:
+            column = self.column(name)
+            found &= column.is_not_null().to_numpy()
+            if column.dtype.is_float():
+                found &= ~column.is_nan().fill_null(value=False).to_numpy()
+        return found
+
     def without(self, names: Sequence[str]) -> Microdata:
         """Return the records without some columns."""
         require_columns(names, self.names)

@@ -1,0 +1,344 @@
+"""How is a table made safe to publish at the least cost? Its best full-domain generalisation under the models required."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, checked_nulls, names_of, require_columns
+from unveil.counts import Column, Counts, count_table
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
+from unveil.measures.equivalence import equivalence
+from unveil.models.asked import AnyModel, Place, completed, measured_models
+from unveil.models.base import Measured, SecretModel
+from unveil.models.orders import Scale
+from unveil.models.population import Population
+from unveil.partitions import Hierarchy
+from unveil.results.numbers import counted, number
+from unveil.search.application import Applied, applied, recoded, suppressed_classes
+from unveil.search.full_domain import Budget, Found, search
+from unveil.search.hierarchies import propose_hierarchy
+from unveil.search.judge import Judge
+from unveil.search.objectives import Candidate, objective_of
+from unveil.search.release import Release
+from unveil.search.space import KeyAttribute, Node, Space, key_attributes
+from unveil.sources import Data, load
+from unveil.sources.microdata import Microdata, open_microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["anonymize"]
+
+
+def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
+    data: Data,
+    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
+    models: Sequence[AnyModel],
+    *,
+    hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    suppression: float = 0.0,
+    objective: str | Callable[[Candidate], float] = "loss",
+    levels: Mapping[str, tuple[int, int]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    factor: float = 0.5,
+    identifiers: Names = (),
+    population: Data | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    nulls: str = "category",
+    keep_order: bool = False,
+    seed: int = 0,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Release:
+    """Generalise the key attributes of a table as little as the models allow, and suppress the records that still stand out.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    attributes
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+    models
+        What the release must meet, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``.
+    hierarchies
+        The hierarchies of key attributes, and of sensitive ones for the hierarchical distance. A key attribute without one gets
+        one proposed from its values.
+    suppression
+        The share of the records that may be suppressed: their key values become ``*``.
+    objective
+        What to make small: "loss", "loss-geometric", "precision", "discernibility", "class-size", "entropy", "kl", or a function
+        of a `Candidate`. `objective_of` gives the formulas.
+    levels
+        The lowest and the highest level that an attribute may have.
+    weights
+        How much each attribute counts in the objective; 1 unless given.
+    factor
+        From 0 (suppression costs nothing) over 0.5 to 1 (generalisation costs nothing).
+    identifiers
+        Columns that name people outright: they are left out.
+    population
+        The table that `data` is part of, for k-map and delta-presence.
+    orders
+        Values of sensitive attributes from lowest to highest, for the distance by rank.
+    nulls
+        "category": a null is a value. "drop": records with a null in a column named here are left out. "error": refuse.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed
+        Of the shuffling.
+    time_limit, node_limit
+        When to stop searching, in seconds or generalisations looked at; the best found is then given and marked.
+    progress
+        Called now and then with the generalisations settled and those in question.
+
+    Returns
+    -------
+    Release
+        The protected records, the transformation, its score and the models before and after.
+
+    Raises
+    ------
+    ModelNotMetError
+        If no generalisation meets the models.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> from unveil.models import KAnonymity
+    >>> tree = unveil.Hierarchy.from_levels(["22", "25", "38", "39"], ["20-29", "20-29", "30-39", "30-39"], ["*"] * 4)
+    >>> people = {"age": [22, 25, 38, 39], "disease": ["flu", "flu", "gout", "flu"]}
+    >>> import polars as pl
+    >>> release = unveil.anonymize(pl.DataFrame(people), {"age": tree}, [KAnonymity(2)], keep_order=True)
+    >>> release
+    Release(age 1/2; loss 0.3333, optimal; 4 records, 0 suppressed)
+    >>> release.data["age"].to_list()
+    ['20-29', '20-29', '30-39', '30-39']
+    """
+    keys, trees = _trees(attributes, hierarchies)
+    secrets = _secrets(models, keys)
+    records, rows = _records(data, keys, secrets, names_of(identifiers), checked_nulls(nulls))
+    if not 0.0 <= suppression <= 1.0:
+        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
+    began = time.perf_counter()
+    table = load(records.frame, [*keys, *secrets])
+    counts = count_table(table)
+    whole = None if population is None else _population(population, keys, counts)
+    if whole is not None:
+        counts = whole[1]
+    proposed = [name for name in keys if name not in trees]
+    everyone = records.frame if population is None else population
+    trees |= {name: propose_hierarchy(everyone, name).hierarchy for name in proposed}
+    known = key_attributes(counts, {name: trees[name] for name in keys}, levels)
+    scales = {name: Scale(name, _order(orders, name), trees.get(name)) for name in secrets}
+    asked = completed(models, scales)
+    groups = list(dict.fromkeys(_parts(model.attribute, secrets) for model in asked.values() if isinstance(model, SecretModel)))
+    space = Space(counts, known, groups, None if whole is None else whole[0])
+    limit = math.floor(suppression * space.records)
+    judge = Judge(space, list(asked.values()), limit)
+    goal = objective_of(objective, known, space.records, weights=weights, factor=factor)
+    found = search(space, judge, goal, limit, budget=Budget(time_limit, node_limit), progress=progress)
+    if found.node is None:
+        raise _unmet(space, asked, counts, secrets, None if whole is None else whole[0], found, limit)
+    seconds = time.perf_counter() - began
+    classes, gone = suppressed_classes(space, judge, found.node)
+    cells = applied(space, found.node, classes, gone, [counts.codes[counts.names.index(name)] for name in keys])
+    there = None if whole is None else _whole_at(space, found.node, whole[0])
+    after = _measured(asked, recoded(counts, cells), keys, secrets, there)
+    codes = [_placed(counts.columns[counts.names.index(column.name)].values, column) for column in table.columns[: len(keys)]]
+    protected = _protected(records, known, found.node, applied(space, found.node, classes, gone, codes))
+    order = np.arange(records.records) if keep_order else np.random.default_rng(seed).permutation(records.records)
+    return Release(
+        records=protected.taken(order),
+        transformation=space.transformation(found.node),
+        heights={one.name: one.levels.height for one in known},
+        score=found.score,
+        objective=goal.name,
+        optimal=found.optimal,
+        bound=found.bound,
+        suppressed=found.suppressed,
+        lattice=found.lattice,
+        evaluated=found.evaluated,
+        models=after,
+        before=_measured(asked, counts, keys, secrets, None if whole is None else whole[0]),
+        seconds=seconds,
+        origin=rows[order],
+        settings={
+            "models": _requirements(after),
+            "key": list(keys),
+            "sensitive": list(secrets),
+            "suppression": suppression,
+            "objective": goal.name,
+            "levels": {name: list(pair) for name, pair in (levels or {}).items()},
+            "weights": dict(weights or {}),
+            "factor": factor,
+            "nulls": nulls,
+            "keep_order": keep_order,
+            "seed": seed,
+            "time_limit": time_limit,
+            "node_limit": node_limit,
+        },
+        notes=tuple(_notes(proposed, names_of(identifiers), found)),
+    )
+
+
+def _trees(
+    attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
+) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
+    """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
+    given = dict(hierarchies or {})
+    if isinstance(attributes, Mapping):
+        given |= attributes
+    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    if not keys:
+        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
+    if len(set(keys)) < len(keys):
+        raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
+    trees = {name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name) for name, tree in given.items()}
+    return keys, trees
+
+
+def _secrets(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the sensitive attributes that the models name."""
+    if not models:
+        raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
+    parts = [part for model in models if isinstance(model, SecretModel) for part in model.attribute.split(" + ")]
+    secrets = tuple(dict.fromkeys(parts))
+    for name in secrets:
+        if name in keys:
+            raise ArgumentError.key_is_sensitive(name)
+    return secrets
+
+
+def _parts(attribute: str, secrets: Sequence[str]) -> tuple[str, ...]:
+    return (attribute,) if attribute in secrets else tuple(attribute.split(" + "))
+
+
+def _order(orders: Mapping[str, Sequence[Any]] | None, name: str) -> tuple[Any, ...] | None:
+    return tuple(orders[name]) if orders is not None and name in orders else None
+
+
+def _records(
+    data: Data, keys: Sequence[str], secrets: Sequence[str], identifiers: Sequence[str], nulls: str
+) -> tuple[Microdata, NDArray[np.int64]]:
+    """Return the records to protect, without identifiers, and the rows of the data that they are."""
+    records = open_microdata(data)
+    require_columns([*keys, *secrets, *identifiers], records.names)
+    if both := [name for name in identifiers if name in (*keys, *secrets)]:
+        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
+    records = records.without(identifiers)
+    rows = np.arange(records.records)
+    if nulls == "category":
+        return records, rows
+    complete = records.complete([*keys, *secrets])
+    missing = int(np.count_nonzero(~complete))
+    if missing and nulls == "error":
+        columns = listed([*keys, *secrets])
+        raise NullsError(f"{missing:,} of {len(rows):,} records have a null in {columns}; nulls='error' refuses them.")
+    if missing == len(rows):
+        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *secrets])}; none is left.")
+    return records.taken(rows[complete]), rows[complete]
+
+
+def _population(population: Data, keys: Sequence[str], counts: Counts) -> tuple[Counts, Counts]:
+    """Return the population's count table over the key, and the table's own with the population's values."""
+    whole = count_table(load(population, keys))
+    columns, codes = list(counts.columns), list(counts.codes)
+    for name in keys:
+        at, values = counts.names.index(name), whole.columns[whole.names.index(name)].values
+        place = {value: code for code, value in enumerate(values)}
+        if missing := sum(value not in place for value in counts.columns[at].values):
+            raise ArgumentError(f"{missing:,} values of {shown(name)} are not in the population, which must hold the data.")
+        codes[at] = np.array([place[value] for value in counts.columns[at].values])[counts.codes[at]]
+        columns[at] = Column(name, values)
+    return whole, replace(counts, columns=tuple(columns), codes=tuple(codes))
+
+
+def _placed(values: Sequence[Any], column: Any) -> NDArray[np.int64]:
+    """Return the codes of a column among other values."""
+    if len(values) == len(column.values):
+        return np.asarray(column.codes)
+    place = {value: code for code, value in enumerate(values)}
+    return np.asarray(np.array([place[value] for value in column.values])[column.codes])
+
+
+def _protected(records: Microdata, attributes: Sequence[KeyAttribute], node: Node, what: Applied) -> Microdata:
+    """Return the records with their key values generalised; what stays as it is keeps its type."""
+    changed = {}
+    for one, level in zip(attributes, node, strict=True):
+        if one.lowest + level > 0 or what.suppressed.any():
+            changed[one.name] = records.labelled(one.name, what.labels[one.name], what.codes[one.name])
+    return records.replaced(changed)
+
+
+def _measured(
+    asked: Mapping[Place, AnyModel], counts: Counts, keys: Sequence[str], secrets: Sequence[str], whole: Counts | None
+) -> dict[Place, Measured]:
+    """Return what the models say of a count table."""
+    try:
+        classes = equivalence(counts, keys, secrets)
+    except EmptyDataError:  # all attributes are fully generalised: one class
+        classes = equivalence(counts, keys, secrets, suppressed="class")
+    return measured_models(asked, classes, None if whole is None else Population.of(counts, classes, whole))
+
+
+def _whole_at(space: Space, node: Node, whole: Counts) -> Counts:
+    """Return the population's count table at a node."""
+    table = space.classes(node)
+    codes = [whole.codes[whole.names.index(one.name)] for one in space.attributes]
+    return recoded(whole, applied(space, node, table, np.zeros(len(table), dtype=bool), codes))
+
+
+def _requirements(measured: Mapping[Place, Measured]) -> list[str]:
+    return [" ".join([*place[1:2], str(one.requirement)]) for place, one in measured.items()]
+
+
+def _unmet(
+    space: Space,
+    asked: Mapping[Place, AnyModel],
+    counts: Counts,
+    secrets: Sequence[str],
+    whole: Counts | None,
+    found: Found,
+    limit: int,
+) -> ModelNotMetError:
+    """Say which model cannot be met, and by how much."""
+    codes = [counts.codes[counts.names.index(one.name)] for one in space.attributes]
+    table = space.classes(space.top)
+    top = recoded(counts, applied(space, space.top, table, np.zeros(len(table), dtype=bool), codes))
+    keys = [one.name for one in space.attributes]
+    measured = _measured(asked, top, keys, secrets, None if whole is None else _whole_at(space, space.top, whole))
+    failing = [(place, one) for place, one in measured.items() if one.met is False]
+    if not found.optimal:
+        looked = counted(found.evaluated, "generalisation")
+        return ModelNotMetError(f"none of the {looked} looked at within the limits meets the models; allow more time.")
+    if failing:
+        place, one = failing[0]
+        value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
+        about = f" of {shown(place[1])}" if len(place) > 1 else ""
+        return ModelNotMetError(
+            f"{one.requirement}{about} cannot be met: with every key attribute at its highest level the figure is {value}."
+        )
+    _, lost = found.closest
+    return ModelNotMetError(
+        f"the models cannot be met together: at best {counted(lost, 'record')} would have to be suppressed, "
+        f"and {limit:,} may be. Allow more suppression, or ask for less."
+    )
+
+
+def _notes(proposed: Sequence[str], identifiers: Sequence[str], found: Found) -> list[str]:
+    notes = []
+    if proposed:
+        notes.append(f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning.")
+    if identifiers:
+        notes.append(f"Left out as identifiers: {listed(identifiers)}.")
+    if not found.optimal:
+        notes.append(f"The search stopped at its limit; the best generalisation may cost as little as {number(found.bound)}.")
+    return notes

@@ -1,0 +1,84 @@
+"""What do the records become? A generalisation applied to every record, violating classes suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts import Column, Counts
+from unveil.measures.equivalence import SUPPRESSED
+from unveil.search.judge import Judge
+from unveil.search.rollup import Table, classes_of, packed
+from unveil.search.space import KeyAttribute, Node, Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Applied", "applied", "recoded", "suppressed_classes"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Applied:
+    """What each record becomes.
+
+    Attributes
+    ----------
+    labels
+        For each key attribute the label of every group at its level, behind them that of what is suppressed.
+    codes
+        For each key attribute the label that each record gets.
+    suppressed
+        Which records are suppressed.
+    """
+
+    labels: Mapping[str, Sequence[str | None]]
+    codes: Mapping[str, NDArray[np.int64]]
+    suppressed: NDArray[np.bool_]
+
+
+def suppressed_classes(space: Space, judge: Judge, node: Node) -> tuple[Table, NDArray[np.bool_]]:
+    """Return the classes of a node, and which of them violate a requirement."""
+    table = space.classes(node).copy()
+    small = judge.small(table)
+    return table, small if judge.only_small else judge.verdict(node, table, small).violating
+
+
+def applied(space: Space, node: Node, table: Table, gone: NDArray[np.bool_], codes: Sequence[NDArray[Any]]) -> Applied:
+    """Apply a node to records.
+
+    Parameters
+    ----------
+    space, node
+        The lattice, and the node chosen.
+    table, gone
+        Its classes, and those to suppress.
+    codes
+        For each key attribute the code of every record's value.
+    """
+    groups = [_at(one, level)[column] for one, level, column in zip(space.attributes, node, codes, strict=True)]
+    keys = packed(groups, space.fields, len(codes[0]))
+    of_row, _ = classes_of(tuple(np.concatenate(pair) for pair in zip(table.keys, keys, strict=True)), space.fields)
+    suppressed = gone[of_row[len(table) :]]
+    labels, coded = {}, {}
+    for one, level, column in zip(space.attributes, node, groups, strict=True):
+        known = one.levels.labels[one.lowest + level]
+        labels[one.name] = [*known, SUPPRESSED]
+        coded[one.name] = np.where(suppressed, len(known), column)
+    return Applied(labels, coded, suppressed)
+
+
+def recoded(counts: Counts, what: Applied) -> Counts:
+    """Return a count table whose cells became what `applied` says of them."""
+    columns, codes = list(counts.columns), list(counts.codes)
+    for name, labels in what.labels.items():
+        at = counts.names.index(name)
+        columns[at] = Column(name, labels)
+        codes[at] = what.codes[name]
+    return counts.regrouped(columns, codes)
+
+
+def _at(one: KeyAttribute, level: int) -> NDArray[np.int64]:
+    return one.levels.groups[one.lowest + level]
