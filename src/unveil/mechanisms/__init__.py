@@ -26,6 +26,10 @@ _HOMES: dict[str, str] = {
     "Private": "differential_privacy.answers",
     "pseudonymize": "pseudonyms",
     "synthesize": "synthesis",
+    "massc": "agglomeration",
+    "safepub": "differential_privacy.safety",
+    "safepub_delta": "differential_privacy.safety",
+    "dp_microaggregate": "differential_privacy.centroids",
 }
 """Each mechanism's name and the module that holds it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,19 @@ from unveil.sources.coding import encode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["checked_domain", "places"]
+__all__ = ["checked_bounds", "checked_domain", "places"]
+
+
+def checked_bounds(bounds: Any, what: str = "bounds") -> tuple[float, float]:
+    """Return two finite numbers, the lower one first, or refuse them."""
+    try:
+        low, high = bounds
+        fine = math.isfinite(low) and math.isfinite(high) and low < high
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise ArgumentError(f"{what} are two numbers, the lower one first: the lowest and the highest value of a record.")
+    return low, high
 
 
 def checked_domain(name: str, values: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import checked_count, checked_word, choose, numbers
 from unveil.mechanisms.differential_privacy.answers import Private
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
-from unveil.mechanisms.differential_privacy.domains import checked_domain, places
+from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
@@ -193,25 +193,14 @@ def _bounded(
     data: Data, attribute: str, bounds: tuple[float, float], nulls: str, *, whole: bool
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the values of an attribute, cut to the declared bounds, and these."""
-    low, high = _checked_bounds(bounds, whole=whole)
+    low, high = checked_bounds(bounds)
+    if whole and not all(isinstance(bound, Integral) and abs(int(bound)) <= _LARGEST_WHOLE for bound in (low, high)):
+        raise ArgumentError(f"geometric noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
     checked_word("nulls", nulls, ("error", "skip"))
     chosen = choose(data, attribute, nulls)
     if whole and not chosen.column(attribute).dtype.is_integer():
         raise ArgumentError(f"geometric noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")
     return np.clip(numbers(chosen.column(attribute), "a sum or mean"), low, high), low, high
-
-
-def _checked_bounds(bounds: Any, *, whole: bool) -> tuple[float, float]:
-    try:
-        low, high = bounds
-        fine = all(math.isfinite(bound) for bound in (low, high)) and low < high
-    except (TypeError, ValueError):
-        fine = False
-    if not fine:
-        raise ArgumentError("bounds are two numbers, the lowest and the highest value that a record may have.")
-    if whole and not all(isinstance(bound, Integral) and abs(int(bound)) <= _LARGEST_WHOLE for bound in (low, high)):
-        raise ArgumentError(f"geometric noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
-    return low, high
 
 
 def _noisy_sum(what: str, values: NDArray[np.float64], largest: float, budget: Budget, most: int) -> tuple[Any, Spent]:

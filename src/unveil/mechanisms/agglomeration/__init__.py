@@ -1,0 +1,214 @@
+"""How are those at risk hidden with the fewest changes? MASSC: micro agglomeration, substitution, subsampling, calibration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, names_of
+from unveil.errors import ArgumentError, EmptyDataError, shown
+from unveil.mechanisms.agglomeration.calibration import raked
+from unveil.mechanisms.agglomeration.strata import Agglomerated, agglomerate, donors, least_change
+from unveil.mechanisms.arguments import other_side, share
+from unveil.mechanisms.columns import choose, numbers, seeded
+from unveil.mechanisms.protected import Protected
+from unveil.results.numbers import counted, number
+from unveil.sources.coding import encode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+    from unveil.sources.microdata import Microdata
+
+__all__ = ["massc"]
+
+_WEIGHT = "weight"
+_CALIBRATED = 1e-6
+
+
+def massc(
+    data: Data,
+    key: Names,
+    *,
+    risk: float,
+    substitution: tuple[float, float] = (0.05, 0.5),
+    sampling: tuple[float, float] = (0.5, 0.95),
+    calibrate: Names | None = None,
+    weights: str | None = None,
+    nulls: str = "error",
+    seed: int = 0,
+) -> Protected:
+    r"""Hide unique records by substitution and subsampling, to a stated risk, and calibrate the weights.
+
+    1. Micro agglomeration: records are sorted into strata by the number of first key attributes that makes them unique.
+    2. Substitution: with a probability :math:`\psi_h`, a record takes the key of a record with another key that agrees with it
+       in as many first attributes as possible.
+    3. Subsampling: a record stays with a probability :math:`\phi_h`.
+    4. Calibration: weights are raked to the totals of the original.
+
+    The risk is the expected share of records that an intruder identifies because they are unique by the key and stay as they
+    were, averaged over intruders who know the first 1, 2, ..., d attributes. One that is unique by i of them is so to a share
+    :math:`v_h = (d - i + 1) / d` of these:
+
+    .. math:: R = \frac{1}{N} \sum_h N_h \, v_h \, \phi_h (1 - \psi_h)
+
+    Rates are the least that bring R down to `risk`: substitution first, then subsampling, each by a linear program.
+
+    Parameters
+    ----------
+    data
+        The records.
+    key
+        The key attributes, the one that an intruder knows first before the others.
+    risk
+        The risk allowed, R.
+    substitution
+        The least and the highest probability of substitution; the least is above 0 so that no key can be trusted.
+    sampling
+        The least and the highest probability with which a record stays.
+    calibrate
+        The attributes whose weighted counts are those of the original; none: the key.
+    weights
+        A column of positive sampling weights; none: every record counts one, and the release has a new column `weight`.
+    nulls
+        "keep": a null is a value like others. "skip": a record with a null in the key is left out. "error": refuse.
+    seed
+        The seed of all draws.
+
+    Returns
+    -------
+    Protected
+        `figures` has the risk before, the analytic risk after (`risk`), that of this draw (`risk_of_this_draw`), the rates of
+        each stratum and what calibration left over.
+
+    References
+    ----------
+    A. Singh, F. Yu, G. Dunteman (2003), MASSC: a new data mask for limiting statistical information loss and disclosure, Joint
+    UN-ECE/EUROSTAT Work Session on Statistical Data Confidentiality.
+
+    Examples
+    --------
+    >>> from unveil import mechanisms
+    >>> made = mechanisms.massc("adult", ["age", "education", "race", "native-country"], risk=0.01, seed=1)
+    >>> round(made.figures["risk_before"], 4), round(made.figures["risk"], 4)
+    (0.0258, 0.01)
+    """
+    allowed, random = share("risk", risk), seeded(seed, "massc")
+    low, high = _range("substitution", substitution)
+    least, most = _range("sampling", sampling)
+    chosen = choose(data, key, nulls)
+    records, names = chosen.records, chosen.names
+    targets = names if calibrate is None else names_of(calibrate)
+    base, weight_name = _base_weights(records, weights, (*names, *targets))
+    found = _agglomerated(records, names)
+    psi, phi, reached = _rates(found, allowed, (low, high), (least, most))
+    taken, changed = _substituted(found, psi, random)
+    kept = np.flatnonzero(random.random(records.records) < phi[found.stratum])
+    if not len(kept):
+        raise EmptyDataError(f"no record of {records.records:,} is left after subsampling; sample more.")
+    columns = {name: records.column(name).gather(taken) for name in names}
+    release = records.replaced(columns).taken(kept)
+    rows = {name: taken[kept] if name in names else kept for name in targets}
+    calibrated, gap, lost = _calibrated(records, rows, base, (base / phi[found.stratum])[kept])
+    figures = {
+        "risk_before": float(found.records @ found.weight) / records.records,
+        "risk": reached,
+        "risk_of_this_draw": float(found.weight[found.stratum[kept[~changed[kept]]]].sum()) / records.records,
+        "substituted": int(changed[kept].sum()),
+        "left_out": records.records - len(kept),
+        "calibration_gap": gap,
+        "lost_values": lost,
+        **_by_stratum(names, found, psi, phi),
+    }
+    settings = {"risk": allowed, "substitution": [low, high], "sampling": [least, most], "calibrate": list(targets)}
+    settings = {**settings, "weights": weights, "nulls": nulls, "seed": seed}
+    release = release.replaced({weight_name: calibrated})
+    notes = _notes(gap, lost)
+    return Protected("massc", release, names, settings, figures, chosen.rows[kept], notes)
+
+
+def _range(name: str, given: Any) -> tuple[float, float]:
+    if not isinstance(given, tuple | list) or len(given) != 2:  # noqa: PLR2004
+        raise ArgumentError(f"{name} is the least and the highest probability: two numbers.")
+    low, high = (share(name, bound) for bound in given)
+    if low > high or (name == "sampling" and low == 0.0):
+        raise ArgumentError(f"{name} goes from {low:g} to {high:g}; the least comes first, and records stay with one above 0.")
+    return low, high
+
+
+def _agglomerated(records: Microdata, names: tuple[str, ...]) -> Agglomerated:
+    coded = [encode(records.column(name)) for name in names]
+    found = agglomerate([column.codes for column in coded], [len(column.values) for column in coded])
+    if not found.classes[-1].any():
+        raise ArgumentError("all records have the same key; there is nothing to substitute.")
+    return found
+
+
+def _base_weights(records: Microdata, weights: str | None, others: tuple[str, ...]) -> tuple[NDArray[np.float64], str]:
+    """Return the weight of each record, and the name of the column that the release gets them in."""
+    if weights is None:
+        if _WEIGHT in records.names:
+            raise ArgumentError(f"the data has a column {shown(_WEIGHT)}; name it as weights, or rename it.")
+        return np.ones(records.records), _WEIGHT
+    other_side(others, (weights,), "weights")
+    given = numbers(records.column(weights), "calibration")
+    if not np.all(given > 0.0):
+        raise ArgumentError(
+            f"{int(np.sum(~(given > 0.0))):,} of the weights in column {shown(weights)} are not positive numbers."
+        )
+    return given, weights
+
+
+def _substituted(
+    found: Agglomerated, psi: NDArray[np.float64], random: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return for each record the row whose key it gets, and which records get another's."""
+    changed = random.random(len(found.stratum)) < psi[found.stratum]
+    rows = np.flatnonzero(changed)
+    taken = np.arange(len(changed))
+    taken[rows] = donors(found, rows, random)
+    return taken, changed
+
+
+def _calibrated(
+    records: Microdata, rows: dict[str, NDArray[np.int64]], base: NDArray[np.float64], start: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float, int]:
+    """Rake the weights to the original's totals; `rows` says for each attribute whose value a record has."""
+    codes, totals = [], []
+    for name, taken in rows.items():
+        coded = encode(records.column(name))
+        codes.append(coded.codes.astype(np.int64)[taken])
+        totals.append(np.bincount(coded.codes, base, len(coded.values)).astype(np.float64))
+    weights, gap = raked(start, codes, totals)
+    lost = sum(len(total) - len(np.unique(column)) for column, total in zip(codes, totals, strict=True))
+    return weights, gap, lost
+
+
+def _notes(gap: float, lost: int) -> tuple[str, ...]:
+    gone = (f"{counted(lost, 'value')} of the calibration attributes left the release; the others carry their weight.",)
+    missed = (f"Raking did not come to its end: weighted counts miss the original's by up to {gap:.2%}.",)
+    return (*(gone if lost else ()), *(missed if gap > _CALIBRATED else ()))
+
+
+def _rates(
+    found: Agglomerated, allowed: float, substitution: tuple[float, float], sampling: tuple[float, float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the rates of substitution and sampling of each stratum, and the risk that they come down to."""
+    records = int(found.records.sum())
+    least, most = sampling
+    psi = least_change(found.records, found.weight * most, *substitution, allowed * records)
+    phi = 1.0 - least_change(found.records, found.weight * (1.0 - psi), 1.0 - most, 1.0 - least, allowed * records)
+    reached = float(found.records @ (found.weight * phi * (1.0 - psi))) / records
+    if reached > allowed * (1.0 + 1e-9) + 1e-15:
+        raise ArgumentError(f"with these rates the risk can only come down to {number(reached)}; allow more, or wider rates.")
+    return psi, phi, reached
+
+
+def _by_stratum(
+    names: tuple[str, ...], found: Agglomerated, psi: NDArray[np.float64], phi: NDArray[np.float64]
+) -> dict[str, dict[str, Any]]:
+    labels = ["not unique", *(f"unique by {' + '.join(names[: at + 1])}" for at in range(len(names)))]
+    amounts = {"records_by_stratum": found.records, "substitution_by_stratum": psi, "sampling_by_stratum": phi}
+    return {what: dict(zip(labels, some.tolist(), strict=True)) for what, some in amounts.items()}

@@ -1,0 +1,107 @@
+"""Who is at risk, how much of them must change, and whose values do they take? The first steps of MASSC.
+
+The key's attributes have an order: an intruder knows the first, or the first two, and so on. A record's stratum is the number of
+attributes that it takes to make it unique: the fewer, the greater its risk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts.grouping import group
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Agglomerated", "agglomerate", "donors", "least_change"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agglomerated:
+    """The records in risk strata.
+
+    Attributes
+    ----------
+    classes
+        For every number of first attributes, from none to all, the class of each record.
+    stratum
+        The least number of first attributes by which a record is unique; 0 for one that is not.
+    records
+        The records of each stratum.
+    weight
+        The share of the intruders, who know the first 1, 2, ... attributes, to whom a record of the stratum is unique.
+    """
+
+    classes: tuple[NDArray[np.int64], ...]
+    stratum: NDArray[np.int64]
+    records: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+def agglomerate(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Agglomerated:
+    """Sort records into risk strata."""
+    classes = [np.zeros(len(codes[0]), dtype=np.int64)]
+    stratum = np.zeros(len(codes[0]), dtype=np.int64)
+    for known in range(1, len(codes) + 1):
+        of_row, _ = group(codes[:known], sizes[:known])
+        unique = np.bincount(of_row)[of_row] == 1
+        stratum[unique & (stratum == 0)] = known
+        classes.append(of_row)
+    weight = np.array([0.0, *((len(codes) - known + 1) / len(codes) for known in range(1, len(codes) + 1))])
+    return Agglomerated(tuple(classes), stratum, np.bincount(stratum, minlength=len(weight)), weight)
+
+
+def least_change(
+    records: NDArray[np.int64], risk: NDArray[np.float64], low: float, high: float, most: float
+) -> NDArray[np.float64]:
+    r"""Return the rate of change of each stratum that brings the risk down with the fewest changes.
+
+    .. math:: \min \sum_h N_h x_h \quad \text{such that} \quad \sum_h N_h r_h (1 - x_h) \le R, \quad low \le x_h \le high
+
+    A linear program with one constraint: the strata with the greatest risk change first. Where R is out of reach, all that are
+    at risk change at the highest rate.
+
+    Parameters
+    ----------
+    records, risk
+        The records of each stratum, N, and the risk of one of them, r.
+    low, high
+        The least and the highest rate.
+    most
+        The risk allowed, R.
+    """
+    rates = np.full(len(records), low)
+    amount = records * risk
+    for at in np.argsort(-risk, kind="stable"):
+        excess = float(amount @ (1.0 - rates)) - most
+        if excess <= 0.0 or amount[at] == 0.0:
+            continue
+        rates[at] = min(high, low + excess / amount[at])
+    return rates
+
+
+def donors(found: Agglomerated, rows: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+    """Return for each row a record with another key, that agrees with it in as many first attributes as any such record does."""
+    full = found.classes[-1]
+    order = np.argsort(full, kind="stable")
+    own_start, own_size = _ranges(full)
+    donor = np.full(len(rows), -1, dtype=np.int64)
+    for classes in reversed(found.classes[:-1]):
+        start, size = _ranges(classes)
+        others = size[classes[rows]] - own_size[full[rows]]
+        at = np.flatnonzero((donor < 0) & (others > 0))
+        row = rows[at]
+        place = start[classes[row]] + (random.random(len(at)) * others[at]).astype(np.int64)
+        place += np.where(place >= own_start[full[row]], own_size[full[row]], 0)
+        donor[at] = order[place]
+    return donor
+
+
+def _ranges(classes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each class begins when records are sorted by key, and its size; classes are numbered in the key's order."""
+    size = np.bincount(classes)
+    return np.cumsum(size) - size, size

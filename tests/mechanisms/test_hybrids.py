@@ -1,0 +1,151 @@
+"""k-anonymity and differential privacy together: SafePub's account, and groups that one record hardly changes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import unveil
+from unveil import mechanisms
+from unveil.errors import ArgumentError, EmptyDataError, PartitionError
+from unveil.mechanisms.differential_privacy.safety import _least_k
+
+ALPHA = 1e-7
+
+
+def slow_delta(k: int, beta: float, epsilon: float, up_to: int = 400) -> float:
+    """The largest tail, over a long stretch of n, from the definition with exact sums."""
+    gamma = (math.exp(epsilon) - 1 + beta) / math.exp(epsilon)
+    tails = []
+    for n in range(math.ceil(k / gamma - 1), up_to):
+        chances = [math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(n + 1) if j > gamma * n]
+        tails.append(math.fsum(chances))
+    return max(tails)
+
+
+@pytest.mark.parametrize(
+    ("k", "beta", "epsilon"), [(5, 0.1, 0.5), (20, 0.1, 0.5), (10, 0.3, 1.0), (3, 0.05, 0.06), (40, 0.6, 1.0)]
+)
+def test_delta_follows_the_definition(k: int, beta: float, epsilon: float) -> None:
+    assert mechanisms.safepub_delta(k, beta, epsilon) == pytest.approx(slow_delta(k, beta, epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
+def test_k_is_the_least_that_does(epsilon: float, delta: float) -> None:
+    beta = 1 - math.exp(-epsilon)
+    k = _least_k(beta, epsilon, delta)
+    assert mechanisms.safepub_delta(k, beta, epsilon) <= delta < mechanisms.safepub_delta(k - 1, beta, epsilon)
+
+
+def test_the_release_is_a_generalised_sample_of_classes_of_k() -> None:
+    adult = unveil.datasets.adult()
+    names = ["sex", "race", "age"]
+    made = mechanisms.safepub(adult, names, epsilon=1.0, delta=1e-5, generalise={"age": [0, 30, 50, 100]}, seed=3)
+    assert made.data.columns == names
+    assert min(Counter(made.data.rows()).values()) >= made.figures["k"]
+    assert made.figures["sampling"] == pytest.approx(1 - math.exp(-1))
+    assert stats.binomtest(made.figures["sampled"], adult.height, made.figures["sampling"]).pvalue > 1e-4
+    assert made.figures["delta"] <= 1e-5
+    assert made.figures["sampled"] - made.figures["suppressed"] == made.records.records
+    assert made.data["sex"].equals(adult["sex"][made.origin])
+    blocks = {(label, age // 10 in (3, 4)) for label, age in zip(made.data["age"], adult["age"][made.origin], strict=True)}
+    assert len(blocks) == 3
+    assert "seed" not in made.settings
+
+
+def test_the_sample_cannot_be_repeated_without_a_seed() -> None:
+    frame = pl.DataFrame({"x": ["a", "b"] * 400})
+    options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-4}
+    assert mechanisms.safepub(frame, "x", **options).origin.tolist() != mechanisms.safepub(frame, "x", **options).origin.tolist()
+    made = [
+        mechanisms.safepub(some, "x", seed=5, **options)
+        for some in (frame, pd.DataFrame({"x": ["a", "b"] * 400}), frame.to_arrow())
+    ]
+    assert made[0].origin.tolist() == made[1].origin.tolist() == made[2].origin.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"epsilon": 0}, ArgumentError, "epsilon"),
+        ({"delta": 0}, ArgumentError, "delta"),
+        ({"sampling": 0.9}, ArgumentError, "sampling"),
+        ({"generalise": {"y": {"a": "z"}}}, ArgumentError, "not among"),
+        ({"generalise": {"x": {"a": "z"}}}, PartitionError, "no block"),
+        ({"delta": 1e-9, "epsilon": 0.001, "sampling": 0.00099}, EmptyDataError, "generalise more"),
+    ],
+)
+def test_safepub_refuses_bad_input(options: dict[str, Any], error: type[Exception], says: str) -> None:
+    frame = pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})
+    with pytest.raises(error, match=says):
+        mechanisms.safepub(frame, "x", **{"epsilon": 1.0, "delta": 1e-5, "seed": 1, **options})
+
+
+def averages(values: np.ndarray[Any, Any], k: int) -> np.ndarray[Any, Any]:
+    """The averages that noise is added to, from the definition."""
+    order = sorted(range(len(values)), key=lambda at: (values[at].sum(), *values[at]))
+    groups = len(values) // k
+    cuts = [order[at * k : (at + 1) * k if at < groups - 1 else None] for at in range(groups)]
+    return np.array([values[cut].mean(axis=0) for cut in cuts])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 5), st.integers(5, 25), st.integers(0, 1000))
+def test_one_record_changes_averages_by_no_more_than_the_sensitivity(attributes: int, k: int, n: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 5, (n, attributes)) / 4
+    other = values.copy()
+    other[random.integers(n)] = random.integers(0, 5, attributes) / 4
+    change = np.abs(averages(values, k) - averages(other, k)).sum()
+    assert change <= (1 / k if attributes == 1 else attributes * (n // k) / k) + 1e-12
+
+
+def test_noise_is_of_the_scale_of_one_over_k() -> None:
+    frame = pl.DataFrame({"x": np.linspace(400, 600, 9000)})
+    made = mechanisms.dp_microaggregate(frame, "x", bounds={"x": (0, 1000)}, k=3, epsilon=20.0)
+    assert made.figures["groups"] == 3000
+    assert made.figures["scale"] == pytest.approx(1 / 60, rel=1e-5)
+    noise = made.data["x"].to_numpy()[::3] - frame["x"].to_numpy().reshape(-1, 3).mean(axis=1)
+    assert stats.kstest(noise, stats.laplace(scale=1000 / 60).cdf).pvalue > ALPHA
+    assert made.origin.tolist() == list(range(9000))
+
+
+def test_several_attributes_are_grouped_together() -> None:
+    random = np.random.default_rng(2)
+    frame = pl.DataFrame({"x": random.uniform(0, 1, 1000), "y": random.uniform(0, 10, 1000), "z": range(1000)})
+    made = mechanisms.dp_microaggregate(frame, ["x", "y"], bounds={"x": (0, 1), "y": (0, 10)}, k=300, epsilon=90.0)
+    assert made.data.columns == ["x", "y"]
+    assert made.figures["sensitivity"] == pytest.approx(2 * 3 / 300)
+    scaled = frame.select("x", pl.col("y") / 10).to_numpy()
+    expected = averages(scaled, 300)[[0] * 300 + [1] * 300 + [2] * 400]
+    assert np.abs(made.data.select("x", pl.col("y") / 10).to_numpy() - expected).max() < 0.02
+    assert made.data["x"].value_counts()["count"].sort().to_list() == [300, 300, 400]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"k": 0}, "k is 0"),
+        ({"k": 11}, "only 10 records"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"bounds": {}}, "not declared"),
+        ({"bounds": {"x": (3, 3)}}, "lower one first"),
+        ({"bounds": {"x": ("a", "b")}}, "lower one first"),
+        ({"nulls": "keep"}, "no meaning"),
+        ({"attributes": "c", "bounds": {"c": (0, 1)}}, "needs numbers"),
+    ],
+)
+def test_bad_input_is_refused(options: dict[str, Any], says: str) -> None:
+    frame = pl.DataFrame({"x": range(10), "c": list("abcdefghij")})
+    with pytest.raises(ArgumentError, match=says):
+        mechanisms.dp_microaggregate(frame, **{"attributes": "x", "bounds": {"x": (0, 9)}, "k": 2, "epsilon": 1.0, **options})

@@ -1,0 +1,128 @@
+"""Synthetic data: relations are kept, records that equal an original are counted, and nothing else of the original is there."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+
+import unveil
+from unveil import mechanisms
+from unveil.errors import ArgumentError, MissingExtraError, NullsError, UnsupportedDataError
+
+NAMES = ["sex", "relationship", "age", "education", "hours-per-week"]
+
+
+def test_distributions_and_relations_are_kept() -> None:
+    adult = unveil.datasets.adult()
+    made = mechanisms.synthesize(adult, NAMES, seed=2)
+    assert made.data.shape == (adult.height, 5)
+    assert made.data.schema == adult.select(NAMES).schema
+    for name in ("age", "hours-per-week"):
+        assert stats.ks_2samp(made.data[name].to_numpy(), adult[name].to_numpy()).statistic < 0.02
+    for name in ("sex", "education", "relationship"):
+        before, after = (Counter(frame[name].to_list()) for frame in (adult, made.data))
+        assert max(abs(before[value] - after[value]) for value in before) / adult.height < 0.01
+    before, after = (
+        frame.filter(pl.col("relationship") == "Husband").select((pl.col("sex") == "Male").mean()).item()
+        for frame in (adult, made.data)
+    )
+    assert after == pytest.approx(before, abs=0.01)
+    ages = [
+        frame.group_by("relationship").agg(pl.col("age").mean()).sort("relationship")["age"].to_numpy()
+        for frame in (adult, made.data)
+    ]
+    assert np.abs(ages[0] - ages[1]).max() < 1.0
+
+
+def test_records_that_equal_an_original_are_counted() -> None:
+    adult = unveil.datasets.adult()
+    made = mechanisms.synthesize(adult, NAMES, records=2000, seed=3)
+    originals = Counter(adult.select(NAMES).rows())
+    held = [originals[row] for row in made.data.rows()]
+    assert made.figures["equal_share"] == pytest.approx(np.mean([n > 0 for n in held]))
+    assert made.figures["equal_to_unique_share"] == pytest.approx(np.mean([n == 1 for n in held]))
+    assert 0 < made.figures["equal_to_unique_share"] < made.figures["equal_share"] < 1
+    assert made.origin.tolist() == [-1] * 2000
+
+
+def test_a_leaf_holds_enough_records() -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(size=400)
+    frame = pl.DataFrame({"x": x, "y": x})
+    one, whole = (mechanisms.synthesize(frame, ["x", "y"], leaf=leaf, seed=1) for leaf in (1, 400))
+    assert one.data["x"].equals(one.data["y"].alias("x"))
+    assert one.figures["equal_share"] == 1.0
+    assert abs(np.corrcoef(whole.data["x"], whole.data["y"])[0, 1]) < 0.2
+    assert abs(np.corrcoef(mechanisms.synthesize(frame, ["x", "y"], seed=1).data.to_numpy().T)[0, 1]) > 0.95
+
+
+def test_kinds_and_nulls() -> None:
+    frame = pl.DataFrame(
+        {
+            "day": [date(2020, 1, 1) + timedelta(days=at % 9) for at in range(300)],
+            "flag": [None if at % 3 == 0 else at % 2 == 0 for at in range(300)],
+            "size": [None if at % 3 == 0 else float(at) for at in range(300)],
+        }
+    )
+    made = mechanisms.synthesize(frame, ["day", "flag", "size"], nulls="keep", seed=1)
+    assert made.data.schema == frame.schema
+    assert 60 < made.data["flag"].null_count() < 140
+    assert (made.data["flag"].is_null() == made.data["size"].is_null()).mean() > 0.95
+    assert mechanisms.synthesize(frame, ["day", "flag"], nulls="skip").records.records == 200
+    with pytest.raises(NullsError):
+        mechanisms.synthesize(frame, ["day", "flag"])
+
+
+def test_same_seed_same_release_on_every_library() -> None:
+    frame = unveil.datasets.adult().head(800).select(NAMES)
+    made = [
+        mechanisms.synthesize(some, NAMES, seed=4)
+        for some in (frame, pd.DataFrame(frame.to_dict(as_series=False)), frame.to_arrow())
+    ]
+    assert isinstance(made[1].data, pd.DataFrame)
+    for name in NAMES:
+        assert made[0].data[name].to_list() == made[1].data[name].tolist() == made[2].data[name].to_pylist()
+    assert not mechanisms.synthesize(frame, NAMES, seed=5).data.equals(made[0].data)
+
+
+def test_marginals_are_the_private_synthesis() -> None:
+    frame = pl.DataFrame({"a": ["x", "y"] * 100})
+    made = mechanisms.synthesize(frame, "a", method="marginals", epsilon=1.0, domains={"a": ["x", "y"]}, records=30)
+    assert made.mechanism == "dp_synthesis"
+    assert made.records.records == 30
+    assert made.settings["epsilon"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"method": "network"}, "method 'network'"),
+        ({"method": "marginals"}, "needs epsilon and domains"),
+        ({"method": "marginals", "epsilon": 0, "domains": {"a": [1]}}, "epsilon"),
+        ({"epsilon": 1.0}, "no differential privacy"),
+        ({"leaf": 0}, "leaf"),
+        ({"records": 0}, "records"),
+        ({"seed": 1.5}, "seed"),
+    ],
+)
+def test_bad_input_is_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ArgumentError, match=says):
+        mechanisms.synthesize(pl.DataFrame({"a": [1, 2, 3]}), "a", **options)
+
+
+def test_what_trees_cannot_take_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ArgumentError, match="2,000 names"):
+        mechanisms.synthesize(pl.DataFrame({"n": [str(at) for at in range(2000)]}), "n")
+    with pytest.raises(UnsupportedDataError):
+        mechanisms.synthesize(pl.DataFrame({"n": [[1], [2]]}), "n")
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    with pytest.raises(MissingExtraError, match=r"unveil\[tasks\]"):
+        mechanisms.synthesize(pl.DataFrame({"a": [1, 2], "b": [1, 2]}), ["a", "b"])
