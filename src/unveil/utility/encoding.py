@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from unveil.sources.coding import encode, require_countable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoded", "check_draw", "encoded", "in_common", "middle", "need_sklearn", "recoded", "transformer"]
+__all__ = ["Encoded", "check_draw", "encoded", "in_common", "middle", "need_sklearn", "one_thread", "recoded", "transformer"]
 
 _MOST_CATEGORIES = 50
 """A column of more categories has an indicator for each of the most frequent ones; the others share one."""
@@ -142,6 +143,13 @@ def need_sklearn(what: str) -> None:
         import sklearn  # noqa: F401
     except ImportError:
         raise MissingExtraError.needed(what, extra="tasks") from None
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Let numerical libraries work in one thread: sums come in one order, and small problems are not slowed down by waiting."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    return threadpool_limits(limits=1)  # type: ignore[no-any-return]
 
 
 def check_draw(seed: int, sample: int | None) -> None:

@@ -71,8 +71,6 @@ def scored(kind: str, truth: NDArray[np.float64], guess: NDArray[np.float64]) ->
 def clustered(train: NDArray[np.float64], test: NDArray[np.float64], clusters: int, seed: int) -> NDArray[np.int32]:
     """Return the cluster of each test record, by k-means on the training records; no more clusters than distinct records."""
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     most = min(clusters, len(np.unique(train, axis=0)))
-    with threadpool_limits(limits=1, user_api="openmp"):  # sums in one order, so that a seed gives one answer
-        return np.asarray(KMeans(most, n_init=4, random_state=seed).fit(train).predict(test))
+    return np.asarray(KMeans(most, n_init=4, random_state=seed).fit(train).predict(test))

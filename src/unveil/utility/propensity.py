@@ -21,7 +21,7 @@ from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.sources import Data, open_source
-from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn, transformer
+from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn, one_thread, transformer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -185,7 +185,8 @@ def pmse(
     stacked = np.vstack([table.original[parts[0]], table.release[parts[1]]])
     member = np.repeat([0.0, 1.0], list(map(len, parts)))
     design = transformer(table.numeric, told=True).fit_transform(stacked)
-    value, expected, parameters = _by_regression(design, member) if model == "logistic" else _by_tree(design, member, seed)
+    with one_thread():
+        value, expected, parameters = _by_regression(design, member) if model == "logistic" else _by_tree(design, member, seed)
     c = float(member.mean())
     made = Made(len(member), "category", seed=seed, version=__version__)
     ratio = value / expected if expected > 0.0 else None

@@ -16,7 +16,7 @@ from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.sources import Data, Source, open_source
 from unveil.sources.alignment import Alignment, align
-from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn
+from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn, one_thread
 from unveil.utility.learners import HIGHER_IS_BETTER, KINDS
 from unveil.utility.trials import Trial
 
@@ -382,7 +382,8 @@ def tasks(
     solved = {}
     for task in [tasks] if isinstance(tasks, Task) else tasks:
         try:
-            solved[task.name] = _solved(one, other, task, id, alignment, folds=folds, sample=sample, seed=seed)
+            with one_thread():
+                solved[task.name] = _solved(one, other, task, id, alignment, folds=folds, sample=sample, seed=seed)
         except UnveilError as problem:
             solved[task.name] = Solved(task, reason=str(problem))
     records = max((found.people for found in solved.values()), default=0)
