@@ -215,6 +215,15 @@ def test_the_grey_box_reads_generalised_values() -> None:
     assert grey["expected_links"] == pytest.approx(1 / 3 + 1 + 1 / 2 + 1)
 
 
+def test_numbers_match_whatever_their_type() -> None:
+    original = pl.DataFrame({"age": [21, 35, 52, 58]})
+    release = pl.DataFrame({"age": ["21.0", "35.0", "[50, 60)", "[50, 60)"]})
+    found = unveil.attack(original, release, "age", external=original, link_records=False).identity
+    assert found["grey_box"]["matched"] == 4
+    assert found["grey_box"]["matched_once"] == 2
+    assert found["white_box"]["by_attribute"][0]["new"] == {"values": 0, "records": 0}
+
+
 @given(tables(columns=2), tables(columns=2))
 def test_the_grey_box_counts_equal_records(release: pl.DataFrame, external: pl.DataFrame) -> None:
     release, external = release.drop_nulls(), external.fill_null("z")

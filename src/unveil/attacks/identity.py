@@ -19,7 +19,7 @@ from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.rates import columns_of, mean, rate
-from unveil.partitions.generalised import parse_generalised
+from unveil.partitions.generalised import parse_generalised, point_of, text_form
 from unveil.sources import CodedTable, Data, load, open_source
 from unveil.sources.alignment import side_by_side
 
@@ -142,10 +142,11 @@ class _Fit:
         values = known.columns[at].values
         cells = {code: parse_generalised("*" if cell is None else cell) for code, cell in enumerate(released)}
         covers = {code: cell for code, cell in cells.items() if cell is not None}
-        place = {str(cell): code for code, cell in enumerate(released)} | {cell: code for code, cell in enumerate(released)}
-        same = np.array(
-            [-1 if value is None else place.get(value, place.get(str(value), -1)) for value in values], dtype=np.int64
-        )
+        place: dict[Any, int] = {point_of(cell): code for code, cell in enumerate(released)}
+        place |= {text_form(cell): code for code, cell in enumerate(released)}
+        place[None] = -1
+        found = (-1 if value is None else place.get(text_form(value), place.get(point_of(value), -1)) for value in values)
+        same = np.fromiter(found, dtype=np.int64, count=len(values))
         covered = np.zeros((len(values), len(covers) + 1), dtype=bool)
         wide = np.full(len(released), len(covers), dtype=np.int64)
         for number, (code, cell) in enumerate(covers.items()):

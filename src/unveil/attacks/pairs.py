@@ -9,7 +9,7 @@ import numpy as np
 
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError
-from unveil.partitions.generalised import parse_generalised
+from unveil.partitions.generalised import parse_generalised, point_of, text_form
 from unveil.sources import Data, Source, load, open_source
 from unveil.sources.alignment import Alignment
 
@@ -97,8 +97,11 @@ def new_values(setting: Setting, original: str | None, released: str) -> dict[st
     if original not in setting.original.names or released not in setting.release.names:
         return None
     (known,), (shown,) = load(setting.original, [original]).columns, load(setting.release, [released]).columns
-    old = {*known.values, *map(str, known.values)}
-    new = [value is not None and not {value, str(value)} & old and parse_generalised(value) is None for value in shown.values]
+    old = {form(value) for value in known.values for form in (text_form, point_of)} - {None}
+    new = [
+        value is not None and not {text_form(value), point_of(value)} & old and parse_generalised(value) is None
+        for value in shown.values
+    ]
     return {"values": sum(new), "records": int(np.bincount(shown.codes, minlength=len(new))[new].sum())}
 
 
