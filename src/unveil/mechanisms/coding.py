@@ -138,7 +138,6 @@ def _coded(
         stands_for = {side: int(value) for side, value in stands_for.items()}
     else:
         column = column.cast(float)
-    column = column.clone()  # the caller's is not written to
     for side, value in stands_for.items():
         column = column.scatter(np.flatnonzero(beyond[side]), value)
     return column
