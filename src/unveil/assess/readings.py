@@ -1,0 +1,260 @@
+"""What are the figures of one release? Its privacy and its utility, each a number or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from unveil.attacks.attack import attack
+from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
+from unveil.models.measure import Measurement, measure
+from unveil.project import Need
+from unveil.sources import Data
+from unveil.sources.microdata import Microdata
+from unveil.utility.encoding import check_draw
+from unveil.utility.loss import loss
+from unveil.utility.needs import utility
+from unveil.utility.propensity import pmse
+from unveil.utility.tasks import Task
+from unveil.utility.tasks import tasks as try_tasks
+
+__all__ = ["LOSSES", "PRIVACY", "Asked", "Axis", "Pair", "Pairing", "Readings", "Shared"]
+
+Readings: TypeAlias = dict[str, float | str]
+"""Figures by name; a text is the reason why there is none."""
+
+PRIVACY: Mapping[str, bool] = {"prosecutor": False, "k": True, "l": True, "t": False, "attack": False}
+"""The figures of privacy, and whether higher is safer."""
+
+LOSSES: Mapping[str, tuple[str, ...]] = {
+    "il1s": ("continuous", "il1s"),
+    "nominal": ("categorical", "nominal"),
+    "ordinal": ("categorical", "ordinal"),
+    "entropy_loss": ("categorical", "entropy_loss"),
+    "granularity": ("categorical", "granularity"),
+    "precision": ("categorical", "precision"),
+    "ncp": ("categorical", "ncp"),
+    "nonuniform_entropy": ("categorical", "nonuniform_entropy"),
+    "discernibility": ("classes", "discernibility", "loss"),
+    "average_class_size": ("classes", "average_class_size", "loss"),
+    "suppressed": ("suppressed", "share_of_cells"),
+    "pmse": (),
+}
+"""The losses, lower is better, and where each stands in the answer of `unveil.loss`; pMSE has a call of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A figure that releases are compared by: its name, what it is about, and whether higher is better."""
+
+    name: str
+    about: Literal["privacy", "utility"]
+    higher_is_better: bool
+
+    @property
+    def direction(self) -> str:
+        """Which way is better, in words."""
+        good = "safer" if self.about == "privacy" else "better"
+        return f"{'higher' if self.higher_is_better else 'lower'} is {good}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """How to know which record is which, in each release: by an id, a correspondence file, or the same order."""
+
+    identity: str | None
+    link: Mapping[str, Data]
+    same_order: tuple[str, ...]
+
+    def check(self, releases: Mapping[str, Data]) -> None:
+        """Refuse what is said of a release that there is not."""
+        for name in (*self.link, *self.same_order):
+            if name not in releases:
+                raise ArgumentError.not_one_of("the release", name, list(releases))
+
+    def of(self, name: str) -> dict[str, Any]:
+        """Return the arguments of one release; what is said of it alone goes before the id."""
+        said = {"link": self.link[name]} if name in self.link else {}
+        said |= {"same_order": True} if name in self.same_order else {}
+        return said or {"id": self.identity}
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What releases have in common, so that all are compared by the same columns.
+
+    Attributes
+    ----------
+    held
+        The columns of the original that some release holds, without the id: losses are over these.
+    everywhere
+        Those that every release holds: pMSE is over these.
+    categories
+        Those of the first that are not numbers in every table.
+    """
+
+    held: tuple[str, ...]
+    everywhere: tuple[str, ...]
+    categories: tuple[str, ...]
+
+    @classmethod
+    def of(cls, original: Microdata, releases: Mapping[str, Microdata], identity: str | None) -> Shared:
+        """Compare the columns of all tables, refusing a release that shares none."""
+        for name, release in releases.items():
+            if not set(original.names) & set(release.names) - {identity}:
+                raise ColumnNotFoundError(
+                    f"the release {shown(name)} has no column in common with the original; "
+                    f"its columns are: {listed(release.names)}."
+                )
+        tables = list(releases.values())
+        held = [name for name in original.names if name != identity and any(name in table.names for table in tables)]
+        everywhere = tuple(name for name in held if all(name in table.names for table in tables))
+        categories = []
+        for name in held:
+            kinds = [table.column(name).dtype for table in (original, *tables) if name in table.names]
+            if not all(kind.is_numeric() for kind in kinds):
+                categories.append(name)
+        return cls(tuple(held), everywhere, tuple(categories))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A release beside its original, what all releases share, and how records are aligned."""
+
+    original: Microdata
+    release: Microdata
+    shared: Shared
+    aligned: Mapping[str, Any]
+    secrets: tuple[str, ...]
+
+    def filled(self, *, secrets: bool) -> Any:
+        """Return the release with the columns it lacks as nulls: a column left out is suppressed throughout."""
+        lacking = [name for name in self.original.names if name not in self.release.names]
+        wanted = lacking if secrets else [name for name in lacking if name not in self.secrets]
+        return self.release.replaced({name: self.original.column(name).clear(self.release.records) for name in wanted}).frame
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be measured of every release."""
+
+    keys: tuple[str, ...]
+    secrets: tuple[str, ...]
+    privacy: tuple[str, ...]
+    needs: tuple[Need, ...]
+    tasks: tuple[Task, ...]
+    losses: tuple[str, ...]
+    folds: int
+    sample: int | None
+    seed: int
+
+    def axes(self) -> tuple[Axis, ...]:
+        """Return the figures in order, refusing what does not exist."""
+        for what, asked, known in (("privacy", self.privacy, list(PRIVACY)), ("loss", self.losses, list(LOSSES))):
+            for name in asked:
+                if name not in known:
+                    raise ArgumentError.not_one_of(what, name, known)
+        if not self.secrets and {"l", "t"} & set(self.privacy):
+            raise ArgumentError("l and t are about sensitive attributes; name one.")
+        served = [*(need.name for need in self.needs), *(task.name for task in self.tasks)]
+        if not self.privacy or not (served or self.losses):
+            raise ArgumentError("a trade-off has two sides; name a figure of privacy, and needs, tasks or losses.")
+        check_draw(self.seed, self.sample)
+        axes = [Axis(place, "privacy", PRIVACY[name]) for name in self.privacy for place in self._places(name)]
+        axes += [Axis(name, "utility", higher_is_better=True) for name in served]
+        axes += [Axis(name, "utility", higher_is_better=False) for name in self.losses]
+        names = [axis.name for axis in axes]
+        if doubled := [name for name in names if names.count(name) > 1]:
+            raise ArgumentError(f"two figures are called {shown(doubled[0])}; give each a name of its own.")
+        return tuple(axes)
+
+    def readings(self, pair: Pair) -> Readings:
+        """Measure one release."""
+        models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
+        against = [name for name in self.losses if name != "pmse"]
+        groups: list[tuple[list[str], Callable[[], Readings]]] = [
+            (models, lambda: self._models(pair)),
+            (["attack"] if "attack" in self.privacy else [], lambda: self._attack(pair)),
+            ([need.name for need in self.needs], lambda: self._needs(pair)),
+            ([task.name for task in self.tasks], lambda: self._tasks(pair)),
+            (against, lambda: self._losses(pair, against)),
+            (["pmse"] if "pmse" in self.losses else [], lambda: self._pmse(pair)),
+        ]
+        return {name: reading for names, read in groups if names for name, reading in _guarded(names, read).items()}
+
+    def _places(self, name: str) -> list[str]:
+        return [f"{name} of {secret}" for secret in self.secrets] if name in {"l", "t"} else [name]
+
+    def _models(self, pair: Pair) -> Readings:
+        found = measure(pair.filled(secrets=False), self.keys, self.secrets or None)
+        readings: Readings = {"k": _value(found, "k_anonymity"), "prosecutor": float(found.risk["prosecutor"]["average"])}
+        for secret in self.secrets:
+            readings[f"l of {secret}"] = _value(found, "distinct_l_diversity", secret)
+            readings[f"t of {secret}"] = _value(found, "t_closeness", secret, "equal")
+        return readings
+
+    def _attack(self, pair: Pair) -> Readings:
+        tables = pair.original.frame, pair.filled(secrets=False)
+        found = attack(*tables, self.keys, self.secrets or None, **pair.aligned, link_records=False, seed=self.seed).overall
+        wanted = ("identity", "homogeneity") if self.secrets else ("identity",)
+        if missing := [name for name in wanted if found["risk"][name] is None]:
+            return {"attack": f"the risk of the {listed(missing)} attack is undefined, so there is no global one"}
+        return {"attack": 1.0 - found["overall_information_loss"]}
+
+    def _needs(self, pair: Pair) -> Readings:
+        served = utility(pair.filled(secrets=True), self.needs).needs
+        return {name: _or_reason(one.degree, one.reason) for name, one in served.items()}
+
+    def _tasks(self, pair: Pair) -> Readings:
+        tables = pair.original.frame, pair.filled(secrets=True)
+        solved = try_tasks(*tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed).tasks
+        readings: Readings = {}
+        for name, one in solved.items():
+            best = one.best()
+            readings[name] = _or_reason(None if best is None else best.release.mean, one.reason)
+        return readings
+
+    def _losses(self, pair: Pair, names: Sequence[str]) -> Readings:
+        identity = pair.aligned.get("id")
+        wanted = [*pair.shared.held, *([] if identity is None else [identity])]
+        tables = (
+            table.select([table.get_column(name) for name in wanted])
+            for table in (pair.original.frame, pair.filled(secrets=True))
+        )
+        key = [name for name in self.keys if name in wanted]
+        answer = loss(*tables, **pair.aligned, key=key, categorical=pair.shared.categories, ways=0, seed=self.seed).to_dict()
+        return {name: _found(answer, LOSSES[name]) for name in names}
+
+    def _pmse(self, pair: Pair) -> Readings:
+        tables = pair.original.frame, pair.release.frame
+        return {"pmse": pmse(*tables, pair.shared.everywhere, sample=self.sample, seed=self.seed).value}
+
+
+def _guarded(names: Sequence[str], read: Callable[[], Readings]) -> Readings:
+    """Read figures; where they cannot be had, each gets the reason. A part that is not installed is no property of a release."""
+    try:
+        found = read()
+    except MissingExtraError:
+        raise
+    except UnveilError as problem:
+        return dict.fromkeys(names, str(problem))
+    return {name: found[name] for name in names}
+
+
+def _found(answer: Any, place: Sequence[str]) -> float | str:
+    """Return the figure at a place of an answer, or why there is none: what the part itself says."""
+    reason = None
+    for name in place:
+        reason = answer.get("reason", reason)
+        answer = answer[name]
+    return _or_reason(None if answer is None else float(answer), reason)
+
+
+def _value(found: Measurement, *place: str) -> float | str:
+    measured = found[place]
+    return _or_reason(measured.value, measured.reason)
+
+
+def _or_reason(value: float | None, reason: str | None) -> float | str:
+    return (reason or "it has no value for this data") if value is None else value

@@ -1,0 +1,304 @@
+"""Which of several releases is worth considering? Privacy against utility, and the releases that no other dominates.
+
+A release dominates another when it is at least as good in every figure and better in one. What no other dominates is the
+trade-off front: whoever takes a release that is not on it gives something away for nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil import __version__
+from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, Pair, Pairing, Readings, Shared
+from unveil.assess.scatter import Dot, scatter
+from unveil.attributes import Names, names_of, require_columns, sides_of
+from unveil.errors import ArgumentError, listed, shown
+from unveil.project import Need
+from unveil.results import Figure, Made, Result, Table, View, jsonable
+from unveil.results.numbers import counted
+from unveil.sources import Data
+from unveil.sources.microdata import open_microdata
+from unveil.utility.tasks import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LOSSES", "PRIVACY", "Axis", "Point", "TradeOff", "dominance", "trade_off"]
+
+_DECIMALS = 12
+"""Figures that agree in so many decimals are equal: the same data may be summed in another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a release stands.
+
+    Attributes
+    ----------
+    figures
+        Its figures by name; None where one is undefined.
+    reasons
+        Why figures are undefined, by name.
+    dominated_by
+        The releases that dominate it.
+    undominated
+        Whether it is on the front; None where it lacks a figure that others have, so that it cannot be judged.
+    """
+
+    figures: Mapping[str, float | None]
+    reasons: Mapping[str, str]
+    dominated_by: tuple[str, ...]
+    undominated: bool | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TradeOff(Result):
+    """Releases of one original, compared.
+
+    Attributes
+    ----------
+    axes
+        What they are compared by.
+    releases
+        Where each stands, by name.
+    made
+        How the result was made.
+    """
+
+    axes: tuple[Axis, ...]
+    releases: Mapping[str, Point]
+    made: Made
+
+    @property
+    def front(self) -> tuple[str, ...]:
+        """The releases that no other dominates."""
+        return tuple(name for name, point in self.releases.items() if point.undominated)
+
+    def __getitem__(self, name: str) -> Point:
+        """Return where a release stands."""
+        return self.releases[name]
+
+    def __repr__(self) -> str:
+        """Return one line: how many releases there are, and the front."""
+        return f"TradeOff({counted(len(self.releases), 'release')}; undominated: {', '.join(self.front) or 'none'})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "figures": [
+                {"name": axis.name, "about": axis.about, "higher_is_better": axis.higher_is_better} for axis in self.axes
+            ],
+            "releases": {
+                name: {
+                    "figures": jsonable(point.figures),
+                    "reasons": dict(point.reasons),
+                    "undominated": point.undominated,
+                    "dominated_by": list(point.dominated_by),
+                }
+                for name, point in self.releases.items()
+            },
+            "front": list(self.front),
+            "made": self.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a release: its figures, whether it is on the front, and what dominates it."""
+        points = list(self.releases.values())
+        return {
+            "release": list(self.releases),
+            **{axis.name: [point.figures[axis.name] for point in points] for axis in self.axes},
+            "undominated": [point.undominated for point in points],
+            "dominated_by": [", ".join(point.dominated_by) for point in points],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see: the releases, and which way each figure is better."""
+        rows = tuple(
+            (name, *(point.figures[axis.name] for axis in self.axes), point.undominated, point.dominated_by or None)
+            for name, point in self.releases.items()
+        )
+        columns = ("release", *(axis.name for axis in self.axes), "undominated", "dominated by")
+        directions = tuple((axis.name, axis.about, axis.direction) for axis in self.axes)
+        tables = (
+            Table(columns, rows, title="Releases"),
+            Table(("figure", "about", "direction"), directions, title="How to read the figures"),
+        )
+        notes = tuple(
+            f"release {shown(name)}: {listed(axes)} undefined: {reason}"
+            for name, point in self.releases.items()
+            for reason, axes in _grouped(point.reasons).items()
+        )
+        figures = (Figure("releases", len(self.releases)), Figure("undominated", list(self.front) or "none"))
+        return View("Privacy against utility", figures, tables, notes)
+
+    def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
+        """Return a picture of two figures, utility to the right and privacy upwards; undominated releases are filled.
+
+        Parameters
+        ----------
+        privacy, utility
+            The names of the figures; none: the first of either.
+        """
+        x, y = self._axis("utility", utility), self._axis("privacy", privacy)
+        dots = []
+        for name, point in self.releases.items():
+            across, up = point.figures[x.name], point.figures[y.name]
+            if across is not None and up is not None and math.isfinite(across) and math.isfinite(up):
+                dots.append(Dot(name, across, up, marked=bool(point.undominated)))
+        return scatter(dots, x=f"{x.name} ({x.direction})", y=f"{y.name} ({y.direction})")
+
+    def _axis(self, about: str, name: str | None) -> Axis:
+        known = {axis.name: axis for axis in self.axes if axis.about == about}
+        if name is not None and name not in known:
+            raise ArgumentError.not_one_of(f"the figure of {about}", name, list(known))
+        return known[next(iter(known)) if name is None else name]
+
+    def _repr_html_(self) -> str:
+        """Show the picture and the tables in a notebook."""
+        return f"<div>\n{self.svg()}{Result._repr_html_(self)}</div>\n"  # a class with slots has no super()
+
+
+def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
+    original: Data,
+    releases: Mapping[str, Data],
+    key: Names,
+    sensitive: Names | None = None,
+    *,
+    privacy: Names = "prosecutor",
+    needs: Need | Sequence[Need] = (),
+    tasks: Task | Sequence[Task] = (),
+    losses: Names = (),
+    id: str | None = None,  # noqa: A002 - the word of the command line
+    link: Mapping[str, Data] | None = None,
+    same_order: bool | Names = False,
+    folds: int = 5,
+    sample: int | None = 20_000,
+    seed: int = 0,
+) -> TradeOff:
+    """Set the privacy of releases of one original against their utility.
+
+    Parameters
+    ----------
+    original, releases
+        The table, and its releases by name: paths, names of built-in data sets, or data frames. Never changed. The original
+        may stand among the releases, too.
+    key, sensitive
+        The key and the sensitive attributes.
+    privacy
+        One or several of ``"prosecutor"`` (the mean risk of a record, lower is safer), ``"k"``, ``"l"`` (distinct values) and
+        ``"t"`` (equal distance) of each sensitive attribute, and ``"attack"`` (the global risk of `unveil.attack`).
+    needs, tasks
+        What is to be served: the degree of each need, and the accuracy, r2 or agreement of each task's best model.
+    losses
+        Losses against the original, of those in `LOSSES`; lower is better.
+    id, link, same_order
+        How to know which record is which: a column of all tables; a correspondence file by release; whether rows stand in the
+        same order, in all releases or in those named.
+    folds, sample, seed
+        The folds of tasks, the most records of tasks and pMSE, and the seed of what is drawn.
+
+    Returns
+    -------
+    TradeOff
+        The figures of each release, and which releases no other dominates.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no releases, no figures of privacy or utility, or an unknown one.
+    ColumnNotFoundError
+        If the original lacks an attribute, or a release has no column in common with it.
+
+    Notes
+    -----
+    A figure that is undefined for a release is a null with a reason. That release cannot dominate, and is not judged itself. A
+    figure that no release has is left out of the comparison.
+
+    All releases are compared by the same columns. One that a release leaves out counts as suppressed throughout; pMSE is over the
+    columns that every release holds, and a loss takes as numbers only what every table holds as numbers. Nulls are values.
+
+    Examples
+    --------
+    >>> import polars as pl, unveil
+    >>> table = pl.DataFrame({"age": [21, 24, 35, 38], "sex": ["f", "m", "f", "m"], "ill": ["no", "no", "yes", "yes"]})
+    >>> found = unveil.trade_off(
+    ...     table,
+    ...     {"decades": table.with_columns(age=pl.Series(["2*", "2*", "3*", "3*"])), "no age": table.drop("age")},
+    ...     key=["age", "sex"],
+    ...     needs=unveil.Need("age of illness", target="ill", given="age"),
+    ...     privacy="k",
+    ... )
+    >>> found
+    TradeOff(2 releases; undominated: decades, no age)
+    >>> found["decades"].figures
+    {'k': 1, 'age of illness': 1.0}
+    """
+    keys, secrets = sides_of(key, sensitive)
+    if not releases:
+        raise ArgumentError("there are no releases to compare; give at least one, by its name.")
+    before = open_microdata(original)
+    require_columns([*keys, *secrets], before.names)
+    pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
+    pairing.check(releases)
+    asked = Asked(
+        keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed
+    )
+    axes = asked.axes()
+    opened = {name: open_microdata(data) for name, data in releases.items()}
+    shared = Shared.of(before, opened, id)
+    readings = {name: asked.readings(Pair(before, after, shared, pairing.of(name), secrets)) for name, after in opened.items()}
+    made = Made(before.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+    return TradeOff(axes, _judged(readings, axes), made)
+
+
+def dominance(figures: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which row dominates which: `[i, j]` where i is nowhere lower than j, and higher somewhere.
+
+    Parameters
+    ----------
+    figures
+        One row a release, higher is better in every column; NaN where a figure is undefined: that row dominates nothing, and
+        nothing dominates it.
+
+    Examples
+    --------
+    >>> dominance(np.array([[1.0, 2.0], [1.0, 1.0], [2.0, 0.0]])).astype(int).tolist()
+    [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    """
+    one, other = figures[:, None, :], figures[None, :, :]
+    return np.asarray((one >= other).all(axis=2) & (one > other).any(axis=2))
+
+
+def _judged(readings: Mapping[str, Readings], axes: Sequence[Axis]) -> dict[str, Point]:
+    """Compare the releases by the figures that at least one of them has."""
+    signs = [1.0 if axis.higher_is_better else -1.0 for axis in axes]
+    rows = [[math.nan if isinstance(one[axis.name], str) else one[axis.name] for axis in axes] for one in readings.values()]
+    table = np.round(np.array(rows) * signs, _DECIMALS)
+    table = table[:, ~np.isnan(table).all(axis=0)]
+    complete, dominates = ~np.isnan(table).any(axis=1) & (table.shape[1] > 0), dominance(table)
+    names, found = list(readings), {}
+    for at, (name, one) in enumerate(readings.items()):
+        found[name] = Point(
+            figures={axis.name: None if isinstance(value := one[axis.name], str) else value for axis in axes},
+            reasons={axis.name: value for axis in axes if isinstance(value := one[axis.name], str)},
+            dominated_by=tuple(names[other] for other in np.flatnonzero(dominates[:, at])),
+            undominated=not dominates[:, at].any() if complete[at] else None,
+        )
+    return found
+
+
+def _grouped(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the figures that lack for each reason."""
+    found: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        found.setdefault(reason, []).append(name)
+    return found
+
+
+def _listed(given: Any, kind: type) -> tuple[Any, ...]:
+    return (given,) if isinstance(given, kind) else tuple(given)
