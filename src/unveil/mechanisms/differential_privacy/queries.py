@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,7 +193,7 @@ def _bounded(
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the values of an attribute, cut to the declared bounds, and these."""
     low, high = checked_bounds(bounds)
-    if whole and not all(isinstance(bound, Integral) and abs(int(bound)) <= _LARGEST_WHOLE for bound in (low, high)):
+    if whole and any(isinstance(bound, float) or abs(bound) > _LARGEST_WHOLE for bound in (low, high)):
         raise ArgumentError(f"geometric noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
     checked_word("nulls", nulls, ("error", "skip"))
     chosen = choose(data, attribute, nulls)

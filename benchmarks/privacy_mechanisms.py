@@ -1,0 +1,35 @@
+"""Randomising mechanisms: PRAM of ten million values against one numpy shuffle of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from benchmarks.foundation import Row
+from benchmarks.timing import best_of
+from unveil import mechanisms
+
+RECORDS = 10_000_000
+_VALUES = 16
+
+
+def run() -> list[Row]:
+    """Run all benchmarks of this part."""
+    return pram()
+
+
+def pram() -> list[Row]:
+    """Randomise a column of text and one of numbers, invariant or not, whole call against shuffling its codes."""
+    random = np.random.default_rng(0)
+    codes = random.integers(0, _VALUES, RECORDS)
+    names = pl.Series("x", [f"value {at}" for at in range(_VALUES)])
+    shuffle = best_of(5, lambda: random.shuffle(codes))
+    rows = []
+    for what, column in (("numbers", pl.Series("x", codes)), ("texts", names.gather(codes))):
+        frame = pl.DataFrame({"x": column})
+        ours = best_of(5, lambda frame=frame: mechanisms.pram(frame, "x", retention=0.8, invariant=True))  # type: ignore[misc]
+        ratio = ours.processor / shuffle.processor
+        rows.append(
+            Row(f"PRAM of {RECORDS:,} {what}, against a numpy shuffle", f"{ratio:.2f} times its time", "at most 3", ratio <= 3)
+        )
+    return rows
