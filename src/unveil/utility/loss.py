@@ -15,6 +15,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.attributes import Names, names_of, require_columns
+from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
 from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy
@@ -275,13 +276,25 @@ def _classes(both: SideBySide, keys: Sequence[str], granularities: Mapping[str, 
 
 
 def _sizes(both: SideBySide, keys: Sequence[str], side: int) -> tuple[NDArray[np.int64], int]:
-    """Return the sizes of the classes, and how many records are suppressed in every key attribute and form none."""
+    """Return the sizes of the classes, and how many records are suppressed in every key attribute and form none.
+
+    Attributes are added one by one; a record that is alone in its class stays so and is set aside.
+    """
     gone = np.logical_and.reduce([both.hidden[name][side] for name in keys])
-    columns = [both.columns[name][side].alias(str(at)) for at, name in enumerate(keys)]
-    frame = columns[0].to_frame().with_columns(columns)
-    if gone.any():
-        frame = frame[np.flatnonzero(~gone)]
-    return frame.group_by(frame.columns).len(name="records")["records"].to_numpy().astype(np.int64), int(np.count_nonzero(gone))
+    rows, alone, number_of_classes = np.flatnonzero(~gone), 0, 1
+    of_row = np.zeros(len(rows), dtype=np.int64)
+    words, others = [name for name in keys if name in both.coded], [name for name in keys if name not in both.coded]
+    for step in (words, *([name] for name in others)):
+        if not len(rows):
+            break
+        codes, sizes = zip(*(both.codes(name, side, rows) for name in step), strict=True) if step else ((), ())
+        of_row, _ = group([of_row, *codes], [number_of_classes, *sizes])
+        single = np.bincount(of_row) == 1
+        alone += int(np.count_nonzero(single))
+        kept = ~single[of_row]
+        rows, of_row = rows[kept], (np.cumsum(~single) - 1)[of_row[kept]]
+        number_of_classes = int(np.count_nonzero(~single))
+    return np.concatenate([np.ones(alone, dtype=np.int64), np.bincount(of_row)]), int(np.count_nonzero(gone))
 
 
 def _ambiguity(both: SideBySide, granularities: Mapping[str, Granularity | str]) -> dict[str, Any]:

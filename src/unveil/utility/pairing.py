@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from unveil.counts.grouping import Codes
 from unveil.errors import ArgumentError, ColumnNotFoundError
 from unveil.partitions._match import number_of
 from unveil.partitions.generalised import is_suppressed
@@ -58,6 +59,14 @@ class SideBySide:
     def records(self) -> int:
         """The records compared: those of the original."""
         return len(next(iter(self.columns.values()))[0])
+
+    def codes(self, name: str, side: int, rows: NDArray[np.int64]) -> tuple[Codes, int]:
+        """Return the codes of some records in one table (0: the original), and how many values they may stand for."""
+        if name in self.coded:
+            column = self.coded[name]
+            return (column.original, column.release)[side][rows], len(column.values)
+        coded = encode(self.columns[name][side].gather(rows))
+        return coded.codes, len(coded.values)
 
 
 def paired_names(
