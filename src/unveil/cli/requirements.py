@@ -1,10 +1,12 @@
-"""How the words of a command line become models, hierarchies and orders."""
+"""The options that name models, and how their words become models, hierarchies and orders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from unveil.cli.options import pair_of
 from unveil.errors import ArgumentError, shown
@@ -14,7 +16,59 @@ if TYPE_CHECKING:
     from unveil.partitions import Hierarchy, Partition
     from unveil.project import Project
 
-__all__ = ["asked", "hierarchies", "models", "orders", "trees"]
+__all__ = [
+    "Alpha",
+    "AverageRisk",
+    "Beta",
+    "Delta",
+    "K",
+    "KMap",
+    "LDiversity",
+    "Order",
+    "P",
+    "Presence",
+    "SensitiveColumns",
+    "TCloseness",
+    "asked",
+    "attackers",
+    "hierarchies",
+    "orders",
+    "trees",
+]  # fmt: skip
+
+SensitiveColumns = Annotated[
+    list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column; repeat it for more.")
+]
+K = Annotated[int | None, typer.Option("--k", min=1, help="Require k-anonymity: every class holds K records.")]
+P = Annotated[list[str] | None, typer.Option("--p", metavar="P[:COLUMN]", help="Require p-sensitivity.")]
+LDiversity = Annotated[
+    list[str] | None,
+    typer.Option("--l", metavar="KIND:L[:COLUMN]", help="Require distinct:L, entropy:L or recursive:C:L diversity."),
+]
+TCloseness = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--t",
+        metavar="T[:DISTANCE][:COLUMN]",
+        help="Require t-closeness: equal, rank, value, hierarchical, variational, kl or js.",
+    ),
+]
+Alpha = Annotated[
+    list[str] | None,
+    typer.Option("--alpha", metavar="A[:COLUMN]", help="Require that no value exceeds this share of a class."),
+]
+Beta = Annotated[
+    list[str] | None, typer.Option("--beta", metavar="[KIND:]B[:COLUMN]", help="Require basic or enhanced beta-likeness.")
+]
+Delta = Annotated[list[str] | None, typer.Option("--delta", metavar="D[:COLUMN]", help="Require delta-disclosure privacy.")]
+KMap = Annotated[int | None, typer.Option("--k-map", min=1, help="Require k-map against the population.")]
+Presence = Annotated[
+    str | None, typer.Option("--presence", metavar="LOW:HIGH", help="Require delta-presence against the population.")
+]
+AverageRisk = Annotated[float | None, typer.Option("--average-risk", help="Require an average risk of at most this.")]
+Order = Annotated[
+    list[str] | None, typer.Option("--order", metavar="COLUMN=V1,V2,...", help="A sensitive column's values, lowest first.")
+]
 
 
 def asked(
@@ -32,10 +86,10 @@ def asked(
     average_risk: float | None,
 ) -> list[AnyModel]:
     """Return the requirements that the options name."""
-    from unveil.models import AverageRisk, KAnonymity, KMap
+    from unveil import models
     from unveil.models import requirements as read
 
-    found: list[AnyModel] = [KAnonymity(k)] if k is not None else []
+    found: list[AnyModel] = [models.KAnonymity(k)] if k is not None else []
     found += [read.parse_p(text, sensitive) for text in p or ()]
     found += [read.parse_l(text, sensitive) for text in l_diversity or ()]
     found += [read.parse_t(text, sensitive) for text in t or ()]
@@ -43,11 +97,11 @@ def asked(
     found += [read.parse_beta(text, sensitive) for text in beta or ()]
     found += [read.parse_delta(text, sensitive) for text in delta or ()]
     if k_map is not None:
-        found.append(KMap(k_map))
+        found.append(models.KMap(k_map))
     if presence is not None:
         found.append(read.parse_presence(presence))
     if average_risk is not None:
-        found.append(AverageRisk(average_risk))
+        found.append(models.AverageRisk(average_risk))
     return found
 
 
@@ -73,7 +127,7 @@ def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequ
     return found
 
 
-def models(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
+def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models, named as NAME:COLUMN=FILE; FILE may be the name of a published partition."""
     from unveil.partitions import Partition
     from unveil.sources.datasets import published

@@ -16,7 +16,7 @@ from unveil.counts import Column, Counts, count_table
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
 from unveil.measures.equivalence import equivalence
 from unveil.models.asked import AnyModel, Place, completed, measured_models
-from unveil.models.base import Measured, SecretModel
+from unveil.models.base import Measured, Model, SecretModel
 from unveil.models.orders import Scale
 from unveil.models.population import Population
 from unveil.partitions import Hierarchy
@@ -209,6 +209,9 @@ def _secrets(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ...]
     """Return the sensitive attributes that the models name."""
     if not models:
         raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
+    for model in models:
+        if isinstance(model, Model) and model.threshold is None:
+            raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
     parts = [part for model in models if isinstance(model, SecretModel) for part in model.attribute.split(" + ")]
     secrets = tuple(dict.fromkeys(parts))
     for name in secrets:

@@ -69,7 +69,7 @@ def attack(
         id=identity,
         link=link,
         same_order=same_order,
-        partitions=requirements.models(partition, other.names),
+        partitions=requirements.attackers(partition, other.names),
         hierarchies=requirements.trees(hierarchy, one.names),
         external=external,
         control=None

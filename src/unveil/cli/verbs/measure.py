@@ -22,6 +22,20 @@ from unveil.cli.options import (
     gather,
     give,
 )
+from unveil.cli.requirements import (
+    Alpha,
+    AverageRisk,
+    Beta,
+    Delta,
+    K,
+    KMap,
+    LDiversity,
+    Order,
+    P,
+    Presence,
+    SensitiveColumns,
+    TCloseness,
+)
 from unveil.errors import ArgumentError
 
 
@@ -29,44 +43,21 @@ from unveil.errors import ArgumentError
 def measure(
     data: Data = None,
     key: Key = None,
-    sensitive: Annotated[
-        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column; repeat it for more.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", min=1, help="Require k-anonymity: every class holds K records.")] = None,
-    p: Annotated[list[str] | None, typer.Option("--p", metavar="P[:COLUMN]", help="Require p-sensitivity.")] = None,
-    l_diversity: Annotated[
-        list[str] | None,
-        typer.Option("--l", metavar="KIND:L[:COLUMN]", help="Require distinct:L, entropy:L or recursive:C:L diversity."),
-    ] = None,
-    t: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--t",
-            metavar="T[:DISTANCE][:COLUMN]",
-            help="Require t-closeness: equal, rank, value, hierarchical, variational, kl or js.",
-        ),
-    ] = None,
-    share: Annotated[
-        list[str] | None,
-        typer.Option("--alpha", metavar="A[:COLUMN]", help="Require that no value exceeds this share of a class."),
-    ] = None,
-    beta: Annotated[
-        list[str] | None, typer.Option("--beta", metavar="[KIND:]B[:COLUMN]", help="Require basic or enhanced beta-likeness.")
-    ] = None,
-    delta: Annotated[
-        list[str] | None, typer.Option("--delta", metavar="D[:COLUMN]", help="Require delta-disclosure privacy.")
-    ] = None,
-    k_map: Annotated[int | None, typer.Option("--k-map", min=1, help="Require k-map against the population.")] = None,
-    presence: Annotated[
-        str | None, typer.Option("--presence", metavar="LOW:HIGH", help="Require delta-presence against the population.")
-    ] = None,
-    average_risk: Annotated[float | None, typer.Option("--average-risk", help="Require an average risk of at most this.")] = None,
+    sensitive: SensitiveColumns = None,
+    k: K = None,
+    p: P = None,
+    l_diversity: LDiversity = None,
+    t: TCloseness = None,
+    share: Alpha = None,
+    beta: Beta = None,
+    delta: Delta = None,
+    k_map: KMap = None,
+    presence: Presence = None,
+    average_risk: AverageRisk = None,
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A sensitive column's hierarchy (ARX CSV).")
     ] = None,
-    order: Annotated[
-        list[str] | None, typer.Option("--order", metavar="COLUMN=V1,V2,...", help="A sensitive column's values, lowest first.")
-    ] = None,
+    order: Order = None,
     population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data was drawn from.")] = None,
     reference: Annotated[str | None, typer.Option(metavar="FILE", help="Compare classes with this table's distribution.")] = None,
     sampling_fraction: Annotated[

@@ -1,0 +1,210 @@
+"""How is a table made safe to publish?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import (
+    Data,
+    Encoding,
+    Inputs,
+    Json,
+    Key,
+    Missing,
+    NullPolicy,
+    ProjectFile,
+    Separator,
+    gather,
+    give,
+    pair_of,
+    showing_progress,
+)
+from unveil.cli.requirements import (
+    Alpha,
+    AverageRisk,
+    Beta,
+    Delta,
+    K,
+    KMap,
+    LDiversity,
+    Order,
+    P,
+    Presence,
+    SensitiveColumns,
+    TCloseness,
+)
+from unveil.errors import ArgumentError, shown
+from unveil.output import check_replaceable
+
+if TYPE_CHECKING:
+    from unveil.models.asked import AnyModel
+    from unveil.partitions import Hierarchy
+    from unveil.search.release import Release
+
+
+def _writable(place: Path | None) -> Path | None:
+    if place is not None:
+        check_replaceable(place)
+    return place
+
+
+@app.command(epilog="Example: unveil anonymize adult --key age --key sex --key race --k 5 --suppression 0.04 --out release.csv")
+def anonymize(
+    data: Data = None,
+    key: Key = None,
+    sensitive: SensitiveColumns = None,
+    hierarchy_dir: Annotated[
+        Path | None,
+        typer.Option("--hierarchy-dir", metavar="DIR", help="A folder with a hierarchy (ARX CSV) for each key column."),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="One column's hierarchy (ARX CSV).")
+    ] = None,
+    k: K = None,
+    p: P = None,
+    l_diversity: LDiversity = None,
+    t: TCloseness = None,
+    share: Alpha = None,
+    beta: Beta = None,
+    delta: Delta = None,
+    k_map: KMap = None,
+    presence: Presence = None,
+    average_risk: AverageRisk = None,
+    order: Order = None,
+    suppression: Annotated[float, typer.Option(metavar="SHARE", help="The share of records that may be suppressed.")] = 0.0,
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="loss, loss-geometric, precision, discernibility, class-size, entropy or kl: what to make small."
+        ),
+    ] = "loss",
+    level: Annotated[
+        list[str] | None, typer.Option("--level", metavar="COLUMN=LOW:HIGH", help="The levels that a key column may have.")
+    ] = None,
+    weight: Annotated[
+        list[str] | None, typer.Option("--weight", metavar="COLUMN=WEIGHT", help="How much a key column counts in the objective.")
+    ] = None,
+    factor: Annotated[float, typer.Option(help="From 0 (suppression costs nothing) to 1 (generalisation costs nothing).")] = 0.5,
+    identifier: Annotated[
+        list[str] | None, typer.Option("--identifier", metavar="COLUMN", help="A column that names people: left out.")
+    ] = None,
+    population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data is part of.")] = None,
+    nulls: NullPolicy = None,
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the records in their order.")] = False,
+    seed: Annotated[int, typer.Option(help="The seed of the shuffling.")] = 0,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop searching, and give the best found.")
+    ] = None,
+    node_limit: Annotated[
+        int | None, typer.Option("--node-limit", min=1, metavar="N", help="Look at no more generalisations than this.")
+    ] = None,
+    link: Annotated[
+        Path | None,
+        typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=_writable),
+    ] = None,
+    project: ProjectFile = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the release: .csv, .tsv, .parquet or .arrow.", callback=_writable),
+    ] = None,
+) -> None:
+    """Which generalisation costs least and meets the models? Exit code 1: none does, and no release is written."""
+    from unveil.cli import requirements
+    from unveil.search.anonymize import anonymize as protect
+    from unveil.sources import source
+
+    inputs = gather(
+        data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=project,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    if inputs.key is None:
+        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+    asked = requirements.asked(
+        inputs.sensitive or inputs.source.names, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
+        k_map=k_map, presence=presence, average_risk=average_risk,
+    )  # fmt: skip
+    others = None if population is None else source(
+        population, separator=separator, encoding=encoding, missing=tuple(missing or ())
+    )  # fmt: skip
+    with showing_progress("generalisations") as progress:
+        release = protect(
+            inputs.source,
+            inputs.key,
+            asked,
+            hierarchies=_hierarchies(inputs, asked, hierarchy_dir, hierarchy),
+            suppression=suppression,
+            objective=objective,
+            levels=dict(_level(text, inputs.key) for text in level or ()),
+            weights=dict(_weight(text, inputs.key) for text in weight or ()),
+            factor=factor,
+            identifiers=tuple(identifier or ()) or _identifiers(inputs),
+            population=others,
+            orders=requirements.orders(order, inputs.project, inputs.source.names),
+            nulls=inputs.nulls,
+            keep_order=keep_order,
+            seed=seed,
+            time_limit=time_limit,
+            node_limit=node_limit,
+            progress=progress,
+        )
+    _write(release, out, link)
+    give(release, as_json=as_json, out=None)
+
+
+def _write(release: Release, out: Path | None, link: Path | None) -> None:
+    """Write the release, then the correspondence, each whole or not at all."""
+    if out is not None:
+        release.write(out)
+        sys.stderr.write(f"written: {out}\n")
+    if link is not None:
+        release.write_link(link)
+        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+
+
+def _hierarchies(
+    inputs: Inputs, asked: Sequence[AnyModel], folder: Path | None, files: Sequence[str] | None
+) -> dict[str, Hierarchy]:
+    """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
+    from unveil.cli import requirements
+    from unveil.models import TCloseness as Closeness
+    from unveil.partitions import Hierarchy as Tree
+
+    apart = [model.attribute for model in asked if isinstance(model, Closeness) and model.distance == "hierarchical"]
+    wanted = [*(inputs.key or ()), *apart]
+    single = requirements.trees(files, inputs.source.names)
+    found = requirements.hierarchies(None, inputs.project, wanted)
+    if folder is not None:
+        found |= Tree.read_folder(folder, [name for name in wanted if name not in single])
+    return found | single
+
+
+def _identifiers(inputs: Inputs) -> tuple[str, ...]:
+    """Return the columns that the project calls identifiers, as far as the data has them."""
+    names = inputs.project.names("identifier") if inputs.project is not None else ()
+    return tuple(name for name in names if name in inputs.source.names)
+
+
+def _level(text: str, keys: Sequence[str]) -> tuple[str, tuple[int, int]]:
+    column, levels = pair_of(text, keys, "--level", "COLUMN=LOW:HIGH")
+    low, _, high = levels.partition(":")
+    if not low.isdigit() or not (high or low).isdigit():
+        raise ArgumentError(f"--level takes COLUMN=LOW:HIGH with whole numbers, not {shown(text)}.")
+    return column, (int(low), int(high or low))
+
+
+def _weight(text: str, keys: Sequence[str]) -> tuple[str, float]:
+    column, number = pair_of(text, keys, "--weight", "COLUMN=WEIGHT")
+    try:
+        return column, float(number)
+    except ValueError:
+        raise ArgumentError(f"--weight takes COLUMN=WEIGHT with a number, not {shown(text)}.") from None

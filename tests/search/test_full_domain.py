@@ -1,0 +1,419 @@
+"""The search against brute force over whole lattices, written from the definitions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import unveil
+from helpers import shared
+from unveil.errors import ArgumentError, HierarchyError, ModelNotMetError, NullsError
+from unveil.models import (
+    AlphaK,
+    AverageRisk,
+    BasicBetaLikeness,
+    DeltaDisclosure,
+    DeltaPresence,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    KMap,
+    PSensitiveKAnonymity,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from unveil.search.objectives import OBJECTIVES, Candidate
+
+AGES = unveil.Hierarchy.from_levels(
+    [str(age) for age in range(8)], [f"{age // 2}x" for age in range(8)], [f"{age // 4}y" for age in range(8)], ["*"] * 8
+)
+TOWNS = unveil.Hierarchy.from_levels(["p", "q", "r", "s", "t"], ["pq", "pq", "rs", "rs", "t"], ["*"] * 5)
+SEXES = unveil.Hierarchy.from_levels(["f", "m"], ["*"] * 2)
+JOBS = unveil.Hierarchy.from_levels(["a", "b", "c"], ["ab", "ab", "c"], ["*"] * 3)
+TREES = {"age": AGES, "town": TOWNS, "sex": SEXES}
+NODES = list(itertools.product(range(4), range(3), range(2)))
+
+people = st.lists(
+    st.tuples(st.integers(0, 7), st.sampled_from("pqrst"), st.sampled_from("fm"), st.sampled_from("abc")), min_size=6, max_size=40
+)
+
+MODELS: dict[str, Callable[[], list[Any]]] = {
+    "k": lambda: [KAnonymity(3)],
+    "distinct": lambda: [DistinctLDiversity("job", 2)],
+    "p": lambda: [PSensitiveKAnonymity("job", 2, 3)],
+    "entropy": lambda: [KAnonymity(2), EntropyLDiversity("job", 1.8)],
+    "recursive": lambda: [RecursiveLDiversity("job", 2, 2.5)],
+    "alpha": lambda: [AlphaK("job", 0.7, 2)],
+    "t equal": lambda: [TCloseness("job", 0.3)],
+    "t hierarchical": lambda: [KAnonymity(2), TCloseness("job", 0.25, "hierarchical")],
+    "t rank": lambda: [TCloseness("job", 0.3, "rank")],
+    "t variational": lambda: [TCloseness("job", 0.35, "variational")],
+    "t kl": lambda: [TCloseness("job", 0.5, "kl")],
+    "t js": lambda: [TCloseness("job", 0.2, "js")],
+    "basic beta": lambda: [BasicBetaLikeness("job", 0.8)],
+    "enhanced beta": lambda: [EnhancedBetaLikeness("job", 0.8)],
+    "delta": lambda: [DeltaDisclosure("job", 1.0)],
+    "average": lambda: [AverageRisk(0.3)],
+}
+
+
+def frame_of(rows: Sequence[tuple[int, str, str, str]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={"age": pl.Int64, "town": pl.String, "sex": pl.String, "job": pl.String}, orient="row")
+
+
+def generalised(row: Sequence[Any], node: Sequence[int]) -> tuple[str, ...]:
+    found = []
+    for value, level, tree in zip(row, node, TREES.values(), strict=False):
+        labels = next(labels for labels in tree.labels if labels[0] == str(value))
+        found.append(labels[level])
+    return tuple(found)
+
+
+def violating(
+    rows: Sequence[Any], classes: dict[tuple[str, ...], list[int]], models: Sequence[Any]
+) -> set[tuple[str, ...]] | None:
+    """Return the classes to suppress, or None where the table fails as a whole."""
+    gone = set()
+    whole = Counter(row[3] for row in rows)
+    q = {value: n / len(rows) for value, n in whole.items()}
+    for model in models:
+        for key, members in classes.items():
+            if not isinstance(model, AverageRisk) and breaks(model, Counter(rows[at][3] for at in members), len(members), q):
+                gone.add(key)
+    for model in models:
+        if isinstance(model, AverageRisk):
+            kept = [members for key, members in classes.items() if key not in gone]
+            if kept and model.highest is not None and len(kept) / sum(map(len, kept)) > model.highest + 1e-9:
+                return None
+    return gone
+
+
+def breaks(model: Any, held: Counter[str], size: int, q: dict[str, float]) -> bool:
+    p = {value: held[value] / size for value in q}
+    gains = {value: (p[value] - q[value]) / q[value] for value in q}
+    falling = sorted(held.values(), reverse=True)
+    rules: dict[type, Callable[[Any], bool]] = {
+        KAnonymity: lambda m: size < m.k,
+        DistinctLDiversity: lambda m: len(held) < m.l,
+        PSensitiveKAnonymity: lambda m: size < m.k or len(held) < m.p,
+        EntropyLDiversity: lambda m: 2 ** -sum(x * math.log2(x) for x in p.values() if x) < m.l - 1e-9,
+        RecursiveLDiversity: lambda m: falling[0] >= m.c * sum(falling[m.l - 1 :]),
+        AlphaK: lambda m: size < m.k or max(p.values()) > m.alpha + 1e-9,
+        BasicBetaLikeness: lambda m: max([0.0, *gains.values()]) > m.beta + 1e-9,
+        EnhancedBetaLikeness: lambda m: any(gains[v] > min(m.beta, -math.log(q[v])) + 1e-9 for v in q),
+        DeltaDisclosure: lambda m: any(p[v] == 0 or abs(math.log(p[v] / q[v])) >= m.delta - 1e-9 for v in q),
+        TCloseness: lambda m: distance(m.distance, p, q) > m.t + 1e-9,
+    }
+    return rules[type(model)](model)
+
+
+def distance(name: str, p: dict[str, float], q: dict[str, float]) -> float:
+    gaps = {value: p.get(value, 0.0) - q.get(value, 0.0) for value in "abc"}
+    plain = sum(abs(gap) for gap in gaps.values()) / 2
+    if name in {"equal", "variational"}:
+        return plain
+    if name == "hierarchical":
+        return (plain + (abs(gaps["a"] + gaps["b"]) + abs(gaps["c"])) / 2) / 2
+    if name == "rank":
+        present = sorted(q)
+        sums = np.cumsum([gaps[value] for value in present])[:-1]
+        return float(np.abs(sums).sum() / (len(present) - 1)) if len(present) > 1 else 0.0
+    if name == "kl":
+        return sum(x * math.log2(x / q[v]) for v, x in p.items() if x)
+    middle = {v: (p[v] + q[v]) / 2 for v in q}
+    return (
+        sum(x * math.log2(x / middle[v]) for v, x in p.items() if x) + sum(x * math.log2(x / middle[v]) for v, x in q.items())
+    ) / 2
+
+
+def cost(name: str, rows: Sequence[Any], node: Sequence[int], classes: dict[tuple[str, ...], list[int]], gone: set[Any]) -> float:
+    """Return the objective from its formula, record by record."""
+    n = len(rows)
+    released = [("*", "*", "*") if generalised(row, node) in gone else generalised(row, node) for row in rows]
+    suppressed = [generalised(row, node) in gone for row in rows]
+    if name == "discernibility":
+        return float(sum(n if out else len(classes[generalised(row, node)]) for row, out in zip(rows, suppressed, strict=True)))
+    if name == "class-size":
+        return n / len({(out, key if not out else None) for out, key in zip(suppressed, released, strict=True)})
+    if name == "kl":
+        return divergence(rows, node, suppressed)
+    losses = [loss(name, rows, node, suppressed, at) for at in range(3)]
+    if name == "loss-geometric":
+        return float(math.prod((1 + x) ** (1 / 3) for x in losses)) - 1
+    return sum(losses) / 3
+
+
+def loss(name: str, rows: Sequence[Any], node: Sequence[int], suppressed: Sequence[bool], at: int) -> float:
+    tree, n = list(TREES.values())[at], len(rows)
+    leaves = len(tree.labels)
+    if name == "precision":
+        return sum(1.0 if out else node[at] / tree.height for out in suppressed) / n
+    if name == "entropy":
+        values, labels = Counter(str(row[at]) for row in rows), Counter(generalised(row, node)[at] for row in rows)
+        bits = [
+            math.log2((n if out else labels[generalised(row, node)[at]]) / values[str(row[at])])
+            for row, out in zip(rows, suppressed, strict=True)
+        ]
+        most = sum(math.log2(n / values[str(row[at])]) for row in rows)
+        return sum(bits) / most if most else 0.0
+    sizes = Counter(labels[node[at]] for labels in tree.labels)
+    shares = [1.0 if out else sizes[generalised(row, node)[at]] / leaves for row, out in zip(rows, suppressed, strict=True)]
+    return (sum(shares) - n / leaves) / (n - n / leaves)
+
+
+def divergence(rows: Sequence[Any], node: Sequence[int], suppressed: Sequence[bool]) -> float:
+    n = len(rows)
+    cells = Counter(tuple(row[:3]) for row in rows)
+    keys = [None if out else generalised(row, node) for row, out in zip(rows, suppressed, strict=True)]
+    sizes = Counter(keys)
+    total = 0.0
+    for row, key in zip(rows, keys, strict=True):
+        volume = 1
+        for at, tree in enumerate(TREES.values()):
+            volume *= len(tree.labels) if key is None else Counter(labels[node[at]] for labels in tree.labels)[key[at]]
+        total += math.log2(cells[tuple(row[:3])] / n) - math.log2(sizes[key] / n / volume)
+    return total / n
+
+
+def best(rows: Sequence[Any], models: Sequence[Any], share: float, name: str) -> float | None:
+    found = []
+    for node in NODES:
+        classes: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for at, row in enumerate(rows):
+            classes[generalised(row, node)].append(at)
+        gone = violating(rows, classes, models)
+        if gone is not None and sum(len(classes[key]) for key in gone) <= math.floor(share * len(rows)):
+            found.append(cost(name, rows, node, classes, gone))
+    return min(found) if found else None
+
+
+@pytest.mark.parametrize("model", MODELS)
+@settings(max_examples=25)
+@given(people, st.sampled_from([0.0, 0.1, 0.3]), st.sampled_from(OBJECTIVES))
+def test_no_generalisation_is_better(model: str, rows: list[tuple[int, str, str, str]], share: float, objective: str) -> None:
+    expected = best(rows, MODELS[model](), share, objective)
+    options: dict[str, Any] = {
+        "hierarchies": {**TREES, "job": JOBS}, "orders": {"job": ["a", "b", "c"]}, "suppression": share, "objective": objective,
+    }  # fmt: skip
+    if expected is None:
+        with pytest.raises(ModelNotMetError, match="cannot be met"):
+            unveil.anonymize(frame_of(rows), list(TREES), MODELS[model](), **options)
+        return
+    release = unveil.anonymize(frame_of(rows), list(TREES), MODELS[model](), **options)
+    assert release.optimal
+    assert release.score == pytest.approx(expected, abs=1e-9)
+    assert all(measured.met for measured in release.models.values())
+
+
+@settings(max_examples=40)
+@given(people, st.sampled_from([0.0, 0.2, 0.4, 0.7, 1.0]), st.sampled_from(["loss", "precision"]))
+def test_weights_and_the_factor_do_not_hide_the_best(rows: list[tuple[int, str, str, str]], factor: float, name: str) -> None:
+    weights = {"age": 2.0, "town": 0.5}
+    release = unveil.anonymize(
+        frame_of(rows),
+        TREES,
+        [KAnonymity(3), TCloseness("job", 0.4)],
+        suppression=0.3,
+        weights=weights,
+        factor=factor,
+        objective=name,
+    )
+    generalising, suppressing = min(1.0, 2 - 2 * factor), min(1.0, 2 * factor)
+    scores = []
+    for node in NODES:
+        classes: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for at, row in enumerate(rows):
+            classes[generalised(row, node)].append(at)
+        gone = violating(rows, classes, [KAnonymity(3), TCloseness("job", 0.4)])
+        assert gone is not None
+        lost = sum(len(classes[key]) for key in gone)
+        if lost > math.floor(0.3 * len(rows)):
+            continue
+        total = 0.0
+        for at, (attribute, tree) in enumerate(TREES.items()):
+            leaves, sizes = len(tree.labels), Counter(labels[node[at]] for labels in tree.labels)
+            kept = [row for row in rows if generalised(row, node) not in gone]
+            if name == "precision":
+                part = (generalising * len(kept) * node[at] / tree.height + suppressing * lost) / len(rows)
+            else:
+                share = sum(sizes[generalised(row, node)[at]] / leaves for row in kept)
+                base = len(rows) / leaves
+                part = (generalising * share + suppressing * lost - generalising * base) / (len(rows) - base)
+            total += weights.get(attribute, 1.0) / 3.5 * part
+        scores.append(total)
+    assert release.score == pytest.approx(min(scores), abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(people)
+def test_a_function_of_the_users_own_is_made_as_small_as_can_be(rows: list[tuple[int, str, str, str]]) -> None:
+    seen: list[Candidate] = []
+
+    def odd(candidate: Candidate) -> float:
+        seen.append(candidate)
+        return abs(candidate.transformation["age"] - 2) + candidate.suppressed / 100 - len(candidate.sizes) / 1000
+
+    release = unveil.anonymize(frame_of(rows), TREES, [KAnonymity(2)], suppression=0.2, objective=odd)
+    assert release.score == pytest.approx(min(odd(candidate) for candidate in list(seen)))
+    for candidate in seen:
+        assert int(candidate.sizes.sum()) + candidate.suppressed == candidate.records == len(rows)
+
+
+@settings(max_examples=40)
+@given(people, st.sampled_from([0.0, 0.2]))
+def test_the_release_is_what_the_transformation_says(rows: list[tuple[int, str, str, str]], share: float) -> None:
+    frame = frame_of(rows)
+    release = unveil.anonymize(frame, TREES, [KAnonymity(2)], suppression=share, seed=5)
+    node = tuple(release.transformation.values())
+    sizes = Counter(generalised(row, node) for row in rows)
+    for row, origin in zip(release.data.iter_rows(), release.origin.tolist(), strict=True):
+        key = generalised(rows[origin], node)
+        assert [str(cell) for cell in row[:3]] == (["*"] * 3 if sizes[key] < 2 else list(key))
+        assert row[3] == rows[origin][3]
+    assert sorted(release.origin.tolist()) == list(range(len(rows)))
+
+
+@settings(max_examples=30)
+@given(people, st.integers(1, 4))
+def test_a_population_protects_its_part(rows: list[tuple[int, str, str, str]], k: int) -> None:
+    part, whole = frame_of(rows[: len(rows) // 2 + 1]), frame_of(rows)
+    release = unveil.anonymize(part, TREES, [KMap(k), DeltaPresence(0.0, 1.0)], population=whole, suppression=0.2)
+    node = tuple(release.transformation.values())
+    sizes = Counter(generalised(row, node) for row in rows)
+    mine = [generalised(row, node) for row in rows[: len(rows) // 2 + 1]]
+    assert release.suppressed == sum(sizes[key] < k for key in mine)
+    assert release.suppressed <= math.floor(0.2 * len(mine))
+    assert all(measured.met for measured in release.models.values())
+
+
+def test_adult_gives_the_scores_of_arx() -> None:
+    folder = shared("data/arx-adult")
+    keys = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
+    trees = unveil.Hierarchy.read_folder(folder, [*keys, "occupation"])
+    data = str(folder / "adult.csv")
+    none = unveil.anonymize(data, keys, [KAnonymity(5)], hierarchies=trees)
+    some = unveil.anonymize(data, keys, [KAnonymity(5)], hierarchies=trees, suppression=0.04)
+    discern = unveil.anonymize(data, keys, [KAnonymity(5)], hierarchies=trees, suppression=0.04, objective="discernibility")
+    assert none.score == pytest.approx(0.625, abs=1e-9)
+    assert some.score == pytest.approx(0.20441786042, abs=1e-9)
+    assert (some.suppressed, some.lattice) == (1178, 4320)
+    assert discern.score == 9_268_952
+    assert none.optimal
+    assert some.optimal
+    assert discern.optimal
+    close = unveil.anonymize(
+        data, keys, [KAnonymity(5), TCloseness("occupation", 0.2, "hierarchical")], hierarchies=trees, suppression=0.04
+    )
+    checked = unveil.measure(
+        close.data, keys, "occupation", models=[KAnonymity(5), TCloseness("occupation", 0.2, "hierarchical")],
+        hierarchies={"occupation": trees["occupation"]},
+    )  # fmt: skip
+    assert checked.met
+    assert checked.suppressed == close.suppressed
+
+
+def test_many_sensitive_values_are_counted_apart_and_give_the_same() -> None:
+    random = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "age": random.integers(0, 8, 3000),
+            "town": random.choice(list("pqrst"), 3000),
+            "wage": random.integers(0, 200, 3000),
+            "job": random.choice(list("abc"), 3000),
+        }
+    )
+    trees = {"age": AGES, "town": TOWNS}
+    for model in (TCloseness("wage", 0.06, "value"), EntropyLDiversity("wage", 80.0), DistinctLDiversity("wage", 90)):
+        release = unveil.anonymize(frame, trees, [model], suppression=0.1)
+        assert unveil.measure(release.data, ["age", "town"], "wage", models=[model]).met
+    both = unveil.anonymize(frame, trees, [DistinctLDiversity("job + wage", 100), TCloseness("job", 0.05)], suppression=0.1)
+    measured = unveil.measure(both.data, ["age", "town"], ["job", "wage"])
+    assert (measured["distinct_l_diversity", "job + wage"].value or 0) >= 100
+    assert (measured["t_closeness", "job", "equal"].value or 0) <= 0.05
+
+
+def test_keys_of_more_than_64_bits_are_told_apart() -> None:
+    random = np.random.default_rng(2)
+    names = [f"c{at}" for at in range(9)]
+    frame = pl.DataFrame({name: random.integers(0, 300, 400) for name in names})
+    levels = [str(value) for value in range(300)]
+    tree = unveil.Hierarchy.from_levels(levels, [str(int(value) // 150) for value in levels], ["*"] * 300)
+    release = unveil.anonymize(frame, dict.fromkeys(names, tree), [KAnonymity(2)], suppression=0.05)
+    node = release.transformation
+    assert release.suppressed <= 20
+    kept = release.data.filter(pl.col("c0") != "*") if node["c0"] < 2 else release.data
+    assert kept.group_by(names).len()["len"].min() >= 2
+
+
+def test_a_search_that_stops_says_how_far_it_may_be_from_the_best() -> None:
+    best_one = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02)
+    cut = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02, node_limit=4)
+    assert not cut.optimal
+    assert cut.evaluated == 4
+    assert cut.bound <= best_one.score <= cut.score
+    assert "stopped at its limit" in cut.notes[-1]
+
+
+def test_the_same_seed_gives_the_same_release_in_any_library() -> None:
+    frame = unveil.datasets.adult().head(500).select("age", "sex", "race")
+    one, other = (
+        unveil.anonymize(given, ["age", "sex"], [KAnonymity(5)], suppression=0.1, seed=3).data
+        for given in (frame, frame.to_pandas())
+    )
+    assert one.rows() == [tuple(row) for row in other.itertuples(index=False)]
+    third = unveil.anonymize(frame, ["age", "sex"], [KAnonymity(5)], suppression=0.1, seed=4).data
+    assert third.rows() != one.rows()
+    assert sorted(third.rows()) == sorted(one.rows())
+
+
+def test_nulls_are_a_policy() -> None:
+    frame = pl.DataFrame({"age": [1, 1, None, 2, 2, 2], "sex": ["f", "f", "m", "m", None, "m"]})
+    trees = {"age": AGES, "sex": SEXES}
+    category = unveil.anonymize(frame, trees, [KAnonymity(2)], keep_order=True)
+    assert category.records.records == 6
+    dropped = unveil.anonymize(frame, trees, [KAnonymity(2)], nulls="drop", keep_order=True)
+    assert dropped.origin.tolist() == [0, 1, 3, 5]
+    with pytest.raises(NullsError, match="2 of 6 records"):
+        unveil.anonymize(frame, trees, [KAnonymity(2)], nulls="error")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"models": []}, ArgumentError, "no model is required"),
+        ({"models": [DistinctLDiversity("age", 2)]}, ArgumentError, "as key and as sensitive"),
+        ({"models": [KAnonymity(99)]}, ModelNotMetError, "the figure is 4"),
+        ({"suppression": 1.5}, ArgumentError, "between 0 and 1"),
+        ({"objective": "beauty"}, ArgumentError, "objective"),
+        ({"levels": {"age": (2, 9)}}, ArgumentError, "from 0 to 3"),
+        ({"levels": {"job": (0, 1)}}, ArgumentError, "no key attribute"),
+        ({"weights": {"job": 1.0}}, ArgumentError, "no key attribute"),
+        ({"weights": {"age": -1.0}}, ArgumentError, "zero or above"),
+        ({"factor": 2.0}, ArgumentError, "between 0 and 1"),
+        ({"objective": "kl", "factor": 0.1}, ArgumentError, "takes no attribute weights"),
+        ({"attributes": {}}, ArgumentError, "no key attribute"),
+        ({"attributes": ["age", "age"]}, ArgumentError, "named twice"),
+        ({"attributes": {"age": SEXES}}, HierarchyError, "4 of 4 values"),
+        ({"identifiers": "age"}, ArgumentError, "identifier and as key"),
+        ({"models": [KAnonymity(2), KAnonymity(3)]}, ArgumentError, "required twice"),
+        ({"models": ["k=3"]}, ArgumentError, "a requirement is a model"),
+        ({"models": [KMap(2)]}, ArgumentError, "population"),
+        ({"models": [KMap(2)], "population": pl.DataFrame({"age": [7, 7, 7]})}, ArgumentError, "not in the population"),
+        ({"models": [KAnonymity()]}, ArgumentError, "no threshold"),
+    ],
+)
+def test_bad_input_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "job": list("abab")})
+    given_: dict[str, Any] = {"attributes": {"age": AGES}, "models": [KAnonymity(2)], **options}
+    with pytest.raises(error, match=words):
+        unveil.anonymize(frame, **given_)
