@@ -275,7 +275,10 @@ class _Line:
         elif cell.prefix is not None:
             entries = self._beginning(cell.prefix, cell.length)
         else:
-            entries = np.flatnonzero([cell.covers(number) for number in self.numbers.tolist()])
+            low, high = np.float64(cell.low), np.float64(cell.high)
+            above = self.numbers >= low if cell.with_low else self.numbers > low
+            below = self.numbers <= high if cell.with_high else self.numbers < high
+            entries = np.flatnonzero(above & below)
         return None if strict and not len(entries) else self._runs(entries)
 
     def _beginning(self, prefix: str, length: int | None) -> NDArray[np.int64]:
