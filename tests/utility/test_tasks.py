@@ -287,7 +287,7 @@ def test_a_task_that_cannot_be_tried_gets_a_reason_and_others_an_answer() -> Non
     found = unveil.tasks(table, table, asked, same_order=True)
     reasons = {name: solved.reason for name, solved in found.tasks.items()}
     assert "did you mean 'ill'" in str(reasons["unknown"])
-    assert "one value only" in str(reasons["constant"])
+    assert "fewer than two values" in str(reasons["constant"])
     assert "predicts numbers" in str(reasons["words"])
     assert "200 classes" in str(reasons["many"])
     assert reasons["ill"] is None

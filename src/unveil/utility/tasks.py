@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -382,7 +383,9 @@ def tasks(
     solved = {}
     for task in [tasks] if isinstance(tasks, Task) else tasks:
         try:
-            with one_thread():
+            with one_thread(), warnings.catch_warnings():
+                # of few records with many classes; but that they are classes has been said
+                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
                 solved[task.name] = _solved(one, other, task, id, alignment, folds=folds, sample=sample, seed=seed)
         except UnveilError as problem:
             solved[task.name] = Solved(task, reason=str(problem))
@@ -426,7 +429,9 @@ def _target(
         raise ArgumentError(f"a regression predicts numbers, and the original's {shown(task.target)} holds none.")
     classes = np.unique(before[before >= 0.0] if task.kind == "classification" else before[~np.isnan(before)])
     if len(classes) < 2:  # noqa: PLR2004
-        raise UndefinedMeasureError(f"{shown(task.target)} holds one value only in the original: there is nothing to predict.")
+        raise UndefinedMeasureError(
+            f"{shown(task.target)} holds fewer than two values in the original: there is nothing to predict."
+        )
     if task.kind == "regression":
         return before, after
     if len(classes) > _MOST_CLASSES:
