@@ -207,3 +207,9 @@ def test_a_repeated_attribute_has_a_component_without_score() -> None:
     before = correlated(60, 2)
     doubled = np.column_stack([before, before[:, 0] * 2.0])
     assert "1 component without variance left out" in loss_of(doubled, doubled)["factor_scores"]["reason"]
+
+
+def test_the_sign_of_a_component_means_nothing() -> None:
+    for seed in range(10):  # with some, a component comes out the other way round
+        before = correlated(200, 3, seed)
+        assert loss_of(before, noisy(before, seed=seed))["principal_components"]["mae"] < 0.1

@@ -64,6 +64,11 @@ def test_one_level_that_explains_all_labels_is_their_level() -> None:
     assert figures(["Paris", "Monaco", "Lima"], ["France", "Monaco", "Lima"], TREE)["precision"] == pytest.approx(0.5 / 3)
 
 
+def test_of_two_levels_that_explain_all_labels_the_lower_is_theirs() -> None:
+    repeated = Hierarchy("city", [["Paris", "France", "France", "*"], ["Lima", "Peru", "Peru", "*"]])
+    assert figures(["Paris", "Lima"], ["France", "Peru"], repeated)["precision"] == pytest.approx(1 / 3)
+
+
 def test_suppressed_cells_count_as_the_top_and_nulls_of_the_original_are_left_out() -> None:
     found = figures(["Paris", "Lyon", None, "*"], ["*", None, "Paris", "*"], TREE)
     assert (found["granularity"], found["precision"], found["ncp"], found["nonuniform_entropy"]) == (1.0, 1.0, 1.0, 1.0)

@@ -129,6 +129,14 @@ def test_numbers_with_stars_stay_numbers_and_ranges_become_categories() -> None:
     assert found.suppressed["by_attribute"] == {"age": 1, "income": 1, "sex": 0, "grade": 0}
 
 
+def test_ambiguity_lies_between_one_and_all_suppressed_with_nothing_to_lose_left_out() -> None:
+    original = pl.DataFrame({"x": ["a", "b", None, "c"], "y": ["p", "q", "q", "p"]})
+    release = pl.DataFrame({"x": ["{a, b}", "{a, b}", None, "*"], "y": ["p", "q", "q", "*"]})
+    ambiguity = unveil.loss(original, release, same_order=True).classes["ambiguity"]
+    assert ambiguity["release"] == (2 + 2 + 1 + 3 * 2) / 4
+    assert ambiguity["loss"] == pytest.approx((11 / 4 - 1) / ((6 + 6 + 2 + 6) / 4 - 1))
+
+
 def test_orders_hierarchies_keys_and_kinds_are_said_by_name() -> None:
     release = PEOPLE.with_columns(grade=pl.Series(["mid", "high", "low", "*"]), sex=pl.Series(["any", "m", "any", "f"]))
     tree = unveil.Hierarchy("sex", [["f", "any"], ["m", "any"]])
