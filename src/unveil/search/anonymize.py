@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,15 +18,16 @@ from unveil.measures.equivalence import equivalence
 from unveil.models.asked import AnyModel, Place, completed, measured_models
 from unveil.models.base import Measured, Model, SecretModel
 from unveil.models.orders import Scale
-from unveil.models.population import Population
+from unveil.models.population import DeltaPresence, KMap, Population
 from unveil.partitions import Hierarchy
 from unveil.results.numbers import counted, number
 from unveil.search.application import Applied, applied, recoded, suppressed_classes
 from unveil.search.full_domain import Budget, Found, search
 from unveil.search.hierarchies import propose_hierarchy
 from unveil.search.judge import Judge
-from unveil.search.objectives import Candidate, objective_of
+from unveil.search.objectives import Candidate, Objective, objective_of
 from unveil.search.release import Release
+from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
@@ -34,7 +35,7 @@ from unveil.sources.microdata import Microdata, open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["anonymize"]
+__all__ = ["Plan", "anonymize", "planned"]
 
 
 def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
@@ -122,60 +123,40 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     >>> release.data["age"].to_list()
     ['20-29', '20-29', '30-39', '30-39']
     """
-    keys, trees = _trees(attributes, hierarchies)
-    secrets = _secrets(models, keys)
-    records, rows = _records(data, keys, secrets, names_of(identifiers), checked_nulls(nulls))
-    if not 0.0 <= suppression <= 1.0:
-        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
-    began = time.perf_counter()
-    table = load(records.frame, [*keys, *secrets])
-    counts = count_table(table)
-    whole = None if population is None else _population(population, keys, counts)
-    if whole is not None:
-        counts = whole[1]
-    proposed = [name for name in keys if name not in trees]
-    everyone = records.frame if population is None else population
-    trees |= {name: propose_hierarchy(everyone, name).hierarchy for name in proposed}
-    known = key_attributes(counts, {name: trees[name] for name in keys}, levels)
-    scales = {name: Scale(name, _order(orders, name), trees.get(name)) for name in secrets}
-    asked = completed(models, scales)
-    groups = list(dict.fromkeys(_parts(model.attribute, secrets) for model in asked.values() if isinstance(model, SecretModel)))
-    space = Space(counts, known, groups, None if whole is None else whole[0])
-    limit = math.floor(suppression * space.records)
-    judge = Judge(space, list(asked.values()), limit)
-    goal = objective_of(objective, known, space.records, weights=weights, factor=factor)
-    found = search(space, judge, goal, limit, budget=Budget(time_limit, node_limit), progress=progress)
+    named = names_of(identifiers)
+    plan = planned(
+        data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
+        weights=weights, factor=factor, identifiers=named, population=population, orders=orders, nulls=nulls,
+        budget=Budget(time_limit, node_limit), progress=progress,
+    )  # fmt: skip
+    records, found, space, keys = plan.records, plan.found, plan.space, plan.keys
     if found.node is None:
-        raise _unmet(space, asked, counts, secrets, None if whole is None else whole[0], found, limit)
-    seconds = time.perf_counter() - began
-    classes, gone = suppressed_classes(space, judge, found.node)
-    cells = applied(space, found.node, classes, gone, [counts.codes[counts.names.index(name)] for name in keys])
-    there = None if whole is None else _whole_at(space, found.node, whole[0])
-    after = _measured(asked, recoded(counts, cells), keys, secrets, there)
-    codes = [_placed(counts.columns[counts.names.index(column.name)].values, column) for column in table.columns[: len(keys)]]
-    protected = _protected(records, known, found.node, applied(space, found.node, classes, gone, codes))
+        raise _unmet(plan)
+    classes, gone = suppressed_classes(space, plan.judge, found.node)
+    protected = _protected(records, plan.space.attributes, found.node, applied(space, found.node, classes, gone, plan.codes))
     order = np.arange(records.records) if keep_order else np.random.default_rng(seed).permutation(records.records)
+    after = _measured(plan, found.node, classes, gone)
     return Release(
         records=protected.taken(order),
         transformation=space.transformation(found.node),
-        heights={one.name: one.levels.height for one in known},
+        heights={one.name: one.levels.height for one in space.attributes},
         score=found.score,
-        objective=goal.name,
+        objective=plan.objective.name,
         optimal=found.optimal,
         bound=found.bound,
         suppressed=found.suppressed,
         lattice=found.lattice,
         evaluated=found.evaluated,
         models=after,
-        before=_measured(asked, counts, keys, secrets, None if whole is None else whole[0]),
-        seconds=seconds,
-        origin=rows[order],
+        before=_measured(plan),
+        seconds=plan.seconds,
+        origin=plan.rows[order],
         settings={
-            "models": _requirements(after),
+            "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
             "key": list(keys),
-            "sensitive": list(secrets),
+            "sensitive": list(plan.secrets),
             "suppression": suppression,
-            "objective": goal.name,
+            "objective": plan.objective.name,
             "levels": {name: list(pair) for name, pair in (levels or {}).items()},
             "weights": dict(weights or {}),
             "factor": factor,
@@ -185,11 +166,106 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
             "time_limit": time_limit,
             "node_limit": node_limit,
         },
-        notes=tuple(_notes(proposed, names_of(identifiers), found)),
+        notes=tuple(_notes(plan.proposed, named, found)),
     )
 
 
-def _trees(
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The generalisation to make, before any record is touched.
+
+    Attributes
+    ----------
+    records, rows
+        The records to protect, and the rows of the data that they are.
+    codes
+        For each key attribute the code of every record's value.
+    keys, secrets
+        The key attributes, and the sensitive ones that the models name.
+    counts, population
+        The count table over both, and the population's over the key where there is one.
+    space, judge, objective
+        The lattice, the requirements, and what to make small.
+    asked
+        The requirements by their place in an answer.
+    proposed
+        The key attributes whose hierarchy was proposed.
+    limit
+        How many records may be suppressed.
+    found
+        What the search found.
+    seconds
+        How long counting and searching took.
+    """
+
+    records: Microdata
+    rows: NDArray[np.int64]
+    codes: Sequence[NDArray[Any]]
+    keys: tuple[str, ...]
+    secrets: tuple[str, ...]
+    counts: Counts
+    population: Counts | None
+    space: Space
+    judge: Judge
+    objective: Objective
+    asked: Mapping[Place, AnyModel]
+    proposed: Sequence[str]
+    limit: int
+    found: Found
+    seconds: float
+
+
+def planned(  # noqa: PLR0913 - as many as `anonymize` takes
+    data: Data,
+    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
+    models: Sequence[AnyModel],
+    *,
+    hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    suppression: float = 0.0,
+    objective: str | Callable[[Candidate], float] = "loss",
+    levels: Mapping[str, tuple[int, int]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    factor: float = 0.5,
+    identifiers: Sequence[str] = (),
+    population: Data | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    nulls: str = "category",
+    budget: Budget | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Plan:
+    """Count the data and search its generalisations; the arguments are those of `anonymize`."""
+    keys, trees = trees_of(attributes, hierarchies)
+    secrets = _secrets(models, keys)
+    records, rows = records_of(data, keys, secrets, identifiers, checked_nulls(nulls))
+    if not 0.0 <= suppression <= 1.0:
+        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
+    began = time.perf_counter()
+    table = load(records.frame, [*keys, *secrets])
+    counts = count_table(table)
+    whole = None
+    if population is not None:
+        whole, counts = _population(population, keys, counts)
+    everyone = records.frame if population is None else population
+    proposed = [name for name in keys if name not in trees]
+    trees |= {name: propose_hierarchy(everyone, name).hierarchy for name in proposed}
+    known = key_attributes(counts, {name: trees[name] for name in keys}, levels)
+    asked = completed(models, {name: Scale(name, _order(orders, name), trees.get(name)) for name in secrets})
+    if whole is None and any(isinstance(model, KMap | DeltaPresence) for model in asked.values()):
+        raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
+    groups = list(dict.fromkeys(_parts(model.attribute, secrets) for model in asked.values() if isinstance(model, SecretModel)))
+    space = Space(counts, known, groups, whole)
+    limit = math.floor(suppression * space.records)
+    judge = Judge(space, list(asked.values()), limit)
+    goal = objective_of(objective, known, space.records, weights=weights, factor=factor)
+    found = search(space, judge, goal, limit, budget=budget, progress=progress)
+    codes = [_placed(counts.columns[counts.names.index(column.name)].values, column) for column in table.columns[: len(keys)]]
+    return Plan(
+        records, rows, codes, keys, secrets, counts, whole, space, judge, goal, asked, proposed, limit, found,
+        time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def trees_of(
     attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
 ) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
     """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
@@ -228,7 +304,7 @@ def _order(orders: Mapping[str, Sequence[Any]] | None, name: str) -> tuple[Any, 
     return tuple(orders[name]) if orders is not None and name in orders else None
 
 
-def _records(
+def records_of(
     data: Data, keys: Sequence[str], secrets: Sequence[str], identifiers: Sequence[str], nulls: str
 ) -> tuple[Microdata, NDArray[np.int64]]:
     """Return the records to protect, without identifiers, and the rows of the data that they are."""
@@ -282,57 +358,45 @@ def _protected(records: Microdata, attributes: Sequence[KeyAttribute], node: Nod
 
 
 def _measured(
-    asked: Mapping[Place, AnyModel], counts: Counts, keys: Sequence[str], secrets: Sequence[str], whole: Counts | None
+    plan: Plan, node: Node | None = None, classes: Table | None = None, gone: NDArray[np.bool_] | None = None
 ) -> dict[Place, Measured]:
-    """Return what the models say of a count table."""
+    """Return what the models say of the data, or of the release at a node with some of its classes suppressed."""
+    counts, whole = plan.counts, plan.population
+    if node is not None and classes is not None and gone is not None:
+        counts = recoded(counts, applied(plan.space, node, classes, gone, _cell_codes(plan, counts)))
+        nothing = np.zeros(len(classes), dtype=bool)
+        if whole is not None:
+            whole = recoded(whole, applied(plan.space, node, classes, nothing, _cell_codes(plan, whole)))
     try:
-        classes = equivalence(counts, keys, secrets)
+        found = equivalence(counts, plan.keys, plan.secrets)
     except EmptyDataError:  # all attributes are fully generalised: one class
-        classes = equivalence(counts, keys, secrets, suppressed="class")
-    return measured_models(asked, classes, None if whole is None else Population.of(counts, classes, whole))
+        found = equivalence(counts, plan.keys, plan.secrets, suppressed="class")
+    return measured_models(plan.asked, found, None if whole is None else Population.of(counts, found, whole))
 
 
-def _whole_at(space: Space, node: Node, whole: Counts) -> Counts:
-    """Return the population's count table at a node."""
-    table = space.classes(node)
-    codes = [whole.codes[whole.names.index(one.name)] for one in space.attributes]
-    return recoded(whole, applied(space, node, table, np.zeros(len(table), dtype=bool), codes))
+def _cell_codes(plan: Plan, counts: Counts) -> list[NDArray[Any]]:
+    return [counts.codes[counts.names.index(name)] for name in plan.keys]
 
 
-def _requirements(measured: Mapping[Place, Measured]) -> list[str]:
-    return [" ".join([*place[1:2], str(one.requirement)]) for place, one in measured.items()]
-
-
-def _unmet(
-    space: Space,
-    asked: Mapping[Place, AnyModel],
-    counts: Counts,
-    secrets: Sequence[str],
-    whole: Counts | None,
-    found: Found,
-    limit: int,
-) -> ModelNotMetError:
+def _unmet(plan: Plan) -> ModelNotMetError:
     """Say which model cannot be met, and by how much."""
-    codes = [counts.codes[counts.names.index(one.name)] for one in space.attributes]
-    table = space.classes(space.top)
-    top = recoded(counts, applied(space, space.top, table, np.zeros(len(table), dtype=bool), codes))
-    keys = [one.name for one in space.attributes]
-    measured = _measured(asked, top, keys, secrets, None if whole is None else _whole_at(space, space.top, whole))
-    failing = [(place, one) for place, one in measured.items() if one.met is False]
+    found, top = plan.found, plan.space.top
     if not found.optimal:
         looked = counted(found.evaluated, "generalisation")
         return ModelNotMetError(f"none of the {looked} looked at within the limits meets the models; allow more time.")
-    if failing:
-        place, one = failing[0]
-        value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
-        about = f" of {shown(place[1])}" if len(place) > 1 else ""
-        return ModelNotMetError(
-            f"{one.requirement}{about} cannot be met: with every key attribute at its highest level the figure is {value}."
-        )
+    classes = plan.space.classes(top).copy()
+    measured = _measured(plan, top, classes, np.zeros(len(classes), dtype=bool))
+    for place, one in measured.items():
+        if one.met is False:
+            value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
+            about = f" of {shown(place[1])}" if len(place) > 1 else ""
+            return ModelNotMetError(
+                f"{one.requirement}{about} cannot be met: with every key attribute at its highest level the figure is {value}."
+            )
     _, lost = found.closest
     return ModelNotMetError(
         f"the models cannot be met together: at best {counted(lost, 'record')} would have to be suppressed, "
-        f"and {limit:,} may be. Allow more suppression, or ask for less."
+        f"and {plan.limit:,} may be. Allow more suppression, or ask for less."
     )
 
 

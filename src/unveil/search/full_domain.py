@@ -28,6 +28,7 @@ __all__ = ["Budget", "Found", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are searched to the end; of larger ones only chains and their surroundings are."""
+_ROUNDING = 1e-6
 _MOST_RAISED = 1 << 17
 """Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it spares."""
 
@@ -185,7 +186,7 @@ class _Search:
         verdict = self.judge.verdict(node, table, small)
         lost = int(table.n[verdict.violating].sum())
         if lost > self.limit or verdict.fails:
-            lasting = int(table.n[verdict.lasting].sum()) > self.limit or self.limit == 0
+            lasting = float(verdict.lasting.sum()) > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
             self._close_below(node if lasting else None, lost, node)
             return False
         self._offer(node, self.objective.score(self.space, node, table, verdict.violating), lost)

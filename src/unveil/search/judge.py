@@ -1,14 +1,19 @@
-"""Which classes of a generalisation break a requirement? The models of a release, asked of every node of a search.
+r"""Which classes of a generalisation break a requirement? The models of a release, asked of every node of a search.
 
-A requirement is *lasting* when every class that holds a class which meets it meets it too: k-anonymity, k-map, distinct
-l-diversity and p-sensitivity. Records in violating classes then never grow in number from a node to one above it, so where too
-many must be suppressed, so they must in all nodes below. The other class models are convex in the class's distribution: a union
-of classes that all meet one meets it as well. So where nothing may be suppressed, they too fail in all nodes below a failing one;
-where something may, this cannot be told.
+How many of a class's records violate in *every* node below, where the class is split in whatever way? All of them, where a class
+that holds one which meets the requirement meets it too: k-anonymity, k-map, distinct l-diversity and p-sensitivity. The other
+class models set a bound b on a figure f that is convex in the class's distribution. Let s be the share of a class's records that
+lie in parts which meet the model; those parts together meet it as well, and no part exceeds the largest figure m there can be. So
+
+.. math:: f(C) \le s b + (1 - s) m , \qquad 1 - s \ge \frac{f(C) - b}{m - b} .
+
+Where the records that violate in every node below are more than may be suppressed, none of these nodes will do. Where nothing may
+be suppressed, one violating class is enough.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +23,17 @@ import numpy as np
 from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models import AverageRisk, DeltaPresence, DistinctLDiversity, KAnonymity, KMap, PSensitiveKAnonymity
+from unveil.models import (
+    AlphaK,
+    AverageRisk,
+    DeltaPresence,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    KMap,
+    PSensitiveKAnonymity,
+    TCloseness,
+)
 from unveil.models.base import TOLERANCE, SecretModel
 from unveil.search.rollup import Table
 from unveil.search.rulers import ruler_of
@@ -29,15 +44,25 @@ if TYPE_CHECKING:
 
     from unveil.models.asked import AnyModel
 
-__all__ = ["Judge", "Verdict"]
+__all__ = ["Judge", "Verdict", "lasting_share"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """Which classes violate a requirement, which a lasting one, and whether the table as a whole fails."""
+    """What the requirements say of a node.
+
+    Attributes
+    ----------
+    violating
+        Which classes violate one.
+    lasting
+        How many records of each class violate one in every node below, at least.
+    fails
+        Whether the table as a whole does not do, whatever is suppressed.
+    """
 
     violating: NDArray[np.bool_]
-    lasting: NDArray[np.bool_]
+    lasting: NDArray[np.float64]
     fails: bool = False
 
 
@@ -51,7 +76,7 @@ class Judge:
     models
         The requirements.
     limit
-        How many records may be suppressed: beyond it, counting violating records stops.
+        How many records may be suppressed.
     """
 
     def __init__(self, space: Space, models: Sequence[AnyModel], limit: int) -> None:
@@ -78,7 +103,7 @@ class Judge:
 
     def verdict(self, node: Node, table: Table, small: NDArray[np.bool_]) -> Verdict:
         """Ask every requirement of a node's classes, where `small` are too small already."""
-        violating, lasting = small.copy(), small.copy()
+        violating, lasting = small.copy(), np.where(small, table.n, 0).astype(np.float64)
         fails = False
         for model in self._presence:
             chance = table.n / self._space.population(table)
@@ -94,23 +119,24 @@ class Judge:
             fails = fails or not risk <= (1.0 if asked.highest is None else asked.highest) + TOLERANCE
         return Verdict(violating, lasting, fails)
 
-    def _ask_secrets(self, node: Node, table: Table, violating: NDArray[np.bool_], lasting: NDArray[np.bool_]) -> None:
-        """Mark the classes that a model of a sensitive attribute finds wanting, until there are too many."""
+    def _ask_secrets(self, node: Node, table: Table, violating: NDArray[np.bool_], lasting: NDArray[np.float64]) -> None:
+        """Mark the classes that a model of a sensitive attribute finds wanting, until it is clear that they are too many."""
         equivalence: Equivalence | None = None
+        classes = np.flatnonzero(~violating & (table.n > 0))
         for model in self._secret:
+            if not len(classes):
+                return
             ruler = self._rulers.get(model)
             if ruler is not None:
-                over = ruler.mark(table.n, self._space.held(table, model.attribute), violating, self._limit)
+                ruler.mark(table.n, self._space.held(table, model.attribute), violating, lasting, self._limit)
             else:
-                if equivalence is None:
-                    classes = np.flatnonzero(~violating & (table.n > 0))
-                    equivalence = self._equivalence(node, table, classes)
-                wrong = classes[model.violated(model.by_class(equivalence))] if len(classes) else classes
-                violating[wrong] = True
-                if isinstance(model, DistinctLDiversity | PSensitiveKAnonymity):
-                    lasting[wrong] = True
-                over = int(table.n[violating].sum()) > self._limit
-            if over:
+                equivalence = equivalence or self._equivalence(node, table, classes)
+                figures = model.by_class(equivalence)
+                wrong = model.violated(figures)
+                violating[classes[wrong]] = True
+                staying = table.n[classes] * lasting_share(model, figures, wrong)
+                lasting[classes] = np.maximum(lasting[classes], staying)
+            if lasting.sum() > self._limit:
                 return
 
     def _equivalence(self, node: Node, table: Table, classes: NDArray[np.int64]) -> Equivalence:
@@ -139,6 +165,23 @@ class Judge:
             of_pair, (of_class, value) = group([place[of_part[parts]], codes[secret.name][parts]], sizes)
             found[secret.name] = _spread(secret, of_class, value, summed(of_pair, n[parts], len(of_class)))
         return found
+
+
+def lasting_share(model: SecretModel, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the share of each class's records that violate a model however the class is split.
+
+    The entropy is concave and lies between 0 and log l where a class violates; the largest share lies between alpha and 1.
+    """
+    if isinstance(model, DistinctLDiversity | PSensitiveKAnonymity):
+        return wrong.astype(np.float64)
+    found = np.zeros(len(figures))
+    if isinstance(model, EntropyLDiversity) and model.l is not None:
+        found[wrong] = 1.0 - np.log(figures[wrong]) / math.log(model.l)
+    elif isinstance(model, AlphaK) and model.alpha is not None and model.alpha < 1.0:
+        found[wrong] = (figures[wrong] - model.alpha - TOLERANCE) / (1.0 - model.alpha - TOLERANCE)
+    elif isinstance(model, TCloseness) and model.t is not None and model.t < 1.0 and model.distance != "kl":
+        found[wrong] = (figures[wrong] - model.t - TOLERANCE) / (1.0 - model.t - TOLERANCE)
+    return np.clip(found, 0.0, 1.0)
 
 
 def _spread(secret: Secret, of_class: NDArray[Any], value: NDArray[Any], n: NDArray[Any]) -> Spread:

@@ -7,12 +7,13 @@ whole table's,
 
 where the :math:`G_k` are the single values (w = 1/2), the groups at every level of a tree (w = 1/2H), or the values up to each
 in an order (w the gap to the next). The figures are those of `TCloseness`; here they are only compared with t, class by class,
-the largest first, until more records violate than may be suppressed.
+until it is clear that too many records violate in every node below as well (see `lasting`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -42,6 +43,8 @@ class Ruler:
         For every level of a tree the group of each value; no level: the values stand in an order.
     order, gaps
         The values in their order, and from each to the next how far it is.
+    farthest
+        The largest distance that any class could have: that of a single value.
     """
 
     threshold: float
@@ -49,11 +52,27 @@ class Ruler:
     groups: NDArray[np.int64]
     order: NDArray[np.int64]
     gaps: NDArray[np.float64]
+    farthest: float = 0.0
 
-    def mark(self, size: NDArray[Any], held: NDArray[Any], violating: NDArray[np.bool_], limit: int) -> bool:
-        """Mark the classes that are too far; return whether more than `limit` records violate, where it stops."""
-        largest = np.argsort(-size, kind="stable")
-        return bool(_mark(size, held, largest, self.share, self.groups, self.order, self.gaps, self.threshold, violating, limit))
+    def with_farthest(self) -> Ruler:
+        """Return the ruler that knows how far a class can be from the whole; the distance is convex, so it is at a corner."""
+        values = len(self.share)
+        size, lasting = np.ones(values, dtype=np.int64), np.zeros(values)
+        far = np.empty(values)
+        _mark(
+            size, np.eye(values, dtype=np.int64), self.share, self.groups, self.order, self.gaps, 0.0, 1.0,
+            np.zeros(values, dtype=bool), lasting, math.inf, far,
+        )  # fmt: skip
+        return replace(self, farthest=float(far.max()))
+
+    def mark(
+        self, size: NDArray[Any], held: NDArray[Any], violating: NDArray[np.bool_], lasting: NDArray[np.float64], limit: float
+    ) -> None:
+        """Mark the classes that are too far, and how many of their records stay so below, until these are too many."""
+        _mark(
+            size, held, self.share, self.groups, self.order, self.gaps, self.threshold, self.farthest, violating, lasting, limit,
+            np.empty(0),
+        )  # fmt: skip
 
 
 def ruler_of(model: SecretModel, secret: Secret) -> Ruler | None:
@@ -63,28 +82,27 @@ def ruler_of(model: SecretModel, secret: Secret) -> Ruler | None:
     threshold, values = model.t + TOLERANCE, len(secret.values)
     none = np.zeros(0, dtype=np.int64)
     if model.distance in ("equal", "variational"):
-        return Ruler(threshold, secret.share, np.arange(values)[np.newaxis], none, np.zeros(0))
+        return Ruler(threshold, secret.share, np.arange(values)[np.newaxis], none, np.zeros(0)).with_farthest()
     if model.scale is None:
         return None
     if model.distance == "hierarchical":
-        return Ruler(threshold, secret.share, np.stack(model.scale.levels(secret.values)), none, np.zeros(0))
+        groups = np.stack(model.scale.levels(secret.values))
+        return Ruler(threshold, secret.share, groups, none, np.zeros(0)).with_farthest()
     ranks, gaps = model.scale.ranked(secret.values, by_value=model.distance == "value")
-    return Ruler(threshold, secret.share, np.zeros((0, values), dtype=np.int64), np.argsort(ranks), gaps)
+    none = np.zeros((0, values), dtype=np.int64)
+    return Ruler(threshold, secret.share, none, np.argsort(ranks), gaps).with_farthest()
 
 
 @numba.njit(nogil=True, cache=True)
-def _mark(size, held, largest, share, groups, order, gaps, threshold, violating, limit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901
-    lost = np.int64(0)
-    for row in range(size.shape[0]):
-        if violating[row]:
-            lost += size[row]
+def _mark(size, held, share, groups, order, gaps, threshold, farthest, violating, lasting, limit, far):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0913
     values, levels = share.shape[0], groups.shape[0]
     gap, sums = np.empty(values), np.empty(values)
-    for row in largest:
+    stay = lasting.sum()
+    for row in range(size.shape[0]):
         if violating[row] or size[row] == 0:
             continue
-        if lost > limit:
-            return True
+        if stay > limit:
+            return
         for value in range(values):
             gap[value] = held[row, value] / size[row] - share[value]
         distance = 0.0
@@ -100,7 +118,10 @@ def _mark(size, held, largest, share, groups, order, gaps, threshold, violating,
         for at in range(gaps.shape[0]):
             moved += gap[order[at]]
             distance += abs(moved) * gaps[at]
-        if distance > threshold:
+        if far.shape[0]:
+            far[row] = distance
+        elif distance > threshold:
             violating[row] = True
-            lost += size[row]
-    return lost > limit
+            kept = max(lasting[row], size[row] * (distance - threshold) / (farthest - threshold))
+            stay += kept - lasting[row]
+            lasting[row] = kept
