@@ -9,12 +9,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import attacks, foundation, mechanisms, models, privacy_mechanisms, utility
+from benchmarks import attacks, foundation, mechanisms, models, privacy_mechanisms, search, utility
 
 
 def main() -> None:
     """Run the benchmarks; with a path as argument write the figures there as JSON too."""
-    rows = [*foundation.run(), *models.run(), *mechanisms.run(), *privacy_mechanisms.run(), *attacks.run(), *utility.run()]
+    rows = [
+        *foundation.run(),
+        *models.run(),
+        *mechanisms.run(),
+        *privacy_mechanisms.run(),
+        *attacks.run(),
+        *utility.run(),
+        *search.run(),
+    ]
     table = Table("what", "measured", "goal", "met", title="unveil, against what one would do instead")
     for row in rows:
         table.add_row(row.what, row.measured, row.goal, "yes" if row.met else "NO")

@@ -37,18 +37,18 @@ def typed(texts: pl.DataFrame, missing: Sequence[str] = ()) -> pl.DataFrame:
 
 
 def _numbers(frame: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """Find the columns of integers and those of decimal numbers, on their distinct values."""
-    texts = pl.all().drop_nulls().unique()
-    first = frame.head(_FIRST)
+    """Find the columns of integers and those of decimal numbers; the first records rule most others out."""
+    first, texts = frame.head(_FIRST), pl.all().drop_nulls()
     candidates = frame.select(_those(first, pl.all().str.contains(f"{_INTEGER}|{_DECIMAL}").all()))
-    integers = _those(candidates, (texts.len() > 0) & texts.str.contains(_INTEGER).all())
+    likely = candidates.select(_those(first.select(candidates.columns), pl.all().str.contains(_INTEGER).all()))
+    integers = _those(likely, (texts.len() > 0) & texts.str.contains(_INTEGER).all())
     decimals = _those(candidates.drop(integers), (texts.len() > 0) & texts.str.contains(_DECIMAL).all())
     return integers, _those(candidates.select(decimals), _stay_distinct(texts.cast(pl.Float64), texts))
 
 
 def _stay_distinct(numbers: pl.Expr, texts: pl.Expr) -> pl.Expr:
     """Test whether distinct texts become distinct, finite numbers."""
-    return numbers.is_finite().all() & (numbers.n_unique() == texts.len())
+    return numbers.is_finite().all() & (numbers.n_unique() == texts.n_unique())
 
 
 def _those(frame: pl.DataFrame, test: pl.Expr) -> list[str]:
