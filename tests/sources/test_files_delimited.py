@@ -188,6 +188,7 @@ def test_the_engine_and_the_reader_by_hand_agree_on_any_text(written: Path, body
         (["1", "1234567890123456789"], pl.String),
         (["1.50", "2", "1e5", "-.5"], pl.Float64),
         (["1.5", "1.50"], pl.String),
+        (["0.0", "-0.0", "1.5"], pl.Float64),
         (["1.0", "1"], pl.String),
         (["0.1", "00.2"], pl.String),
         (["0.1", "nan"], pl.String),

@@ -1,7 +1,7 @@
 """Which columns of text are numbers, without anything being lost.
 
 A column becomes a number only if every distinct text stays a distinct number. So leading zeros, plus signs, `1.5` next
-to `1.50`, and numbers too long to be held exactly stay text.
+to `1.50`, and numbers too long to be held exactly stay text. Only `-0.0`, which rounding makes, is taken for `0.0`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ __all__ = ["typed"]
 
 _INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})$"
 _DECIMAL = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
+_MINUS_ZERO = r"^-0\.0$"  # rounding makes it, and it is no other number than 0.0
 _FIRST = 1000
 
 
@@ -43,7 +44,9 @@ def _numbers(frame: pl.DataFrame) -> tuple[list[str], list[str]]:
     likely = candidates.select(_those(first.select(candidates.columns), pl.all().str.contains(_INTEGER).all()))
     integers = _those(likely, (texts.len() > 0) & texts.str.contains(_INTEGER).all())
     decimals = _those(candidates.drop(integers), (texts.len() > 0) & texts.str.contains(_DECIMAL).all())
-    return integers, _those(candidates.select(decimals), _stay_distinct(texts.cast(pl.Float64), texts))
+    plain = _those(candidates.select(decimals), _stay_distinct(texts.cast(pl.Float64), texts))
+    others = candidates.select(decimals).drop(plain)
+    return integers, plain + _those(others, _stay_distinct(texts.cast(pl.Float64), texts.str.replace(_MINUS_ZERO, "0.0")))
 
 
 def _stay_distinct(numbers: pl.Expr, texts: pl.Expr) -> pl.Expr:
