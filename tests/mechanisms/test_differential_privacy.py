@@ -167,6 +167,12 @@ def test_synthesis_of_one_and_two_attributes_and_a_number_of_records() -> None:
     assert [part["epsilon"] for part in two.figures["spent"]] == [10, 10]
 
 
+def test_mixed_objects_are_told_apart_by_their_text() -> None:
+    frame = pd.DataFrame({"x": ["a", 1, 2.5, "a"] * 20})
+    made = mechanisms.dp_synthesize(frame, "x", domains={"x": ["a", "b"]}, epsilon=50, records=10)
+    assert made.figures["equal_share"] == 1.0
+
+
 @pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, "one", None, True])
 def test_a_budget_that_is_none_is_refused(epsilon: Any) -> None:
     with pytest.raises(ArgumentError, match="epsilon"):
@@ -189,6 +195,8 @@ def test_a_budget_that_is_none_is_refused(epsilon: Any) -> None:
         ("dp_sum", {"attribute": "x", "bounds": (0, 1.5), "mechanism": "geometric"}, "whole bounds"),
         ("dp_histogram", {"attribute": "c"}, "either"),
         ("dp_histogram", {"attribute": "c", "values": "ab"}, "as a list"),
+        ("dp_histogram", {"attribute": "c", "values": [["a"]]}, "each named once"),
+        ("dp_sum", {"attribute": "x", "bounds": (0, 1e-320)}, "bounds"),
         ("dp_histogram", {"attribute": "c", "values": ["a", "a"]}, "each named once"),
         ("dp_histogram", {"attribute": "x", "edges": [2, 1]}, "edges"),
         ("dp_histogram", {"attribute": "x", "edges": ["low", "high"]}, "edges"),

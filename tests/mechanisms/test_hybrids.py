@@ -47,6 +47,10 @@ def test_k_is_the_least_that_does(epsilon: float, delta: float) -> None:
     assert mechanisms.safepub_delta(k, beta, epsilon) <= delta < mechanisms.safepub_delta(k - 1, beta, epsilon)
 
 
+def test_a_tiny_budget_is_accounted_for_too() -> None:
+    assert 1 < _least_k(-math.expm1(-1e-9), 1e-9, 1e-9) < 1000
+
+
 def test_the_release_is_a_generalised_sample_of_classes_of_k() -> None:
     adult = unveil.datasets.adult()
     names = ["sex", "race", "age"]

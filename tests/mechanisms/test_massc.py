@@ -183,3 +183,15 @@ def test_a_key_of_one_value_and_a_column_in_the_way_are_refused() -> None:
         mechanisms.massc(pl.DataFrame({"k": ["a", "a"]}), "k", risk=0.5)
     with pytest.raises(ArgumentError, match="'weight'"):
         mechanisms.massc(pl.DataFrame({"k": ["a", "b"], "weight": [1, 2]}), "k", risk=0.5)
+
+
+def test_weights_start_from_one_over_the_probability_of_staying() -> None:
+    data = adult(1500)
+    made = mechanisms.massc(data, KEY, risk=0.06, substitution=(0.1, 0.1), calibrate="sex", seed=6)
+    phi = list(made.figures["sampling_by_stratum"].values())
+    assert len({round(rate, 6) for rate in phi}) > 1
+    stratum = agglomerate(*codes_of(data.select(KEY))).stratum[made.origin]
+    scaled = made.data["weight"].to_numpy() * np.array(phi)[stratum]
+    for sex in ("Male", "Female"):
+        of_sex = scaled[(made.data["sex"] == sex).to_numpy()]
+        assert of_sex == pytest.approx(np.full(len(of_sex), of_sex[0]))

@@ -198,6 +198,16 @@ def test_wrong_kinds_are_refused() -> None:
         mechanisms.pram(pl.DataFrame({"x": [0.5, 1.5]}), "x", retention=0.5)
     with pytest.raises(ArgumentError, match="2,000 values"):
         mechanisms.pram(pl.DataFrame({"x": range(2000)}), "x", retention=0.5)
+    with pytest.raises(UnsupportedDataError, match="cannot be counted"):
+        mechanisms.pram(pl.DataFrame({"x": [[1], [2]]}), "x", retention=0.5)
+    with pytest.raises(ArgumentError, match="another type"):
+        mechanisms.pram(pl.DataFrame({"x": [1, 2]}), "x", matrix={1: {"*": 1.0}, 2: {2: 1.0}})
+
+
+def test_fixed_names_become_text_where_names_are_new() -> None:
+    frame = pl.DataFrame({"x": ["a", "b", None]}, schema={"x": pl.Enum(["a", "b"])})
+    result = mechanisms.pram(frame, "x", matrix={"a": {"*": 1.0}, "b": {"b": 1.0}}, nulls="keep")
+    assert result.data["x"].to_list() == ["*", "b", None]
 
 
 def test_the_record_of_what_was_done_is_plain() -> None:

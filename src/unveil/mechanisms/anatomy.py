@@ -18,7 +18,7 @@ from unveil.mechanisms.columns import checked_count, choose, seeded
 from unveil.output import check_replaceable
 from unveil.results import Figure, Result, View, jsonable
 from unveil.results.numbers import counted
-from unveil.sources.coding import encode
+from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ def anatomize(
             raise ArgumentError(f"a column {shown(name)} would stand twice in a table; give the group column another name.")
     chosen, random = choose(data, [*keys, *secrets], nulls), seeded(seed, "anatomy")
     records = chosen.records
+    require_countable(secrets[0], records.column(secrets[0]))
     secret = encode(records.column(secrets[0]))
     least = checked_count("l", l, least=1, most=len(secret.values), of="distinct values of the sensitive attribute")
     of_record = _made(secret.codes, least, random) if groups is None else _given(records, groups)

@@ -14,7 +14,7 @@ from unveil.mechanisms.arguments import other_side, share
 from unveil.mechanisms.columns import choose, numbers, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.results.numbers import counted, number
-from unveil.sources.coding import encode
+from unveil.sources.coding import encode, require_countable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,6 +139,8 @@ def _range(name: str, given: Any) -> tuple[float, float]:
 
 
 def _agglomerated(records: Microdata, names: tuple[str, ...]) -> Agglomerated:
+    for name in names:
+        require_countable(name, records.column(name))
     coded = [encode(records.column(name)) for name in names]
     found = agglomerate([column.codes for column in coded], [len(column.values) for column in coded])
     if not found.classes[-1].any():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["checked_bounds", "checked_domain", "places"]
 
 
+_LARGEST = 1e100
+"""Bounds beyond it, or nearer to each other than its inverse, leave no room for arithmetic."""
+
+
 def checked_bounds(bounds: Any, what: str = "bounds") -> tuple[float, float]:
     """Return two finite numbers, the lower one first, or refuse them."""
     try:
         low, high = bounds
-        fine = math.isfinite(low) and math.isfinite(high) and low < high
+        fine = low < high and max(abs(low), abs(high)) <= _LARGEST and high - low >= 1.0 / _LARGEST
     except (TypeError, ValueError):
         fine = False
     if not fine:
@@ -34,7 +37,7 @@ def checked_domain(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ArgumentError(f"the values of {shown(name)} are not given as a list; list all that it may have.")
     domain = tuple(values)
-    if not domain or len(set(domain)) < len(domain):
+    if not domain or not all(isinstance(value, Hashable) for value in domain) or len(set(domain)) < len(domain):
         raise ArgumentError(f"the values of {shown(name)} are a list of at least one value, each named once.")
     return domain
 

@@ -193,7 +193,7 @@ def _bounded(
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the values of an attribute, cut to the declared bounds, and these."""
     low, high = checked_bounds(bounds)
-    if whole and any(isinstance(bound, float) or abs(bound) > _LARGEST_WHOLE for bound in (low, high)):
+    if whole and (max(abs(low), abs(high)) > _LARGEST_WHOLE or np.array([low, high]).dtype.kind not in "iu"):
         raise ArgumentError(f"geometric noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
     checked_word("nulls", nulls, ("error", "skip"))
     chosen = choose(data, attribute, nulls)

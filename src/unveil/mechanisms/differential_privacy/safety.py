@@ -26,6 +26,8 @@ __all__ = ["safepub", "safepub_delta"]
 
 _LARGEST_K = 1 << 20
 _LARGEST_EPSILON = 20.0
+_ROUNDING = 1.0 + 1e-12
+"""Where gamma n is whole up to rounding, it counts as exceeded."""
 _NOTE = (
     "The guarantee holds for the records, not for these figures, when each person has one record, the generalisation was chosen "
     "without looking at the data, and the seed of the sample, if one was given, is secret."
@@ -119,8 +121,8 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     .. math:: \delta = \max_{n \ge \lceil k / \gamma - 1 \rceil} \Pr(B(n, \beta) > \gamma n), \qquad
               \gamma = \frac{e^\epsilon - 1 + \beta}{e^\epsilon}
 
-    B is a binomial variable; where gamma n is whole up to rounding, it counts as exceeded. The maximum is found by going up from
-    the least n until Chernoff's bound on what comes is lower.
+    B is a binomial variable. Between two n at which gamma n passes a whole number m the probability grows, so only the last n
+    before each m is looked at, from m = k on, until Chernoff's bound on all that follow is lower.
 
     Examples
     --------
@@ -133,13 +135,12 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     if not 0.0 < sampling <= -math.expm1(-epsilon) * (1.0 + 1e-12):
         raise ArgumentError(f"sampling is {sampling!r}; it must be above 0 and at most 1 - exp(-epsilon).")
     checked_count("k", k, least=1)
-    gamma = 1.0 - math.exp(-epsilon) * (1.0 - sampling)
-    divergence = gamma * math.log(gamma / sampling) + (1.0 - gamma) * math.log((1.0 - gamma) / (1.0 - sampling))
-    n, found = max(1, math.ceil(k / gamma - 1.0)), 0.0
-    while math.exp(-n * divergence) > found:
-        some = np.arange(n, n + 64)
-        found = max(found, float(binom.sf(np.floor(gamma * some - 1e-9), some, sampling).max()))
-        n += 64
+    gamma = -math.expm1(-epsilon) + sampling * math.exp(-epsilon)
+    divergence = gamma * math.log(gamma / sampling) - (1.0 - gamma) * epsilon
+    reached, found = k, 0.0
+    while math.exp(-divergence * (n := math.ceil(reached / gamma * _ROUNDING) - 1)) > found:
+        found = max(found, float(binom.sf(reached - 1, n, sampling)))
+        reached += 1
     return found
 
 

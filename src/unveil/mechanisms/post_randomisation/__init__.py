@@ -14,7 +14,7 @@ from unveil.mechanisms.arguments import other_side, share
 from unveil.mechanisms.columns import choose, seeded
 from unveil.mechanisms.post_randomisation.transitions import checked_matrix, drawn, invariant_matrix, retention_matrix
 from unveil.mechanisms.protected import Protected
-from unveil.sources.coding import encode
+from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ class _Column:
 
     def __init__(self, records: Microdata, name: str, given: Any) -> None:
         self.column = records.column(name)
+        require_countable(name, self.column)
         if self.column.dtype.is_float():
             raise UnsupportedDataError(
                 f"column {shown(name)} holds fractional numbers; PRAM randomises categories: group it, or use noise."
@@ -150,10 +151,21 @@ class _Column:
 
     def _decoded(self, codes: NDArray[np.int64]) -> Any:
         """Return codes as a column of the type it had; a code of a null, or none, gives a null."""
-        dictionary = type(self.column)(self.column.name, list(self.values), dtype=self.column.dtype)
+        dictionary = self._dictionary()
         if self.filled.all():
             return dictionary.gather(codes.astype(np.uint32))
-        return dictionary.extend(self.column.clear(1)).gather(np.where(self.filled, codes, len(self.values)).astype(np.uint32))
+        return dictionary.extend(dictionary.clear(1)).gather(np.where(self.filled, codes, len(self.values)).astype(np.uint32))
+
+    def _dictionary(self) -> Any:
+        """Return the values as a column of the type that they had; one of fixed names becomes text where names are new."""
+        fixed = str(self.column.dtype.base_type()) == "Enum" and len(self.values) > len(self.present)
+        try:
+            return type(self.column)(self.column.name, list(self.values), dtype=None if fixed else self.column.dtype)
+        except (TypeError, OverflowError):
+            raise ArgumentError(
+                f"the matrix of {shown(self.column.name)} names values of another type than the column's; "
+                "turn the column into text first."
+            ) from None
 
 
 def _matrices(names: tuple[str, ...], matrix: Any) -> Mapping[str, Any]:
