@@ -18,7 +18,7 @@ from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.numbers import counted
-from unveil.sources import CodedTable, Data, load
+from unveil.sources import CodedTable, Data, tallied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,7 +234,7 @@ def count(
     >>> unveil.count("paper-2", ["Age*"])
     Counts(Age*: 3 cells, 9 records)
     """
-    return count_table(load(data, columns, nulls=nulls, weights=weights), partitions)
+    return count_table(tallied(data, columns, nulls=nulls, weights=weights), partitions)
 
 
 def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) -> Counts:
@@ -242,14 +242,15 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
     columns = tuple(Column(coded.name, coded.values) for coded in table.columns)
     sizes = [len(column.values) for column in columns]
     codes = [coded.codes for coded in table.columns]
-    if table.weights is None:
+    if table.weights is None and table.n is None:
         cells, n = tally(codes, sizes)
         counts = Counts(columns, tuple(cells), n)
     else:
         of_row, cells = group(codes, sizes)
         number = len(cells[0])
-        weight = summed(of_row, table.weights, number)
-        counts = Counts(columns, tuple(cells), np.bincount(of_row, minlength=number).astype(np.int64), weight)
+        n = np.bincount(of_row, minlength=number).astype(np.int64) if table.n is None else _integer_sums(of_row, table.n, number)
+        weight = None if table.mass is None else summed(of_row, table.mass, number)
+        counts = Counts(columns, tuple(cells), n, weight)
     for name, partition in (partitions or {}).items():
         counts = counts.recode(name, partition)
     return counts

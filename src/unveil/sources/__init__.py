@@ -13,22 +13,40 @@ from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.coding import Coded, encode, require_countable, without_nan
 from unveil.sources.files import ReadOptions
-from unveil.sources.frames import Data, Source, open_source
+from unveil.sources.frames import Data, Source, Tally, open_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "CodedTable", "Data", "ReadOptions", "Source", "load", "open_source", "source"]
+__all__ = ["Coded", "CodedTable", "Data", "ReadOptions", "Source", "load", "open_source", "source", "tallied"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedTable:
-    """Coded columns of the records that the null policy keeps."""
+    """Coded columns of the records that the null policy keeps, or of their combinations with counts.
+
+    Attributes
+    ----------
+    columns
+        The columns, all with one code a row.
+    records, dropped
+        The records kept, and those that the null policy left out.
+    weights
+        The sampling weight of one record of each row; None: all weigh the same.
+    n
+        The records that each row stands for; None: one each.
+    """
 
     columns: tuple[Coded, ...]
     records: int
     dropped: int = 0
     weights: NDArray[np.float64] | None = None
+    n: NDArray[np.int64] | None = None
+
+    @property
+    def mass(self) -> NDArray[np.float64] | None:
+        """The weight of all records of each row; None where there are no weights."""
+        return self.weights if self.weights is None or self.n is None else self.weights * self.n
 
 
 def source(data: Data, *, separator: str | None = None, encoding: str | None = None, missing: str | Sequence[str] = ()) -> Source:
@@ -67,44 +85,74 @@ def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights
     weights
         A column of positive sampling weights.
     """
-    policy = checked_nulls(nulls)
+    policy, wanted = checked_nulls(nulls), _wanted(columns, weights)
+    opened = open_source(data)
+    return _coded(opened.place, Tally(opened.collect(wanted)), columns, policy, weights)
+
+
+def tallied(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:
+    """Code the combinations of the columns named with their counts; a source that can count does, and no record comes here.
+
+    The parameters are those of `load`. Where every record has its own weight there are as many combinations as records: weights
+    are grouped by, not summed, so that the answer does not depend on the order of a sum.
+    """
+    policy, wanted = checked_nulls(nulls), _wanted(columns, weights)
+    opened = open_source(data)
+    return _coded(opened.place, opened.tally(wanted), columns, policy, weights)
+
+
+def _wanted(columns: Sequence[str], weights: str | None) -> list[str]:
     if weights in columns:
         raise ArgumentError(f"column {shown(weights)} is named as weights and as an attribute; it can be one of them.")
-    opened = open_source(data)
-    wanted = list(columns) if weights is None else [*columns, weights]
-    frame = opened.collect(wanted)
+    return list(columns) if weights is None else [*columns, weights]
+
+
+def _coded(place: str, tally: Tally, columns: Sequence[str], nulls: Nulls, weights: str | None) -> CodedTable:
+    """Apply the null policy to rows, those of the columns named and of the weights, and code them."""
+    frame = tally.frame
     for name in columns:
         require_countable(name, frame[name])
     # numbered, because Polars takes a name such as "^a$" for a pattern
-    numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(wanted)}))
-    if not numbered.height:
-        raise EmptyDataError.no_records(opened.place)
-    kept = _apply_policy(numbered, columns, policy)
-    dropped = numbered.height - kept.height
-    if not kept.height:
-        raise EmptyDataError.no_records(opened.place, dropped=dropped)
-    shares = None if weights is None else _checked_weights(kept[str(wanted.index(weights))], weights)
-    coded = tuple(replace(encode(kept[str(at)]), name=name) for at, name in enumerate(columns))
-    return CodedTable(coded, kept.height, dropped, shares)
+    numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(_wanted(columns, weights))}))
+    records = _records(tally.n, numbered.height)
+    if not records:
+        raise EmptyDataError.no_records(place)
+    kept = _kept(numbered, tally.n, columns, nulls)
+    n = tally.n
+    if kept is not None:
+        numbered, n = numbered.filter(kept), None if n is None else n[kept]
+    left = _records(n, numbered.height)
+    if not left:
+        raise EmptyDataError.no_records(place, dropped=records)
+    shares = None if weights is None else _checked_weights(numbered[str(len(columns))], n, weights)
+    coded = tuple(replace(encode(numbered[str(at)]), name=name) for at, name in enumerate(columns))
+    return CodedTable(coded, left, records - left, shares, n)
 
 
-def _apply_policy(frame: pl.DataFrame, columns: Sequence[str], nulls: Nulls) -> pl.DataFrame:
-    """Apply the null policy to a frame whose columns are numbered as those named."""
+def _records(n: NDArray[np.int64] | None, rows: int) -> int:
+    return rows if n is None else int(n.sum())
+
+
+def _kept(frame: pl.DataFrame, n: NDArray[np.int64] | None, columns: Sequence[str], nulls: Nulls) -> NDArray[np.bool_] | None:
+    """Return the rows that the null policy keeps, of a frame whose columns are numbered as those named; None: all."""
     if nulls == "category":
-        return frame
-    found = {column: frame[str(at)].null_count() for at, column in enumerate(columns)}
-    if not any(found.values()):
-        return frame
+        return None
+    null = {column: frame[str(at)].is_null().to_numpy() for at, column in enumerate(columns) if frame[str(at)].null_count()}
+    if not null:
+        return None
     if nulls == "error":
-        raise NullsError.present({column: n for column, n in found.items() if n})
-    return frame.filter(np.logical_and.reduce([frame[str(at)].is_not_null().to_numpy() for at in range(len(columns))]))
+        raise NullsError.present(
+            {column: int(np.count_nonzero(rows) if n is None else n[rows].sum()) for column, rows in null.items()}
+        )
+    return np.asarray(~np.logical_or.reduce(list(null.values())))
 
 
-def _checked_weights(series: pl.Series, name: str) -> NDArray[np.float64]:
+def _checked_weights(series: pl.Series, n: NDArray[np.int64] | None, name: str) -> NDArray[np.float64]:
     if not series.dtype.is_numeric():
         raise UnsupportedDataError(f"the weights in column {shown(name)} are not numbers.")
     weights = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
-    bad = int(np.count_nonzero(~(np.isfinite(weights) & (weights > 0))))
-    if bad:
+    wrong = ~(np.isfinite(weights) & (weights > 0))
+    if wrong.any():
+        bad = int(np.count_nonzero(wrong) if n is None else n[wrong].sum())
         raise ArgumentError(f"{bad:,} of the weights in column {shown(name)} are not positive numbers.")
     return weights

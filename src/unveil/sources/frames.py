@@ -1,7 +1,8 @@
 """Where is the data, and how do its columns get here? One door for files, built-in sets and every data frame.
 
-A `Source` knows its column names and hands over the columns asked for as Polars columns; nothing else in the package
-knows which library held them. The data is never changed.
+A `Source` knows its column names and hands over the columns asked for as Polars columns, or, where what holds the data can
+count, only their combinations with counts; nothing else in the package knows which library held them. The data is never
+changed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import polars as pl
@@ -18,24 +19,65 @@ from unveil.attributes import require_columns
 from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError, near_miss, shown
 from unveil.sources import datasets, files
 
-__all__ = ["Data", "Source", "open_source"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Data", "Source", "Tally", "open_source"]
 
 Data: TypeAlias = Any
 """A path ("-" is standard input), the name of a built-in data set, or a data frame narwhals knows, eager or lazy."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Combinations of some columns' values, in any order, with the number of records that hold each.
+
+    Attributes
+    ----------
+    frame
+        One row a combination; one that stands twice counts as the sum of both.
+    n
+        The records of each row; None: one each, as the rows are the records themselves.
+    """
+
+    frame: pl.DataFrame
+    n: NDArray[np.int64] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Data that can be asked for its columns."""
+    """Data that can be asked for its columns, or for the counts of their combinations.
+
+    Attributes
+    ----------
+    place
+        Where the data is, as messages name it; no credentials in it.
+    names
+        The columns.
+    _collect, _tally
+        How columns are read, and how their combinations are counted where the data is; no `_tally`: from the columns read.
+    """
 
     place: str
     names: tuple[str, ...]
     _collect: Callable[[Sequence[str]], pl.DataFrame]
+    _tally: Callable[[Sequence[str]], Tally] | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether combinations are counted where the data is, without its records coming here."""
+        return self._tally is not None
 
     def collect(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return the columns asked for, each named once, in their order."""
         require_columns(columns, self.names)
         return self._collect(columns)
+
+    def tally(self, columns: Sequence[str]) -> Tally:
+        """Return the combinations of the columns asked for with their counts; from a source that cannot count, its records."""
+        require_columns(columns, self.names)
+        return Tally(self._collect(columns)) if self._tally is None else self._tally(columns)
 
 
 def open_source(data: Data, options: files.ReadOptions | None = None) -> Source:
