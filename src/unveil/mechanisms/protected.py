@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
+from unveil.sources.alignment import write_link
 
 if TYPE_CHECKING:
     import os
@@ -87,15 +88,27 @@ class Protected(Result):
     def view(self) -> View:
         """Return what a person should see."""
         figures = tuple(
-            Figure(name.replace("_", " "), value) for name, value in self.figures.items() if not isinstance(value, Mapping)
-        )
-        tables = tuple(
-            Table(("", name.replace("_", " ")), tuple((str(key), item) for key, item in value.items()))
+            Figure(name.replace("_", " "), value)
             for name, value in self.figures.items()
-            if isinstance(value, Mapping) and value and not any(isinstance(item, Mapping) for item in value.values())
+            if isinstance(value, int | float | str) or value is None
         )
-        title = ": ".join(filter(None, (self.mechanism, ", ".join(self.attributes))))
-        return View(title, figures, tables, self.notes)
+        title = f"{self.mechanism}: {', '.join(self.attributes)}" if self.attributes else self.mechanism
+        return View(title, figures, tuple(self._tables()), self.notes)
+
+    def _tables(self) -> Iterator[Table]:
+        """Return the figures that go by something, such as the attribute; those that go by the same in one table."""
+        by: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
+        for name, value in self.figures.items():
+            if not isinstance(value, Mapping) or any(isinstance(item, Mapping | list | tuple) for item in value.values()):
+                continue
+            texts = {str(key): item for key, item in value.items()}
+            by.setdefault(tuple(texts), {})[name.replace("_", " ")] = texts
+        for rows, figures in by.items():
+            yield Table(("", *figures), tuple((row, *(figure[row] for figure in figures.values())) for row in rows))
+
+    def write_link(self, path: str | os.PathLike[str]) -> None:
+        """Write which release record was made from which original one; the file undoes the protection and must stay private."""
+        write_link(str(path), self.origin)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the protected records to a file, whole or not at all."""

@@ -7,9 +7,11 @@ The attribute may be left out where there is one sensitive attribute only; a nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any
 
 from unveil.errors import ArgumentError, listed, shown
+from unveil.models.asked import AnyModel
 from unveil.models.base import Model
 from unveil.models.classes import (
     DISTANCES,
@@ -20,13 +22,46 @@ from unveil.models.classes import (
     DistinctLDiversity,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    KAnonymity,
     PSensitiveKAnonymity,
     RecursiveLDiversity,
     TCloseness,
 )
-from unveil.models.population import DeltaPresence
+from unveil.models.population import AverageRisk, DeltaPresence, KMap
 
-__all__ = ["parse_alpha", "parse_beta", "parse_delta", "parse_l", "parse_p", "parse_presence", "parse_t"]
+__all__ = [
+    "MODEL_WORDS", "parse_alpha", "parse_beta", "parse_delta", "parse_l", "parse_models", "parse_p", "parse_presence", "parse_t",
+]  # fmt: skip
+
+
+MODEL_WORDS = ("k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk")
+"""The words that name a requirement, in a project file and, with dashes, on a command line."""
+
+
+def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> list[AnyModel]:
+    """Take the requirements out of a mapping from the words that name them to their figures.
+
+    Examples
+    --------
+    >>> parse_models({"k": 5, "l": ["distinct:3:disease"]}, ["disease"])
+    [KAnonymity(k=5), DistinctLDiversity(attribute='disease', l=3)]
+    """
+    several: Mapping[str, Callable[[str, Sequence[str]], Model]] = {
+        "p": parse_p, "l": parse_l, "t": parse_t, "alpha": parse_alpha, "beta": parse_beta, "delta": parse_delta,
+    }  # fmt: skip
+    found: list[AnyModel] = []
+    for word in MODEL_WORDS:
+        value = given.pop(word, None)
+        if value is None:
+            continue
+        if word in several:
+            texts = value if isinstance(value, list | tuple) else [value]
+            found += [several[word](str(text), sensitive) for text in texts]
+        elif word == "presence":
+            found.append(parse_presence(str(value)))
+        else:
+            found.append(KAnonymity(value) if word == "k" else KMap(value) if word == "k_map" else AverageRisk(value))
+    return found
 
 
 def parse_p(text: str, sensitive: Sequence[str]) -> Model:

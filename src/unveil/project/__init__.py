@@ -6,7 +6,9 @@ It is read whole and checked before anything is measured. What is wrong is said 
 from __future__ import annotations
 
 from unveil.project.needs import Need
+from unveil.project.policy import Policy
 from unveil.project.project import Project
+from unveil.project.protection import Step
 from unveil.project.sections import Attribute, DataSection
 
-__all__ = ["Attribute", "DataSection", "Need", "Project"]
+__all__ = ["Attribute", "DataSection", "Need", "Policy", "Project", "Step"]

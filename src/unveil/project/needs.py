@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from unveil.errors import ArgumentError, shown
@@ -57,18 +58,14 @@ class Need:
         at_least: float | None = None,
     ) -> None:
         names = (given,) if isinstance(given, str) else tuple(given)
-        if not names:
-            raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from nothing; name attributes it is given.")
-        if target in names:
-            raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from itself; take it off the given attributes.")
-        if at_least is not None and not 0.0 <= at_least <= 1.0:
-            raise ArgumentError(f"the need {shown(name)} asks for a degree of {at_least}; a degree lies between 0 and 1.")
+        _check_names(name, target, names)
+        degree = _checked_degree(name, at_least)
         for column in partitions or {}:
             if column not in (target, *names):
                 raise ArgumentError(f"the need {shown(name)} has a partition of {shown(column)}, which it does not use.")
         blocks = {column: Partition.of(spec, column=column) for column, spec in (partitions or {}).items()}
         for attribute, value in zip(
-            ("name", "target", "given", "partitions", "at_least"), (name, target, names, blocks, at_least), strict=True
+            ("name", "target", "given", "partitions", "at_least"), (name, target, names, blocks, degree), strict=True
         ):
             object.__setattr__(self, attribute, value)
 
@@ -90,3 +87,27 @@ class Need:
                 f"the degree {shown(found['least'])} of the need {shown(found['name'])} is not a number."
             ) from None
         return cls(found["name"], found["target"], [part.strip() for part in found["given"].split(",")], at_least=least)
+
+
+def _check_names(name: Any, target: Any, given: tuple[Any, ...]) -> None:
+    """Refuse a need without a name, or one that infers an attribute from nothing, from itself, or from one named twice."""
+    if not isinstance(name, str) or not name.strip():
+        raise ArgumentError("a need has no name; give it a text to be called by.")
+    if not given:
+        raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from nothing; name attributes it is given.")
+    if not all(isinstance(attribute, str) and attribute for attribute in (target, *given)):
+        raise ArgumentError(f"the need {shown(name)} has an attribute without a name; attributes are named by texts.")
+    if target in given:
+        raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from itself; take it off the given attributes.")
+    if twice := [attribute for attribute in given if given.count(attribute) > 1]:
+        raise ArgumentError(f"the need {shown(name)} is given {shown(twice[0])} twice; name it once.")
+
+
+def _checked_degree(name: str, degree: Any) -> float | None:
+    if degree is None:
+        return None
+    if isinstance(degree, bool) or not isinstance(degree, Real):
+        raise ArgumentError(f"the need {shown(name)} asks for a degree that is no number ({type(degree).__name__}).")
+    if not 0.0 <= float(degree) <= 1.0:
+        raise ArgumentError(f"the need {shown(name)} asks for a degree of {degree}; a degree lies between 0 and 1.")
+    return float(degree)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from unveil.attributes import ROLES, Role
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
@@ -12,6 +13,8 @@ from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_te
 from unveil.project._table import Table
 from unveil.project._toml import dotted, lines_of
 from unveil.project.needs import Need
+from unveil.project.policy import Policy
+from unveil.project.protection import Step
 from unveil.project.sections import SECTIONS, Attribute, DataSection, relative_to
 
 __all__ = ["Project"]
@@ -31,6 +34,12 @@ class Project:
         The attributes by name, in the order of the file.
     needs
         The needs that a release is to serve, by name.
+    models
+        The models that a release is to meet, as they are written: ``{"k": 5, "t": ["0.2:equal:disease"]}``.
+    protect
+        The steps of the protection by name, in order.
+    policy
+        The rules that a release must meet.
 
     Examples
     --------
@@ -55,6 +64,9 @@ class Project:
     data: DataSection = field(default_factory=DataSection)
     attributes: dict[str, Attribute] = field(default_factory=dict)
     needs: dict[str, Need] = field(default_factory=dict)
+    models: dict[str, Any] = field(default_factory=dict)
+    protect: dict[str, Step] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
 
     @classmethod
     def read(cls, path: PathLike) -> Project:

@@ -19,6 +19,8 @@ from unveil.partitions._match import text_of
 from unveil.partitions.files import not_there
 from unveil.project._toml import dotted, written, written_key
 from unveil.project.needs import Need
+from unveil.project.policy import read_policy, write_policy
+from unveil.project.protection import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -244,10 +246,57 @@ def _write_needs(needs: Mapping[str, Need], relative: Callable[[Path], str]) -> 
             yield ""
 
 
+_MODEL_WORDS = ("k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk")
+
+
+def _read_models(table: Table) -> dict[str, Any]:
+    table.only(_MODEL_WORDS)
+    found: dict[str, Any] = {}
+    for name, value in table.fields.items():
+        if name in {"k", "k_map", "average_risk"}:
+            found[name] = table.number(name)
+        elif isinstance(value, list):
+            found[name] = list(table.elements(name, (str, int, float), "text or numbers") or ())
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            found[name] = value
+        else:
+            raise table.wrong("expected a figure, or text such as '0.2:equal:disease', or a list of them.", name)
+    return found
+
+
+def _write_models(models: Mapping[str, Any], relative: Callable[[Path], str]) -> Iterator[str]:  # noqa: ARG001 - it has no paths
+    if models:
+        yield "[models]"
+        yield from (f"{name} = {written(value)}" for name, value in models.items())
+        yield ""
+
+
+def _read_protection(table: Table) -> dict[str, Step]:
+    return {name: _read_step(name, table.table(name)) for name in table.fields}
+
+
+def _read_step(name: str, table: Table) -> Step:
+    options = {key: value for key, value in table.fields.items() if key not in {"mechanism", "attributes"}}
+    return Step(table.text("mechanism") or name, table.elements("attributes", (str,), "text") or (), options)
+
+
+def _write_protection(steps: Mapping[str, Step], relative: Callable[[Path], str]) -> Iterator[str]:  # noqa: ARG001 - it has no paths
+    for name, step in steps.items():
+        yield f"[protect.{written_key(name)}]"
+        yield f"mechanism = {written(step.mechanism)}"
+        if step.attributes:
+            yield f"attributes = {written(step.attributes)}"
+        yield from (f"{written_key(key)} = {written(value)}" for key, value in step.options.items())
+        yield ""
+
+
 SECTIONS: dict[str, Section] = {
     "data": Section(_read_data, _write_data),
     "attributes": Section(_read_attributes, _write_attributes),
+    "models": Section(_read_models, _write_models),
     "needs": Section(_read_needs, _write_needs),
+    "protect": Section(_read_protection, _write_protection),
+    "policy": Section(read_policy, write_policy),
 }
 """The sections of a project file by name; each fills the field of `Project` of that name."""
 

@@ -53,14 +53,20 @@ class Microdata:
         return self.frame.height
 
     def column(self, name: str) -> pl.Series:
-        """Return one column, or say that there is none of that name."""
+        """Return one column, or say that there is none of that name.
+
+        Polars takes a name such as "^a$" for a pattern wherever it meets one; the column of such a name gets a blank before it.
+        """
         require_columns([name], self.names)
-        return self.frame.get_column(name)
+        column = self.frame.get_column(name)
+        return column.alias(f" {name}") if name == "*" or name.startswith("^") else column
 
     def replaced(self, columns: Mapping[str, Any]) -> Microdata:
         """Return the records with columns exchanged, or added behind the others; values are arrays, lists or Polars columns."""
         data = {name: self.frame.get_column(name) for name in self.names}
-        data.update({name: _series(name, values) for name, values in columns.items()})
+        for name, values in columns.items():
+            known = name.removeprefix(" ") if name not in data and name.removeprefix(" ") in data else name
+            data[known] = _series(known, values)
         return replace(self, frame=pl.DataFrame(data))
 
     def labelled(self, name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:

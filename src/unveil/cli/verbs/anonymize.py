@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unveil.attributes import sides_of
 from unveil.cli.application import app
 from unveil.cli.options import (
     Data,
@@ -39,6 +40,7 @@ from unveil.cli.requirements import (
     SensitiveColumns,
     TCloseness,
 )
+from unveil.cli.steps import planned_steps, run_steps, single_step
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable
 
@@ -49,9 +51,16 @@ if TYPE_CHECKING:
 
 
 def _writable(place: Path | None) -> Path | None:
+    """Refuse a place where no file can be put before the work begins, not after it."""
     if place is not None:
         check_replaceable(place)
     return place
+
+
+def _release_place(place: Path | None) -> Path | None:
+    from unveil.search.release import checked_place
+
+    return None if place is None else checked_place(place)
 
 
 @app.command(epilog="Example: unveil anonymize adult --key age --key sex --key race --k 5 --suppression 0.04 --out release.csv")
@@ -59,6 +68,18 @@ def anonymize(
     data: Data = None,
     key: Key = None,
     sensitive: SensitiveColumns = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism", metavar="NAME", help="Protect by this, not by generalisation: microaggregate, pram, ..."
+        ),
+    ] = None,
+    attribute: Annotated[
+        list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="What the mechanism is told, such as k=5.")
+    ] = None,
     hierarchy_dir: Annotated[
         Path | None,
         typer.Option("--hierarchy-dir", metavar="DIR", help="A folder with a hierarchy (ARX CSV) for each key column."),
@@ -94,6 +115,14 @@ def anonymize(
     identifier: Annotated[
         list[str] | None, typer.Option("--identifier", metavar="COLUMN", help="A column that names people: left out.")
     ] = None,
+    pseudonymize: Annotated[
+        list[str] | None,
+        typer.Option("--pseudonymize", metavar="COLUMN", help="A column that names people: its values become keyed hashes."),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", metavar="FILE", help="The key of the hashes; none: the environment variable UNVEIL_KEY."),
+    ] = None,
     population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data is part of.")] = None,
     nulls: NullPolicy = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the records in their order.")] = False,
@@ -115,10 +144,10 @@ def anonymize(
     as_json: Json = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the release: .csv, .tsv, .parquet or .arrow.", callback=_writable),
+        typer.Option("--out", metavar="FILE", help="Write the release: .csv, .tsv, .parquet or .arrow.", callback=_release_place),
     ] = None,
 ) -> None:
-    """Which generalisation costs least and meets the models? Exit code 1: none does, and no release is written."""
+    """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
     from unveil.cli import requirements
     from unveil.search.anonymize import anonymize as protect
     from unveil.sources import source
@@ -127,12 +156,27 @@ def anonymize(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    if inputs.key is None:
-        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     asked = requirements.asked(
         inputs.sensitive or inputs.source.names, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=k_map, presence=presence, average_risk=average_risk,
-    )  # fmt: skip
+    ) or _planned_models(inputs)  # fmt: skip
+    _apart(inputs, out, link)
+    if mechanism is None and (attribute or settings):
+        raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
+    if mechanism is not None:
+        known = {
+            "models": asked, "k": k, "sensitive": sensitive[0] if sensitive else None, "suppression": suppression or None,
+            "hierarchies": _hierarchies(inputs, asked, hierarchy_dir, hierarchy),
+        }  # fmt: skip
+        step = single_step(mechanism, attribute or inputs.key or (), settings, known)
+        return run_steps(inputs, [step], seed=seed, as_json=as_json, out=out, link=link)
+    if not asked and planned_steps(inputs):
+        return run_steps(inputs, planned_steps(inputs), seed=seed, as_json=as_json, out=out, link=link)
+    if inputs.key is None:
+        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+    sides_of(inputs.key, inputs.sensitive)
+    if not asked:
+        raise ArgumentError("no model is required; ask for one, such as --k 5.")
     others = None if population is None else source(
         population, separator=separator, encoding=encoding, missing=tuple(missing or ())
     )  # fmt: skip
@@ -147,7 +191,9 @@ def anonymize(
             levels=dict(_level(text, inputs.key) for text in level or ()),
             weights=dict(_weight(text, inputs.key) for text in weight or ()),
             factor=factor,
-            identifiers=tuple(identifier or ()) or _identifiers(inputs),
+            identifiers=tuple(identifier or ()) or _identifiers(inputs, pseudonymize or ()),
+            pseudonyms=tuple(pseudonymize or ()),
+            key_file=key_file,
             population=others,
             orders=requirements.orders(order, inputs.project, inputs.source.names),
             nulls=inputs.nulls,
@@ -158,17 +204,33 @@ def anonymize(
             progress=progress,
         )
     _write(release, out, link)
-    give(release, as_json=as_json, out=None)
+    return give(release, as_json=as_json, out=None)
+
+
+def _planned_models(inputs: Inputs) -> list[AnyModel]:
+    """Return the models that the project asks for, unless it plans steps of its own."""
+    from unveil.models.requirements import parse_models
+
+    if inputs.project is None or inputs.project.protect:
+        return []
+    return parse_models(dict(inputs.project.models), inputs.sensitive or inputs.source.names)
 
 
 def _write(release: Release, out: Path | None, link: Path | None) -> None:
-    """Write the release, then the correspondence, each whole or not at all."""
-    if out is not None:
-        release.write(out)
-        sys.stderr.write(f"written: {out}\n")
+    """Write the correspondence, then the release, each whole or not at all."""
     if link is not None:
         release.write_link(link)
         sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+    if out is not None:
+        release.write(out)
+        sys.stderr.write(f"written: {out}\n")
+
+
+def _apart(inputs: Inputs, out: Path | None, link: Path | None) -> None:
+    """Refuse to write over the data, or the correspondence over the release."""
+    named = [place.resolve() for place in (out, link, Path(inputs.source.place)) if place is not None]
+    if len(set(named)) < len(named):
+        raise ArgumentError("the data, the release and the correspondence are different files; name another for --out or --link.")
 
 
 def _hierarchies(
@@ -188,10 +250,10 @@ def _hierarchies(
     return found | single
 
 
-def _identifiers(inputs: Inputs) -> tuple[str, ...]:
-    """Return the columns that the project calls identifiers, as far as the data has them."""
+def _identifiers(inputs: Inputs, kept: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that the project calls identifiers, as far as the data has them and they are not kept as pseudonyms."""
     names = inputs.project.names("identifier") if inputs.project is not None else ()
-    return tuple(name for name in names if name in inputs.source.names)
+    return tuple(name for name in names if name in inputs.source.names and name not in kept)
 
 
 def _level(text: str, keys: Sequence[str]) -> tuple[str, tuple[int, int]]:

@@ -1,0 +1,70 @@
+"""How the words of a command line become the steps of a protection."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil.cli.options import Inputs, give
+from unveil.errors import ArgumentError, shown
+
+if TYPE_CHECKING:
+    from unveil.project import Step
+
+__all__ = ["planned_steps", "run_steps", "single_step"]
+
+
+def single_step(mechanism: str, columns: Sequence[str], settings: Sequence[str] | None, known: dict[str, Any]) -> Step:
+    """Return the step that --mechanism, its columns and --set name; what other options say is passed on where it fits."""
+    from unveil.project import Step
+    from unveil.search.chain import step_function
+
+    takes = inspect.signature(step_function(mechanism)).parameters
+    fitting = {name: value for name, value in known.items() if name in takes and value not in (None, (), {}, [])}
+    return Step(mechanism, columns, {**fitting, **dict(_setting(text) for text in settings or ())})
+
+
+def planned_steps(inputs: Inputs) -> list[Step]:
+    """Return the steps that the project plans."""
+    return list(inputs.project.protect.values()) if inputs.project is not None else []
+
+
+def run_steps(inputs: Inputs, steps: Sequence[Step], *, seed: int, as_json: bool, out: Path | None, link: Path | None) -> None:
+    """Run one step or several, write what they give, and show what was done."""
+    from unveil.search.chain import protect, run_step
+
+    made = run_step(inputs.source, steps[0], seed) if len(steps) == 1 else protect(inputs.source, steps, seed=seed)
+    if link is not None and not hasattr(made, "write_link"):
+        raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")
+    if out is not None and hasattr(made, "write"):
+        places = _places(made, out)
+        made.write(*places)
+        sys.stderr.write("".join(f"written: {place}\n" for place in places))
+    if link is not None:
+        made.write_link(link)
+        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+    give(made, as_json=as_json, out=None if hasattr(made, "write") else out)
+
+
+def _places(made: Any, out: Path) -> list[Path]:
+    """Return the files to write: one, or for anatomy one for each of its two tables."""
+    from unveil.mechanisms.anatomy import Anatomy
+
+    if isinstance(made, Anatomy):
+        return [out.with_stem(f"{out.stem}-quasi"), out.with_stem(f"{out.stem}-sensitive")]
+    return [out]
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Read OPTION=VALUE, the value as TOML writes it; what is no TOML is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ArgumentError(f"--set takes OPTION=VALUE, not {shown(text)}.")
+    try:
+        return name.strip().replace("-", "_"), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip().replace("-", "_"), value

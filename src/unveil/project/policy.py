@@ -1,0 +1,353 @@
+"""Which rules must a release meet? A policy: rules with their thresholds, alone or on top of a preset.
+
+It stands in a file of its own, or in the section `policy` of the project file; both are written alike. A rule is a number (its
+threshold), the word "report" (the figure is wanted, its threshold not decided yet), a table with parameters, or a list of tables.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from unveil.errors import ArgumentError, PartitionError, ProjectError, shown
+from unveil.partitions import Partition
+from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text
+from unveil.project._table import Table
+from unveil.project._toml import lines_of, written
+
+__all__ = ["RULES", "Form", "Policy", "Rule", "read_policy", "write_policy"]
+
+Side: TypeAlias = Literal["at_least", "at_most"]
+
+_UNDECIDED = "report"
+_DISTANCES = ("equal", "rank", "value", "hierarchical", "variational", "kl", "js")
+_CONFIDENCES = ("certain", "likely", "possible")
+_ITEMS = tuple("ABCDEFGHIJKLMNOPQR")
+_LENIENCE = ("except", "confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a rule may say.
+
+    Attributes
+    ----------
+    side
+        Whether its figure must reach the threshold, or must not exceed it.
+    low, high, whole
+        The range of the threshold, and whether it is a whole number.
+    parameters
+        What else it takes, with the value that holds when it is not given (None: there is none).
+    """
+
+    side: Side = "at_most"
+    low: float = 0.0
+    high: float = 1.0
+    whole: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+_SECRET = {"attribute": None}
+
+RULES: dict[str, Form] = {
+    "k_anonymity": Form("at_least", 1, math.inf, whole=True),
+    "prosecutor_highest": Form(),
+    "prosecutor_average": Form(),
+    "records_at_risk": Form(parameters={"above": 0.2}),
+    "sample_uniqueness": Form(),
+    "p_sensitivity": Form("at_least", 1, math.inf, whole=True, parameters=_SECRET),
+    "distinct_l_diversity": Form("at_least", 1, math.inf, whole=True, parameters=_SECRET),
+    "entropy_l_diversity": Form("at_least", 1, math.inf, parameters=_SECRET),
+    "recursive_l_diversity": Form("at_most", 0, math.inf, parameters={**_SECRET, "l": 2}),
+    "t_closeness": Form("at_most", 0, math.inf, parameters={**_SECRET, "distance": "equal"}),
+    "alpha": Form(parameters=_SECRET),
+    "basic_beta_likeness": Form("at_most", 0, math.inf, parameters=_SECRET),
+    "enhanced_beta_likeness": Form("at_most", 0, math.inf, parameters=_SECRET),
+    "delta_disclosure": Form("at_most", 0, math.inf, parameters=_SECRET),
+    "certain_disclosure": Form(parameters=_SECRET),
+    "discrimination_rate": Form(parameters={"key": None, "sensitive": None, "adjusted": False, "partitions": None}),
+    "identity_attack": Form(),
+    "homogeneity_attack": Form(),
+    "linkage": Form(),
+    "direct_identifiers": Form("at_most", 0, math.inf, whole=True, parameters={"except": (), "confidence": "likely"}),
+    "safe_harbor": Form("at_most", 0, math.inf, whole=True, parameters={"item": None, "except": ()}),
+}
+"""Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A figure, and the threshold that it is held against.
+
+    Parameters
+    ----------
+    name
+        One of `RULES`.
+    threshold
+        None: not decided.
+    parameters
+        What the figure is of, where it is not of the whole table.
+    question
+        The question of a preset's source that the figure bears on.
+
+    Examples
+    --------
+    >>> Rule("t_closeness", 0.2, {"attribute": "income"}).requirement
+    'at most 0.2'
+    """
+
+    name: str
+    threshold: float | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    question: str = ""
+
+    @property
+    def form(self) -> Form:
+        """What a rule of this name may say."""
+        return RULES[self.name]
+
+    @property
+    def requirement(self) -> str:
+        """The threshold in words."""
+        return "not decided" if self.threshold is None else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
+
+    def parameter(self, name: str) -> Any:
+        """Return a parameter, or what holds when it is not given."""
+        return self.parameters.get(name, self.form.parameters[name])
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells this rule from others: its name, and what its figure is of (columns excepted make no other figure)."""
+        full = {**self.form.parameters, **self.parameters}
+        said = {name: value for name, value in full.items() if value is not None and name not in _LENIENCE}
+        return self.name, json.dumps(said, sort_keys=True, default=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Rules that a release must meet.
+
+    Parameters
+    ----------
+    name
+        What the policy is called: its file, or its preset.
+    presets
+        The presets it builds on; a rule of its own replaces theirs of the same name and parameters.
+    rules
+        Its own rules.
+
+    Examples
+    --------
+    >>> [(rule.name, rule.threshold) for rule in Policy.of({"preset": "cell-size-5", "sample_uniqueness": 0}).in_force()]
+    [('k_anonymity', 5), ('sample_uniqueness', 0.0)]
+    """
+
+    name: str = "policy"
+    presets: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is any rule."""
+        return bool(self.presets or self.rules)
+
+    def in_force(self) -> tuple[Rule, ...]:
+        """Return the rules of the presets and its own, each once."""
+        from unveil.project.presets import PRESETS
+
+        found = {rule.place: rule for name in self.presets for rule in PRESETS[name].rules}
+        for rule in self.rules:
+            found[rule.place] = replace(rule, question=found[rule.place].question) if rule.place in found else rule
+        return tuple(found.values())
+
+    @classmethod
+    def of(cls, rules: Mapping[str, Any], name: str = "policy") -> Policy:
+        """Return the policy that a mapping describes, written as in a file."""
+        return read_policy(Table(Path(name), {}, (), _as_toml(rules)), name)
+
+    @classmethod
+    def preset(cls, name: str) -> Policy:
+        """Return the policy that is a preset and nothing else."""
+        from unveil.project.presets import PRESETS
+
+        if name not in PRESETS:
+            raise ArgumentError.not_one_of("preset", name, tuple(PRESETS))
+        return cls(name, (name,))
+
+    @classmethod
+    def read(cls, path: PathLike) -> Policy:
+        """Read and check a policy file.
+
+        Raises
+        ------
+        DataNotFoundError
+            If the file is not there.
+        ProjectError
+            If it is not TOML, or a rule is unknown or says what it must not; with line and key.
+        """
+        place = Path(path)
+        text = read_text(place, ProjectError)
+        try:
+            fields = parse_toml(text)
+        except DocumentError as problem:
+            raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
+        return read_policy(Table(place, lines_of(text), (), fields), place.stem)
+
+
+def read_policy(table: Table, name: str = "policy") -> Policy:
+    """Read the rules of a table of a file."""
+    table.only(("preset", *RULES), "rule")
+    rules = [rule for field_name in table.fields if field_name != "preset" for rule in _read_rules(table, field_name)]
+    places = [rule.place for rule in rules]
+    for at, place in enumerate(places):
+        if place in places[:at]:
+            raise table.wrong("two rules are about the same figure; keep the stricter.", place[0])
+    return Policy(name, _read_presets(table), tuple(rules))
+
+
+def write_policy(policy: Policy, relative: Callable[[Path], str]) -> Iterator[str]:  # noqa: ARG001 - it has no paths
+    """Write a policy as the lines of its section."""
+    if not policy:
+        return
+    yield "[policy]"
+    if policy.presets:
+        yield f"preset = {written(policy.presets[0] if len(policy.presets) == 1 else policy.presets)}"
+    for name in dict.fromkeys(rule.name for rule in policy.rules):
+        said = [_document(rule) for rule in policy.rules if rule.name == name]
+        yield f"{name} = {written(said[0] if len(said) == 1 else [_table_of(name, one) for one in said])}"
+    yield ""
+
+
+def _read_presets(table: Table) -> tuple[str, ...]:
+    from unveil.project.presets import PRESETS
+
+    several = isinstance(table.fields.get("preset"), list)
+    named = table.elements("preset", (str,), "text") if several else (table.text("preset"),)
+    presets = tuple(name for name in named or () if name is not None)
+    for name in presets:
+        if name not in PRESETS:
+            raise table.wrong(str(ArgumentError.not_one_of("preset", name, tuple(PRESETS))), "preset")
+    return presets
+
+
+def _read_rules(table: Table, name: str) -> Iterator[Rule]:
+    """Read what a rule says: a number, "report", a table, or a list of tables."""
+    said = table.fields[name]
+    if isinstance(said, Mapping):
+        yield _read_rule(table.table(name), name)
+    elif isinstance(said, list) and said and all(isinstance(one, Mapping) for one in said):
+        for at, one in enumerate(said):
+            yield _read_rule(Table(table.file, table.lines, (*table.path, name, at), one), name)
+    elif said == _UNDECIDED:
+        yield Rule(name)
+    elif isinstance(said, bool) or not isinstance(said, int | float):
+        raise table.wrong(f'expected a number, "{_UNDECIDED}", a table or a list of tables.', name)
+    else:
+        yield Rule(name, _threshold(table, name, name))
+
+
+def _read_rule(table: Table, name: str) -> Rule:
+    form = RULES[name]
+    table.only((form.side, *form.parameters))
+    given = {parameter: _READERS[parameter](table, parameter) for parameter in form.parameters if parameter in table.fields}
+    return Rule(name, _threshold(table, form.side, name), given)
+
+
+def _threshold(table: Table, key: str, name: str) -> float | None:
+    form, found = RULES[name], table.number(key)
+    if found is None:
+        return None
+    if not (form.low <= found <= form.high and math.isfinite(found)) or (form.whole and not found.is_integer()):
+        kind = "a whole number" if form.whole else "a number"
+        limits = f"from {form.low:g}" + (f" to {form.high:g}" if math.isfinite(form.high) else " up")
+        raise table.wrong(f"the threshold of {name} is {kind} {limits}, so it is not {found:g}.", key)
+    return int(found) if form.whole else found
+
+
+# What parameters hold -------------------------------------------------------------------------------------------------
+
+
+def _text(table: Table, name: str) -> str | None:
+    return table.text(name)
+
+
+def _texts(table: Table, name: str) -> tuple[str, ...]:
+    several = isinstance(table.fields[name], list)
+    return tuple((table.elements(name, (str,), "text") if several else (table.text(name),)) or ())
+
+
+def _share(table: Table, name: str) -> float:
+    found = table.number(name)
+    if found is None or not 0.0 < found <= 1.0:
+        raise table.wrong("a risk lies between 0 and 1.", name)
+    return found
+
+
+def _length(table: Table, name: str) -> int:
+    found = table.number(name)
+    if found is None or not found.is_integer() or found < 2:  # noqa: PLR2004 - the least l of recursive diversity
+        raise table.wrong("l is a whole number from 2 up.", name)
+    return int(found)
+
+
+def _flag(table: Table, name: str) -> bool:
+    found = table.fields[name]
+    if not isinstance(found, bool):
+        raise table.wrong("expected true or false.", name)
+    return found
+
+
+def _secret(table: Table, name: str) -> str | bool | None:
+    """Read the sensitive side of a rate: a column, or true for each sensitive attribute."""
+    return table.fields[name] is True or table.text(name)
+
+
+def _partitions(table: Table, name: str) -> dict[str, Any]:
+    """Read partitions by column, and keep them as they are written once they are known to be ones."""
+    documents = dict(table.table(name).fields)
+    for column, document in documents.items():
+        try:
+            Partition.from_document(document)
+        except PartitionError as problem:
+            raise table.table(name).wrong(str(problem), column) from None
+    return documents
+
+
+_READERS: dict[str, Callable[[Table, str], Any]] = {
+    "attribute": _text,
+    "distance": lambda table, name: table.word(name, _DISTANCES),
+    "l": _length,
+    "above": _share,
+    "key": _texts,
+    "sensitive": _secret,
+    "adjusted": _flag,
+    "partitions": _partitions,
+    "except": _texts,
+    "confidence": lambda table, name: table.word(name, _CONFIDENCES),
+    "item": lambda table, name: table.word(name, _ITEMS),
+}
+
+
+def _document(rule: Rule) -> Any:
+    """Return what a file says of a rule."""
+    if not rule.parameters:
+        return _UNDECIDED if rule.threshold is None else rule.threshold
+    return dict(rule.parameters) | ({} if rule.threshold is None else {rule.form.side: rule.threshold})
+
+
+def _table_of(name: str, said: Any) -> Any:
+    """Return a rule as a table, as it stands in a list."""
+    return said if isinstance(said, Mapping) else {} if said == _UNDECIDED else {RULES[name].side: said}
+
+
+def _as_toml(value: Any) -> Any:
+    """Return Python values as TOML would hold them: lists for tuples."""
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise ArgumentError(f"a policy names its rules by text, not {shown(name)}.")
+        return {name: _as_toml(item) for name, item in value.items()}
+    return [_as_toml(item) for item in value] if isinstance(value, list | tuple) else value

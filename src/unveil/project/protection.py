@@ -1,0 +1,38 @@
+"""What is done to a table before it is published? The steps of a protection, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a protection.
+
+    Parameters
+    ----------
+    mechanism
+        Its name, such as "microaggregate", "pram" or "generalize".
+    attributes
+        The columns it is for; none for mechanisms that take whole records.
+    options
+        What else it is told, as the mechanism's function takes it.
+
+    Examples
+    --------
+    >>> Step("microaggregate", ["age", "hours-per-week"], {"k": 5})
+    Step(mechanism='microaggregate', attributes=('age', 'hours-per-week'), options={'k': 5})
+    """
+
+    mechanism: str
+    attributes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __init__(self, mechanism: str, attributes: str | Sequence[str] = (), options: Mapping[str, Any] | None = None) -> None:
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "attributes", (attributes,) if isinstance(attributes, str) else tuple(attributes))
+        object.__setattr__(self, "options", dict(options or {}))

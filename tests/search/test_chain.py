@@ -1,0 +1,176 @@
+"""Protections in steps, from Python, a project file and the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import unveil
+from unveil import Step
+from unveil.cli import run
+from unveil.errors import ArgumentError
+from unveil.search.chain import mechanism_names, run_step
+
+ADULT = unveil.datasets.adult().head(400)
+
+
+def test_a_chain_is_its_steps_one_after_the_other() -> None:
+    steps = [
+        Step("sample", (), {"size": 300, "seed": 4}),
+        Step("microaggregate", ["age", "hours-per-week"], {"k": 4}),
+        Step("pram", "race", {"retention": 0.7, "seed": 2}),
+    ]
+    made = unveil.protect(ADULT, steps)
+    drawn = unveil.mechanisms.sample(ADULT, size=300, seed=4)
+    grouped = unveil.mechanisms.microaggregate(drawn.data, ["age", "hours-per-week"], k=4)
+    last = unveil.mechanisms.pram(grouped.data, "race", retention=0.7, seed=2)
+    assert made.data.equals(last.data)
+    assert made.origin.tolist() == drawn.origin.tolist()
+    assert [step["mechanism"] for step in made.to_dict()["steps"]] == ["sampling", "microaggregation", "pram"]
+
+
+def test_the_origin_goes_through_every_step() -> None:
+    numbered = ADULT.with_columns(row=pl.int_range(400))
+    steps = [Step("sample", (), {"share": 0.5, "seed": 1}), Step("generalize", ["age", "sex"], {"k": 3, "seed": 9})]
+    made = unveil.protect(numbered, steps)
+    assert made.data["row"].to_list() == made.origin.tolist()
+    assert unveil.measure(made.data, ["age", "sex"]).models["k_anonymity",].value >= 3  # type: ignore[operator]
+
+
+def test_a_chain_of_a_project_runs_and_its_result_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ADULT.write_csv(tmp_path / "people.csv")
+    (tmp_path / "unveil.toml").write_text(
+        """
+[data]
+path = "people.csv"
+[attributes.age]
+role = "key"
+[attributes.sex]
+role = "key"
+[attributes.occupation]
+role = "sensitive"
+[protect.coding]
+mechanism = "top_bottom_code"
+attributes = ["age"]
+top = 60
+[protect.generalising]
+mechanism = "generalize"
+attributes = ["age", "sex"]
+k = 5
+suppression = 0.05
+[protect.swapping]
+mechanism = "rank_swap"
+attributes = ["hours-per-week"]
+window = 5.0
+"""
+    )
+    release, link = str(tmp_path / "release.csv"), str(tmp_path / "link.csv")
+    assert run(["anonymize", "--project", str(tmp_path / "unveil.toml"), "--out", release, "--link", link, "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert len(steps) == 3
+    assert steps[1]["models"]["k_anonymity"]["met"]
+    keys = ["--key", "age", "--key", "sex"]
+    assert run(["measure", release, *keys, "--sensitive", "occupation", "--k", "5"]) == 0
+    assert run(["attack", str(tmp_path / "people.csv"), release, *keys, "--link", link, "--no-linkage", "--json"]) == 0
+    assert run(["loss", str(tmp_path / "people.csv"), release, "--link", link, "--json"]) == 0
+    read = unveil.Project.read(tmp_path / "unveil.toml")
+    (tmp_path / "again.toml").write_text(read.to_toml())
+    assert unveil.Project.read(tmp_path / "again.toml").protect == read.protect
+
+
+def test_a_project_names_the_models_that_anonymize_enforces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ADULT.write_csv(tmp_path / "people.csv")
+    project = tmp_path / "unveil.toml"
+    project.write_text(
+        '[data]\npath = "people.csv"\n[attributes.age]\nrole = "key"\n[attributes.sex]\nrole = "key"\n'
+        '[attributes.occupation]\nrole = "sensitive"\n[models]\nk = 4\nl = ["distinct:3:occupation"]\n'
+    )
+    assert run(["anonymize", "--project", str(project), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["models"]["k_anonymity"]["value"] >= 4
+    assert found["models"]["distinct_l_diversity"]["occupation"]["value"] >= 3
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        (["--mechanism", "microaggregate", "--attribute", "age", "--set", "k=5"], {"age"}),
+        (["--mechanism", "add_noise", "--attribute", "age", "--set", "method=correlated", "--set", "amount=0.2"], {"age"}),
+        (["--mechanism", "swap", "--attribute", "race", "--set", "share=0.5"], {"race"}),
+        (["--mechanism", "round_values", "--attribute", "hours-per-week", "--set", "base=10"], {"hours-per-week"}),
+        (["--mechanism", "top_bottom_code", "--attribute", "age", "--set", "top=40"], {"age"}),
+    ],
+)
+def test_a_mechanism_from_the_command_line(tmp_path: Path, words: list[str], columns: set[str]) -> None:
+    ADULT.write_parquet(tmp_path / "people.parquet")
+    out = tmp_path / "release.parquet"
+    assert run(["anonymize", str(tmp_path / "people.parquet"), *words, "--out", str(out)]) == 0
+    release = pl.read_parquet(out)
+    assert release.height == 400
+    assert {name for name in ADULT.columns if not release[name].equals(ADULT[name])} == columns
+
+
+def test_anatomy_writes_two_files(tmp_path: Path) -> None:
+    out = tmp_path / "people.csv"
+    words = ["--mechanism", "anatomize", "--key", "age", "--key", "sex", "--sensitive", "occupation", "--set", "l=3"]
+    assert run(["anonymize", "adult", *words, "--out", str(out)]) == 0
+    quasi, sensitive = pl.read_csv(tmp_path / "people-quasi.csv"), pl.read_csv(tmp_path / "people-sensitive.csv")
+    assert "occupation" not in quasi.columns
+    assert sensitive.group_by("group").agg(pl.col("occupation").n_unique())["occupation"].min() >= 3  # type: ignore[operator]
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (Step("blur", "age"), "is unknown"),
+        (Step("microaggregat", "age"), "did you mean 'microaggregate'"),
+        (Step("microaggregate", "age", {"kk": 3}), "takes no 'kk'"),
+        (Step("microaggregate"), "needs attributes"),
+        (Step("sample", "age", {"size": 3}), "whole records"),
+        (Step("microaggregate", "race", {"data": 3}), "takes no 'data'"),
+        (Step("microaggregate", "age", {"attributes": ["age"]}), "given twice"),
+        (Step("generalize", "age", {}), "no model is required"),
+    ],
+)
+def test_a_step_that_cannot_be_is_refused(step: Step, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        unveil.protect(ADULT, [step])
+
+
+def test_the_step_that_failed_is_named() -> None:
+    with pytest.raises(ArgumentError, match=r"step 2 \(add_noise\)"):
+        unveil.protect(ADULT, [Step("sample", (), {"size": 9}), Step("add_noise", "race")])
+    with pytest.raises(ArgumentError, match="no step"):
+        unveil.protect(ADULT, [])
+    with pytest.raises(ArgumentError, match="no single table"):
+        unveil.protect(ADULT, [Step("anatomize", "age", {"sensitive": "occupation"}), Step("sample", (), {"size": 3})])
+
+
+def test_strange_column_names_go_through_every_mechanism() -> None:
+    random = np.random.default_rng(0)
+    names = ["^a$", "*", 'say "x"', "größe"]
+    frame = pl.DataFrame({name: random.integers(0, 9, 60) for name in names})
+    text = frame.with_columns(pl.Series("^t$", random.choice(["u", "v", "w"], 60)))
+    steps: list[tuple[str, Any, dict[str, Any]]] = [
+        ("microaggregate", names, {"k": 3}),
+        ("add_noise", names, {}),
+        ("swap", names, {}),
+        ("rank_swap", names, {}),
+        ("round_values", names, {"base": 5}),
+        ("top_bottom_code", names, {"top": 5}),
+        ("resample", names, {}),
+        ("sample", (), {"size": 20}),
+        ("pram", "^t$", {"retention": 0.5}),
+        ("synthesize", ["^a$", "^t$"], {}),
+        ("generalize", ["^a$", "*"], {"k": 2, "suppression": 0.5}),
+    ]
+    for mechanism, attributes, options in steps:
+        made = run_step(text, Step(mechanism, attributes, options), seed=1)
+        assert set(made.data.columns) <= {*names, "^t$"}
+    assert {"microaggregate", "generalize", "pram"} <= set(mechanism_names())
