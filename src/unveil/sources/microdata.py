@@ -71,7 +71,7 @@ class Microdata:
 
     def labelled(self, name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
         """Return a column of texts: for every record the label that its code stands for."""
-        return pl.Series(name, list(labels), dtype=pl.String).gather(codes)
+        return pl.Series("labels", list(labels), dtype=pl.String).gather(codes).alias(name)
 
     def complete(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which records have no null in these columns; a NaN is a null."""
