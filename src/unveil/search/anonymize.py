@@ -15,6 +15,8 @@ from unveil.attributes import Names, checked_nulls, names_of, require_columns
 from unveil.counts import Column, Counts, count_table
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
 from unveil.measures.equivalence import equivalence
+from unveil.mechanisms.columns import checked_count
+from unveil.mechanisms.pseudonyms import pseudonymize
 from unveil.models.asked import AnyModel, Place, completed, measured_models
 from unveil.models.base import Measured, Model, SecretModel
 from unveil.models.orders import Scale
@@ -26,7 +28,7 @@ from unveil.search.full_domain import Budget, Found, search
 from unveil.search.hierarchies import propose_hierarchy
 from unveil.search.judge import Judge
 from unveil.search.objectives import Candidate, Objective, objective_of
-from unveil.search.release import Release
+from unveil.search.release import Release, shuffled
 from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load
@@ -50,6 +52,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     weights: Mapping[str, float] | None = None,
     factor: float = 0.5,
     identifiers: Names = (),
+    pseudonyms: Names = (),
+    key_file: str | os.PathLike[str] | None = None,
     population: Data | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: str = "category",
@@ -85,6 +89,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         From 0 (suppression costs nothing) over 0.5 to 1 (generalisation costs nothing).
     identifiers
         Columns that name people outright: they are left out.
+    pseudonyms, key_file
+        Columns that name people and stay, as keyed hashes; the key is in this file, else in the variable ``UNVEIL_KEY``.
     population
         The table that `data` is part of, for k-map and delta-presence.
     orders
@@ -94,7 +100,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed
-        Of the shuffling.
+        Of the shuffling, which follows from it and from the original records: nobody can undo it without them.
     time_limit, node_limit
         When to stop searching, in seconds or generalisations looked at; the best found is then given and marked.
     progress
@@ -109,6 +115,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     ------
     ModelNotMetError
         If no generalisation meets the models.
+    EmptyDataError
+        If the cheapest one that does suppresses every record.
 
     Examples
     --------
@@ -123,18 +131,22 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     >>> release.data["age"].to_list()
     ['20-29', '20-29', '30-39', '30-39']
     """
-    named = names_of(identifiers)
+    named, hashed = names_of(identifiers), names_of(pseudonyms)
+    checked_count("seed", seed, least=0)
+    given, label = _pseudonymised(data, attributes, models, named, hashed, key_file)
     plan = planned(
-        data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
+        given, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
         weights=weights, factor=factor, identifiers=named, population=population, orders=orders, nulls=nulls,
-        budget=Budget(time_limit, node_limit), progress=progress,
+        budget=_budget(time_limit, node_limit), progress=progress,
     )  # fmt: skip
     records, found, space, keys = plan.records, plan.found, plan.space, plan.keys
     if found.node is None:
         raise _unmet(plan)
+    if found.suppressed == records.records:
+        raise _emptied(plan)
     classes, gone = suppressed_classes(space, plan.judge, found.node)
     protected = _protected(records, plan.space.attributes, found.node, applied(space, found.node, classes, gone, plan.codes))
-    order = np.arange(records.records) if keep_order else np.random.default_rng(seed).permutation(records.records)
+    order = np.arange(records.records) if keep_order else shuffled(records, seed)
     after = _measured(plan, found.node, classes, gone)
     return Release(
         records=protected.taken(order),
@@ -155,6 +167,9 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
             "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
             "key": list(keys),
             "sensitive": list(plan.secrets),
+            "identifiers": list(named),
+            "pseudonyms": list(hashed),
+            "hierarchies": {name: "proposed" if name in plan.proposed else "given" for name in keys},
             "suppression": suppression,
             "objective": plan.objective.name,
             "levels": {name: list(pair) for name, pair in (levels or {}).items()},
@@ -166,7 +181,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
             "time_limit": time_limit,
             "node_limit": node_limit,
         },
-        notes=tuple(_notes(plan.proposed, named, found)),
+        notes=tuple(_notes(plan, named, hashed, label, limited=time_limit is not None or node_limit is not None)),
     )
 
 
@@ -281,6 +296,31 @@ def trees_of(
     return keys, trees
 
 
+def _pseudonymised(
+    data: Data, attributes: Names | Mapping[str, Any], models: Sequence[AnyModel], identifiers: Sequence[str],
+    pseudonyms: Sequence[str], key_file: str | os.PathLike[str] | None,
+) -> tuple[Data, str]:  # fmt: skip
+    """Return the data with pseudonyms for some columns, and what is to be said of them, before anything that takes long."""
+    if not pseudonyms:
+        if key_file is not None:
+            raise ArgumentError("a key file is named, but no column to pseudonymise.")
+        return data, ""
+    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    taken = {*keys, *_secrets(models, keys), *identifiers}
+    if both := [name for name in pseudonyms if name in taken]:
+        raise ArgumentError(
+            f"column {shown(both[0])} is to be pseudonymised, and named as key, sensitive or identifier; it can be one of them."
+        )
+    made = pseudonymize(data, pseudonyms, key_file=key_file, nulls="keep")
+    return made.records, f"Pseudonymised with a keyed hash: {listed(pseudonyms)}. {' '.join(made.notes)}"
+
+
+def _budget(seconds: float | None, nodes: int | None) -> Budget:
+    if seconds is not None and not seconds >= 0.0:
+        raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {seconds:g}.")
+    return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
+
+
 def _secrets(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ...]:
     """Return the sensitive attributes that the models name."""
     if not models:
@@ -384,15 +424,8 @@ def _unmet(plan: Plan) -> ModelNotMetError:
     if not found.optimal:
         looked = counted(found.evaluated, "generalisation")
         return ModelNotMetError(f"none of the {looked} looked at within the limits meets the models; allow more time.")
-    classes = plan.space.classes(top).copy()
-    measured = _measured(plan, top, classes, np.zeros(len(classes), dtype=bool))
-    for place, one in measured.items():
-        if one.met is False:
-            value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
-            about = f" of {shown(place[1])}" if len(place) > 1 else ""
-            return ModelNotMetError(
-                f"{one.requirement}{about} cannot be met: with every key attribute at its highest level the figure is {value}."
-            )
+    if (failing := _fails_at(plan, top)) is not None:
+        return failing
     _, lost = found.closest
     return ModelNotMetError(
         f"the models cannot be met together: at best {counted(lost, 'record')} would have to be suppressed, "
@@ -400,12 +433,42 @@ def _unmet(plan: Plan) -> ModelNotMetError:
     )
 
 
-def _notes(proposed: Sequence[str], identifiers: Sequence[str], found: Found) -> list[str]:
-    notes = []
-    if proposed:
-        notes.append(f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning.")
+def _fails_at(plan: Plan, top: Node) -> ModelNotMetError | None:
+    """Say which model the table does not meet as one class, or as few as the levels allow, with nothing suppressed."""
+    classes = plan.space.classes(top).copy()
+    for place, one in _measured(plan, top, classes, np.zeros(len(classes), dtype=bool)).items():
+        if one.met is False:
+            value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
+            about = f" of {shown(place[1])}" if len(place) > 1 else ""
+            return ModelNotMetError(
+                f"{one.requirement}{about} cannot be met: with every key attribute at its highest level the figure is {value}."
+            )
+    return None
+
+
+def _emptied(plan: Plan) -> ModelNotMetError | EmptyDataError:
+    """Say why nothing would be left."""
+    failing = _fails_at(plan, plan.space.top)
+    return failing or EmptyDataError(
+        f"the cheapest generalisation suppresses all {plan.records.records:,} records, so nothing is left; "
+        "allow less suppression, or let it cost more."
+    )
+
+
+def _notes(plan: Plan, identifiers: Sequence[str], pseudonyms: Sequence[str], label: str, *, limited: bool) -> list[str]:
+    """Return what a user should know of the release."""
+    notes, found = [], plan.found
+    if plan.proposed:
+        notes.append(f"Hierarchies were proposed from the values of {listed(plan.proposed)}; write your own for meaning.")
     if identifiers:
         notes.append(f"Left out as identifiers: {listed(identifiers)}.")
+    if label:
+        notes.append(label)
+    if rest := [name for name in plan.records.names if name not in (*plan.keys, *plan.secrets, *pseudonyms)]:
+        notes.append(f"Left as they are: {listed(rest)}; whoever knows one of them may find people by it.")
+    if found.node == plan.space.top and all(one.highest == one.levels.height for one in plan.space.attributes):
+        notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
     if not found.optimal:
-        notes.append(f"The search stopped at its limit; the best generalisation may cost as little as {number(found.bound)}.")
+        why = "The search stopped at its limit" if limited else "The lattice is too large to be searched to the end"
+        notes.append(f"{why}; the best generalisation may cost as little as {number(found.bound)}.")
     return notes

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil import __version__
+from unveil.errors import ArgumentError, listed, shown
 from unveil.models.asked import Place, nested
 from unveil.models.base import Measured
+from unveil.output import check_replaceable
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -22,7 +26,9 @@ if TYPE_CHECKING:
 
     from unveil.sources.microdata import Microdata
 
-__all__ = ["Release"]
+__all__ = ["Release", "checked_place", "shuffled"]
+
+_ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -92,7 +98,7 @@ class Release(Result):
         return f"Release({levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records."""
+        """Return what was done, without the records; the class that decides before is left out: its values are original ones."""
         return {
             "transformation": dict(self.transformation),
             "heights": dict(self.heights),
@@ -104,7 +110,7 @@ class Release(Result):
             "records": self.records.records,
             "nodes": {"lattice": self.lattice, "evaluated": self.evaluated},
             "models": nested(self.models),
-            "before": nested(self.before),
+            "before": nested({place: replace(one, worst_class=None) for place, one in self.before.items()}),
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "notes": list(self.notes),
@@ -120,8 +126,8 @@ class Release(Result):
         sure = "no generalisation costs less" if self.optimal else f"stopped early: the best costs at least {number(self.bound)}"
         figures = (
             Figure(self.objective, self.score, sure),
-            Figure("Suppressed", self.suppressed, f"of {counted(self.records.records, 'record')}"),
-            Figure("Generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
+            Figure("suppressed", self.suppressed, f"of {counted(self.records.records, 'record')}"),
+            Figure("generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
         )
         levels = tuple((name, level, self.heights[name]) for name, level in self.transformation.items())
         rows = tuple(
@@ -129,15 +135,33 @@ class Release(Result):
             for (place, after), before in zip(self.models.items(), self.before.values(), strict=True)
         )
         tables = (
-            Table(("Attribute", "Level", "Of"), levels, title="Generalisation"),
-            Table(("Model", "Before", "After", "Required", "Met"), rows, title="Models"),
+            Table(("attribute", "level", "of"), levels, title="Generalisation"),
+            Table(("model", "before", "after", "required", "met"), rows, title="Models"),
         )
         return View("Release", figures, tables, self.notes)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file, whole or not at all: CSV, or Parquet and Arrow by the file's ending."""
-        self.records.write(path)
+        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, whole or not at all."""
+        self.records.write(checked_place(path))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""
         write_link(str(path), self.origin)
+
+
+def checked_place(path: str | os.PathLike[str]) -> Path:
+    """Return where a release goes, or refuse an ending that no form of it has and a place where no file can be put."""
+    place = Path(path)
+    if place.suffix.lower() not in _ENDINGS:
+        raise ArgumentError(f"the file name {shown(path)} ends in no form of a release; it is one of: {listed(_ENDINGS)}.")
+    check_replaceable(place)
+    return place
+
+
+def shuffled(records: Microdata, seed: int) -> NDArray[np.int64]:
+    """Return the rows in an order that follows from the seed and from all records.
+
+    Whoever knows the seed alone, such as the one that is taken when none is given, cannot undo it.
+    """
+    whole = hashlib.sha256(records.frame.hash_rows().to_numpy().tobytes()).digest()
+    return np.random.default_rng([seed, int.from_bytes(whole)]).permutation(records.records)
