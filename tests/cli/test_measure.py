@@ -124,3 +124,13 @@ def test_identifiers_are_listed_with_their_evidence(tmp_path: Path, capsys: pyte
     assert "person1@" not in json.dumps(found)
     assert run(["identifiers", str(tmp_path / "people.csv")]) == 0
     assert "email" in capsys.readouterr().out
+
+
+def test_the_models_of_a_project_are_required(tmp_path: Path) -> None:
+    unveil.datasets.adult().head(200).write_csv(tmp_path / "people.csv")
+    project = tmp_path / "unveil.toml"
+    roles = '[data]\npath = "people.csv"\n[attributes.age]\nrole = "key"\n[attributes.sex]\nrole = "key"\n'
+    project.write_text(roles + "[models]\nk = 1\n")
+    assert run(["measure", "--project", str(project)]) == 0
+    project.write_text(roles + "[models]\nk = 5\n")
+    assert run(["measure", "--project", str(project)]) == 1

@@ -17,6 +17,7 @@ from unveil.attributes import Role
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 
 if TYPE_CHECKING:
+    from unveil.models.asked import AnyModel
     from unveil.partitions import Partition
     from unveil.project import Project
     from unveil.results import Result
@@ -102,6 +103,14 @@ class Inputs:
     nulls: str
     weights: str | None
     project: Project | None
+
+    def planned_models(self) -> list[AnyModel]:
+        """Return the models that the project asks for."""
+        from unveil.models.requirements import parse_models
+
+        if self.project is None:
+            return []
+        return parse_models(dict(self.project.models), self.sensitive or self.source.names)
 
 
 def gather(

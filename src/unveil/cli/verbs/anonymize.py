@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unveil.attributes import sides_of
+from unveil.attributes import require_columns, sides_of
 from unveil.cli.application import app
 from unveil.cli.options import (
     Data,
@@ -70,9 +70,7 @@ def anonymize(
     sensitive: SensitiveColumns = None,
     mechanism: Annotated[
         str | None,
-        typer.Option(
-            "--mechanism", metavar="NAME", help="Protect by this, not by generalisation: microaggregate, pram, ..."
-        ),
+        typer.Option("--mechanism", metavar="NAME", help="Protect by this, not by generalisation: microaggregate, pram, ..."),
     ] = None,
     attribute: Annotated[
         list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
@@ -159,7 +157,9 @@ def anonymize(
     asked = requirements.asked(
         inputs.sensitive or inputs.source.names, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=k_map, presence=presence, average_risk=average_risk,
-    ) or _planned_models(inputs)  # fmt: skip
+    )  # fmt: skip
+    steps = planned_steps(inputs)
+    asked = asked or ([] if steps else inputs.planned_models())
     _apart(inputs, out, link)
     if mechanism is None and (attribute or settings):
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
@@ -170,11 +170,12 @@ def anonymize(
         }  # fmt: skip
         step = single_step(mechanism, attribute or inputs.key or (), settings, known)
         return run_steps(inputs, [step], seed=seed, as_json=as_json, out=out, link=link)
-    if not asked and planned_steps(inputs):
-        return run_steps(inputs, planned_steps(inputs), seed=seed, as_json=as_json, out=out, link=link)
+    if not asked and steps:
+        return run_steps(inputs, steps, seed=seed, as_json=as_json, out=out, link=link)
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     sides_of(inputs.key, inputs.sensitive)
+    require_columns(inputs.key, inputs.source.names)
     if not asked:
         raise ArgumentError("no model is required; ask for one, such as --k 5.")
     others = None if population is None else source(
@@ -205,15 +206,6 @@ def anonymize(
         )
     _write(release, out, link)
     return give(release, as_json=as_json, out=None)
-
-
-def _planned_models(inputs: Inputs) -> list[AnyModel]:
-    """Return the models that the project asks for, unless it plans steps of its own."""
-    from unveil.models.requirements import parse_models
-
-    if inputs.project is None or inputs.project.protect:
-        return []
-    return parse_models(dict(inputs.project.models), inputs.sensitive or inputs.source.names)
 
 
 def _write(release: Release, out: Path | None, link: Path | None) -> None:

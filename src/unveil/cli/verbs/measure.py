@@ -104,7 +104,7 @@ def measure(
     asked = requirements.asked(
         secrets, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=k_map, presence=presence, average_risk=average_risk,
-    )  # fmt: skip
+    ) or inputs.planned_models()  # fmt: skip
     result = measure_table(
         inputs.source,
         inputs.key,
