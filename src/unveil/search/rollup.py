@@ -205,7 +205,7 @@ def code_sums(
 
 
 def _slots(rows: int) -> int:
-    return 1 << max(4, (2 * rows - 1).bit_length())
+    return 1 << max(4, (4 * rows - 1).bit_length())
 
 
 @numba.njit(nogil=True, cache=True, inline="always")
