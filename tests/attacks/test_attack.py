@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import unveil
 from helpers import entropy, rate, shared, tables, together, varied
+from unveil.attacks import structure_linkage
 from unveil.attacks.disclosure import classes_of, knowledge
 from unveil.cli import run
-from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError
+from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, HierarchyError
 from unveil.sources import load
 from unveil.sources.alignment import write_link
 
@@ -319,7 +320,7 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
         (
             {"id": "a", "release": pl.DataFrame({"a": ["p", "p"], "x": [1, 2]})},
             ArgumentError,
-            "1 ids of the release are repeated",
+            "1 id of the release is repeated",
         ),
         ({"id": "nr"}, ColumnNotFoundError, "no id column 'nr'"),
         ({"release": pl.DataFrame({"b": [1, 2], "x": [1, 2]})}, ArgumentError, "no key attribute in common"),
@@ -329,7 +330,17 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
         ({"sensitive": "y"}, ColumnNotFoundError, "no sensitive column"),
         ({"release": pl.DataFrame({"a": ["*", None], "x": [1, 2]})}, EmptyDataError, "nothing to attack"),
         ({"id": "a", "same_order": True}, ArgumentError, "said in 2 ways"),
-        ({"external": pl.DataFrame({"z": [1]})}, ArgumentError, "external data"),
+        ({"external": pl.DataFrame({"z": [1]})}, ArgumentError, "external data has no key attribute in common.*by structure"),
+        ({"id": "x", "key": "a", "sensitive": None, "external": pl.DataFrame({"x": [1]})}, ArgumentError, "no column but the id"),
+        ({"seed": -1}, ArgumentError, "a seed is a whole number from 0"),
+        ({"seed": "one"}, ArgumentError, "a seed is a whole number from 0"),
+        ({"hierarchies": {"nope": unveil.Hierarchy("nope", [["p"]])}}, ColumnNotFoundError, "a hierarchy: column 'nope'"),
+        ({"hierarchies": {"a": unveil.Hierarchy("a", [["z"]])}}, HierarchyError, "2 of 2 values present are not in it"),
+        (
+            {"sensitive": None, "partitions": {"m": {"a": [["p"], ["q"]]}}},
+            ArgumentError,
+            "'m' has nothing to be measured against",
+        ),
         ({"partitions": {"m": {"z": [[1]]}}}, ArgumentError, "not among those measured"),
         ({"link": pl.DataFrame({"original": [1, 9], "release": [1, 2]})}, DataFileError, "outside its 2 records"),
         ({"link": pl.DataFrame({"original": [1, 1], "release": [1, 2]})}, DataFileError, "more than once"),
@@ -341,6 +352,66 @@ def test_bad_input_is_refused(options: dict[str, Any], error: type[Exception], w
     arguments = {"original": frame, "release": frame, "sensitive": "x", **options}
     with pytest.raises(error, match=words):
         unveil.attack(**arguments)
+
+
+@pytest.mark.parametrize("flat", [[["secret"], ["b"]], {"secret": "low", "b": "high"}, {"blocks": [["secret"], ["b"]]}])
+def test_partitions_that_are_not_under_a_name_are_refused_without_showing_values(flat: Any) -> None:
+    frame = pl.DataFrame({"a": ["p", "q"], "x": ["secret", "b"]})
+    with pytest.raises(ArgumentError, match="by name, and under it by column") as problem:
+        unveil.attack(frame, frame, "a", "x", partitions={"x": flat})
+    assert "secret" not in str(problem.value)
+
+
+def test_the_frame_has_a_row_for_every_attack_and_none_twice() -> None:
+    frame = pl.DataFrame({"a": ["p", "p", "q", "r"], "b": [1, 2, 2, 1], "x": ["u", "v", "u", "v"]})
+    found = unveil.attack(frame, frame, "a", "x", same_order=True, partitions={"m": {"x": [["u"], ["v"]]}})
+    table = found.to_frame()
+    assert not table.select("attack", "attribute", "given").is_duplicated().any()
+    rows = {(row[0], row[1]): row[2:] for row in table.rows()}
+    assert rows["homogeneity", "x"] == ("a", found.homogeneity["by_sensitive"]["x"]["value"])
+    assert rows["background", "x"] == ("a", found.background["by_sensitive"]["x"]["missing"])
+    assert rows["skewness", "x"] == ("a", found.skewness["by_sensitive"]["x"]["difference"])
+    assert rows["similarity m", "x"] == ("a", found.similarity["m"]["by_sensitive"]["x"]["value"])
+    assert rows["identity, black box", None] == ("a", found.identity["black_box"]["value"])
+    assert rows["linkage, mixed", None] == ("a", found.linkage["mixed"]["linked"])
+    both = unveil.attack(frame, frame, ["a", "b"], "x", link_records=False).to_frame()
+    assert both.filter(attack="skewness")["given"].to_list() == ["a + b", "a", "b"]
+
+
+def test_the_grey_box_reads_labels_through_the_hierarchy() -> None:
+    original = pl.DataFrame({"town": ["Paris", "Lyon", "Lima", "Oslo"]})
+    release = pl.DataFrame({"town": ["France", "France", "Lima", None]})
+    tree = unveil.Hierarchy(
+        "town", [[t, c, "*"] for t, c in (("Paris", "France"), ("Lyon", "France"), ("Lima", "Peru"), ("Oslo", "N"))]
+    )
+    external = pl.DataFrame({"town": ["Paris", "Lima", "Rome"]})
+    plain = unveil.attack(original, release, "town", external=external, link_records=False).identity["grey_box"]
+    assert (plain["matched"], plain["expected_links"]) == (1, 1.0)  # Lima; the record without a town is found by nobody
+    grey = unveil.attack(original, release, "town", external=external, hierarchies={"town": tree}).identity["grey_box"]
+    assert (grey["matched"], grey["matched_once"], grey["expected_links"]) == (2, 1, 1.5)
+    numbers = unveil.Hierarchy("age", [["21", "young"], ["25", "young"], ["60", "old"]])
+    ages = pl.DataFrame({"age": [21, 25, 60]})
+    words = pl.DataFrame({"age": ["young", "young", "old"]})
+    found = unveil.attack(ages, words, "age", external=ages.cast(pl.Float64), hierarchies={"age": numbers}).identity["grey_box"]
+    assert (found["matched"], found["expected_links"]) == (3, 2.0)
+
+
+def test_external_data_without_a_common_column_is_linked_by_structure() -> None:
+    random = np.random.default_rng(5)
+    wealth = np.concatenate([random.normal(0, 1, 150), random.normal(9, 1, 50)])
+    people = pl.DataFrame({"id": range(200), "wealth": wealth, "town": random.choice(["a", "b"], 200)})
+    order = random.permutation(200)
+    houses = pl.DataFrame({"id": range(200), "rooms": np.round(wealth), "pool": wealth > 4})[order.tolist()]
+    found = unveil.attack(people, people, ["wealth", "town"], id="id", external=houses, seed=3, link_records=False)
+    grey = found.identity["grey_box"]
+    codes = (people["town"] == "b").to_numpy().astype(int)
+    alone = structure_linkage(
+        [houses["rooms"].to_numpy(), houses["pool"].to_numpy().astype(int)], [wealth, codes], np.argsort(order), seed=3
+    )
+    assert grey["common"] == []
+    assert grey["structure"] == alone.to_dict()
+    assert grey["structure"]["inside"] > grey["structure"]["inside_baseline"]
+    assert any("no column in common: by structure alone" in note for note in found.view().notes)
 
 
 def test_a_correspondence_file_reads_back(tmp_path: Path) -> None:

@@ -214,7 +214,18 @@ def test_attributes_are_named_in_three_ways() -> None:
         Attribute("a", kind="numeric")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("released", ["{1, x}", "ab*", "young", math.inf])
+@pytest.mark.parametrize("released", ["{1, x}", "ab*", "young", True, math.inf])
 def test_what_is_no_number_has_no_place_among_numbers(released: Any) -> None:
     with pytest.raises(UnsupportedDataError, match="1 of its 1 distinct values is no finite number"):
-        cells_of(Attribute("age"), [1, 2], [released])
+        cells_of(Attribute("age", kind="continuous"), [1, 2], [released])
+
+
+@pytest.mark.parametrize("released", ["{1, x}", "ab*", "young", True])
+def test_numbers_that_the_release_has_words_for_are_categories(released: Any) -> None:
+    cells = cells_of(Attribute("age"), [1, 2, 30], [released, "30", "[1, 2]", None])
+    assert cells.nominal
+    assert cells.low[-3:].tolist() == [2.0, 0.0, -math.inf]  # 1, 2 and 30 are the entries 0, 1 and 2
+    assert cells.high[-3:].tolist() == [2.0, 1.0, math.inf]
+    assert not cells_of(Attribute("age"), [1, 2, 30], ["[1, 2]", "30", "3*", None]).nominal
+    with pytest.raises(UnsupportedDataError, match="1 of its 2 distinct values is no finite number"):
+        cells_of(Attribute("age"), [1, 2], [1.0, math.inf])

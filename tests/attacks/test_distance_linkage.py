@@ -525,7 +525,7 @@ AGES = {"age": [20.0, 30.0], "kind": ["a", "b"]}
         ({"attributes": ["age"], "release": {"age": []}, "truth": []}, EmptyDataError, "the release"),
         ({"attributes": ["age"], "original": {"age": [1.0, None]}}, NullsError, "'age' \\(1\\)"),
         ({"attributes": ["age"], "original": {"age": [1.0, math.inf]}}, UnsupportedDataError, "no finite number"),
-        ({"attributes": ["age"], "release": {"age": ["young", 3]}}, UnsupportedDataError, "1 of its 2 distinct values is"),
+        ({"attributes": ["age"], "release": {"age": ["young", 3]}}, ArgumentError, "nominal are: age"),
         (
             {"attributes": ["age"], "release": {"age": ["[0, 9]", 3]}, "distance": "mahalanobis"},
             ArgumentError,
@@ -552,5 +552,5 @@ def test_what_cannot_be_compared_is_refused(options: dict[str, Any], error: type
 
 def test_messages_hold_no_values() -> None:
     with pytest.raises(UnsupportedDataError) as problem:
-        distance_linkage({"age": [1, 2]}, {"age": ["secret", 3]}, [0, 1])
+        distance_linkage({"age": [1, 2]}, {"age": ["secret", 3]}, [0, 1], attributes=[Attribute("age", kind="continuous")])
     assert "secret" not in str(problem.value)

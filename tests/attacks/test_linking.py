@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -85,3 +86,74 @@ def test_ways_follow_from_the_attributes() -> None:
     assert "mahalanobis" not in one
     mixed = unveil.attack(ORIGINAL, NOISY, ["age", "sex"], same_order=True).linkage
     assert mixed.keys() == {"attributes", "mixed", "probabilistic"}
+
+
+def test_numbers_that_the_release_has_words_for_are_linked_as_categories() -> None:
+    original = pl.DataFrame({"age": [22, 25, 38, 61], "sex": ["F", "M", "F", "M"], "rich": [0, 0, 1, 1]})
+    release = pl.DataFrame({"age": ["young", "25", "38", "old"], "sex": ["F", "M", "F", "M"], "rich": [False, False, True, True]})
+    found = unveil.attack(original, release, ["age", "sex", "rich"], same_order=True)
+    mixed = found.linkage["mixed"]
+    assert mixed["as_categories"] == ["age", "rich"]
+    assert mixed["linked"] == pytest.approx((1 / 2 + 1 + 1 + 1 / 2) / 4)  # a word fits nobody: then sex decides
+    assert found.view().tables[-1].note == ("mixed: compared as categories, since the release has words for numbers: age, rich")
+    tree = unveil.Hierarchy("age", [["22", "young"], ["25", "young"], ["38", "old"], ["61", "old"]])
+    labelled = unveil.attack(original, release, ["age", "sex"], same_order=True, hierarchies={"age": tree}).linkage["mixed"]
+    assert labelled["as_categories"] == []
+    assert labelled["linked"] == 1.0
+
+
+@pytest.mark.parametrize("kind", [pl.Float64, pl.Float32, pl.Decimal(scale=2), pl.String, pl.Int8])
+def test_numbers_agree_whatever_their_type(kind: Any) -> None:
+    ages = pl.DataFrame({"age": range(20, 60), "id": range(40)})
+    other = ages.with_columns(pl.col("age", "id").cast(pl.Float64 if kind == pl.String else kind).cast(kind))
+    for one, two in ((ages, other), (other, ages)):
+        assert unveil.attack(one, two, "age", same_order=True).linkage["probabilistic"]["linked"] == 1.0
+        by_id = unveil.attack(one, two, "age", id="id", link_records=False).alignment
+        assert by_id is not None
+        assert by_id.truth.tolist() == list(range(40))
+
+
+def test_every_file_is_read_as_the_options_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    town = pl.DataFrame({"town": ["Zürich", "Genève", "?", "Bern"], "x": [1, 2, 1, 2]})
+    for name in ("original", "release", "external", "control"):
+        (tmp_path / name).write_text(town.write_csv(separator="|"), encoding="latin-1")
+    (tmp_path / "link.csv").write_text("original,release\n" + "".join(f"{n},{n}\n" for n in range(1, 5)), encoding="utf-8")
+    paths = {name: str(tmp_path / name) for name in ("original", "release", "external", "control", "link.csv")}
+    command = ["attack", paths["original"], paths["release"], "--key", "town", "--external", paths["external"]]
+    command += ["--control", paths["control"], "--link", paths["link.csv"]]
+    options = ["--separator", "|", "--encoding", "latin-1", "--missing", "?", "--json"]
+    assert run([*command, *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["identity"]["grey_box"]["matched"] == 3
+    assert found["suppressed"] == 1
+    assert found["alignment"]["aligned"] == 4
+    assert found["linkage"]["mixed"]["control"]["records"] == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--seed", "-1"), "--seed"),
+        (("--seed", "1", "--seed", "2"), "--seed is given twice"),
+        (("--hierarchy", "nope=k.json"), "--hierarchy names column 'nope'; it takes one of: ZIP, Age, Salary, Disease."),
+        (("--hierarchy", "Age=k.json"), "6 of 6 values present are not in it"),
+        (("--hierarchy", "Age=k.json", "--hierarchy", "Age=k.json"), "--hierarchy names column 'Age' twice"),
+        (("--partition", "m:Age*=SP2"), "none is named"),
+        (("--partition", "m:Age*=SP2", "--partition", "m:Age*=SP3"), "names column 'Age*' twice"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    options: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("k.json").write_text('{"a": ["b"]}', encoding="utf-8")
+    assert run(["attack", "paper-4", "paper-3", "--map", "Age=Age*", *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--k", "--k-map", "--presence", "--average-risk"])
+def test_a_model_asked_for_twice_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    value = "0:0.5" if option == "--presence" else "1"
+    for verb in ("measure", "anonymize"):
+        assert run([verb, "paper-4", "--key", "Age", option, value, option, value]) == 2
+        assert f"{option} is given twice" in capsys.readouterr().err

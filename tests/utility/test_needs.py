@@ -147,6 +147,15 @@ def test_the_answer_says_under_which_partitions_and_without_which_records() -> N
         (("n", "x", ["x"]), "from itself"),
         (("n", "x", "a", {"z": [[1]]}), "which it does not use"),
         (("n", "x", "a", None, 2.0), "between 0 and 1"),
+        (("n", "x", "a", None, "0.5"), r"a degree that is no number \(str\)"),
+        (("n", "x", "a", None, True), r"a degree that is no number \(bool\)"),
+        (("n", "x", "a", None, float("nan")), "between 0 and 1"),
+        (("n", "x", ["a", "b", "a"]), "is given 'a' twice"),
+        (("", "x", "a"), "a need has no name"),
+        (("  ", "x", "a"), "a need has no name"),
+        (("n", "", "a"), "an attribute without a name"),
+        (("n", "x", ["a", ""]), "an attribute without a name"),
+        (("n", "x", ["a", 3]), "an attribute without a name"),
     ],
 )
 def test_a_need_that_makes_no_sense_is_refused(arguments: tuple[Any, ...], words: str) -> None:
@@ -171,6 +180,16 @@ def test_needs_are_written_on_the_command_line(capsys: pytest.CaptureFixture[str
     assert json.loads(captured.out)["needs"]["b"]["degree"] > 0
     assert run(["utility", "adult", "--need", "income"]) == 2
     assert run(["utility", "adult"]) == 2
+
+
+def test_a_need_that_failed_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["utility", "paper-4", "--need", "a: Disease given Agee", "--need", "b: Disease given Age"]
+    assert run(command) == 2
+    shown = capsys.readouterr()
+    assert shown.out.count("'Agee' not found") == 1
+    assert shown.err == "unveil: 1 need could not be evaluated.\n"
+    assert run([*command, "--json"]) == 2
+    assert capsys.readouterr().err.count("'Agee' not found") == 1
 
 
 def test_needs_are_written_in_the_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,16 +9,16 @@ from typing import Any
 from unveil import __version__
 from unveil.attacks import disclosure, identity
 from unveil.attacks.linking import linkage
-from unveil.attacks.pairs import setting_of
+from unveil.attacks.pairs import Setting, setting_of
 from unveil.attacks.view import view_of
 from unveil.attributes import Names
 from unveil.counts import count_table
-from unveil.errors import ArgumentError, EmptyDataError
+from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
 from unveil.measures.equivalence import suppressed_cells
 from unveil.measures.rates import columns_of, mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Made, Result, View
-from unveil.results.numbers import number
+from unveil.results.numbers import counted, number
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import Alignment, align
 
@@ -38,7 +38,8 @@ class Attack(Result):
     alignment
         How records were aligned; None where they were not.
     suppressed
-        Records of the release without any key value; they are kept and refine nothing.
+        Records of the release without any key value. They are one class in the rates, and not among the unique, the certainly
+        disclosed and the classes in which belief shifts.
     made
         How the result was made.
     """
@@ -76,16 +77,26 @@ class Attack(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row an attack and attribute: what is attacked, through what, and the rate."""
+        """Return one row an attack and attribute: what is attacked, through what, and the attack's figure.
+
+        The figure is the Discrimination Rate, of background knowledge what is missing to it, of skewness the rate in the original
+        minus that in the release, and of linkage the share linked (of interval disclosure: disclosed). What is attacked is a
+        null where it is the record's identity.
+        """
         rows = [("identity", e["attribute"], e["release"], e["value"]) for e in self.identity["white_box"]["by_attribute"]]
-        for attack_name, section in (
-            ("homogeneity", self.homogeneity),
-            *((f"similarity {m}", s) for m, s in self.similarity.items()),
+        black, key = self.identity["black_box"], " + ".join(self.made.key)
+        rows += _rows("identity, black box", None, key, black, "value")
+        for name, section, figure in (
+            ("homogeneity", self.homogeneity, "value"),
+            ("background", self.background, "missing"),
+            ("skewness", self.skewness, "difference"),
+            *((f"similarity {model}", section, "value") for model, section in self.similarity.items()),
         ):
-            for secret, entry in section.get("by_sensitive", {}).items():
-                rows.append((attack_name, secret, " + ".join(self.made.key), entry["value"]))
-                rows += [(attack_name, secret, e["release"], e["value"]) for e in entry["by_attribute"]]
-        names = ("attack", "attribute", "given", "rate")
+            for secret, entry in section["by_sensitive"].items():
+                rows += _rows(name, secret, key, entry, figure)
+        ways = {way: entry for way, entry in self.linkage.items() if isinstance(entry, Mapping)}
+        rows += [(f"linkage, {way}", None, key, entry.get("linked", entry.get("value"))) for way, entry in ways.items()]
+        names = ("attack", "attribute", "given", "figure")
         return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
     def view(self) -> View:
@@ -129,9 +140,11 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     partitions
         The attacker's models by name, each with semantic partitions by column: ``{"kinds": {"Disease": [[...], [...]]}}``.
     hierarchies
-        What a released value of an original column covers, for linkage (intervals, masked codes and sets are read as they are).
+        What a released value of an original column covers, for linkage and the grey box (intervals, masked codes and sets are
+        read as they are).
     external
-        Other data with some key attributes in common, for the grey box.
+        Other data with some key attributes in common, for the grey box. Where it has none but holds the column `id`, it is
+        linked by its structure alone (see `structure_linkage`).
     control
         People like those of the original who are certainly not in the release, under the original's column names. Each distance
         linkage then says, beside its baseline, how often it takes one of them for a release record's person: a rate that
@@ -158,6 +171,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     >>> round(found.overall["overall_information_loss"], 4)
     0.4803
     """
+    _check_seed(seed)
     if control is not None and not link_records:
         raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
     alignment = align(original, release, identity=id, link=link, same_order=same_order)
@@ -167,11 +181,12 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     table = load(setting.release, [*setting.keys, *setting.sensitive], nulls=nulls)
     suppressed = _suppressed(table, setting.keys)
     classes = disclosure.classes_of(table, setting.keys, setting.sensitive)
-    models = _models(partitions, (*setting.keys, *setting.sensitive))
+    models = _models(partitions, setting)
+    trees = _trees(hierarchies or {}, setting)
     by_identity: dict[str, Any] = {
         "white_box": identity.white_box(setting),
         "black_box": identity.black_box(table, setting.keys),
-        "grey_box": None if external is None else identity.grey_box(setting, external),
+        "grey_box": None if external is None else identity.grey_box(setting, external, trees, id, seed),
     }
     by_homogeneity = disclosure.homogeneity(table, setting.keys, setting.sensitive, classes)
     made = Made(table.records, nulls, table.dropped, setting.keys, setting.sensitive, seed=seed, version=__version__)
@@ -181,12 +196,17 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         background=disclosure.background(by_homogeneity, classes),
         skewness=disclosure.skewness(setting, table, classes),
         similarity=disclosure.similarity(table, setting.keys, setting.sensitive, models),
-        linkage=linkage(setting, hierarchies or {}, seed, control) if link_records else {"reason": "not asked for"},
+        linkage=linkage(setting, trees, seed, control) if link_records else {"reason": "not asked for"},
         overall=_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if setting.sensitive else None),
         alignment=alignment,
         suppressed=suppressed,
         made=made,
     )
+
+
+def _check_seed(seed: Any) -> None:
+    if not isinstance(seed, int) or seed < 0:
+        raise ArgumentError(f"a seed is a whole number from 0, so it is not {shown(seed)}.")
 
 
 def _overall(by_identity: float | None, by_homogeneity: float | None) -> dict[str, Any]:
@@ -205,12 +225,43 @@ def _suppressed(table: CodedTable, keys: Sequence[str]) -> int:
     return gone
 
 
-def _models(partitions: Mapping[str, Mapping[str, Any]] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
-    """Return the attacker's models, refusing a partition of a column that is not measured."""
+def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], figure: str) -> list[tuple[Any, ...]]:
+    """Return the rows of one attack on one attribute: through the whole key, and through each of several attributes."""
+    parts = entry.get("by_attribute", ())
+    alone = [(name, attribute, part["release"], part[figure]) for part in parts] if len(parts) > 1 else []
+    return [(name, attribute, key, entry[figure]), *alone]
+
+
+def _models(partitions: Mapping[str, Mapping[str, Any]] | None, setting: Setting) -> dict[str, dict[str, Partition]]:
+    """Return the attacker's models; what they hold is never shown, for in the wrong form it would be data."""
+    measured = (*setting.keys, *setting.sensitive)
     found: dict[str, dict[str, Partition]] = {}
     for model, blocks in (partitions or {}).items():
-        for column in blocks:
-            if column not in columns:
-                raise ArgumentError(f"the partition {model!r} is about column {column!r}, which is not among those measured.")
+        if not isinstance(blocks, Mapping):
+            raise ArgumentError(
+                f"the partition {shown(model)} names no column; partitions are given by name, and under it by column: "
+                '{"kinds": {"disease": [[...], [...]]}}.'
+            )
+        if strange := sum(column not in measured for column in blocks):
+            raise ArgumentError(
+                f"the partition {shown(model)} is about {counted(strange, 'column')} not among those measured: {listed(measured)}"
+                '. Partitions are given by name, and under it by column: {"kinds": {"disease": [[...], [...]]}}.'
+            )
         found[model] = {column: Partition.of(spec, column=column) for column, spec in blocks.items()}
+    if found and not setting.sensitive:
+        raise ArgumentError(
+            f"the partition {shown(next(iter(found)))} has nothing to be measured against: similarity is about sensitive "
+            "attributes, and none is named."
+        )
     return found
+
+
+def _trees(hierarchies: Mapping[str, Hierarchy], setting: Setting) -> Mapping[str, Hierarchy]:
+    """Return the hierarchies, refusing one of a column that is not there, or that lacks values of its column."""
+    compared = {pair.original for pair in setting.pairs}
+    for column, tree in hierarchies.items():
+        if column not in setting.original.names:
+            raise ColumnNotFoundError(f"a hierarchy: {ColumnNotFoundError.among(column, setting.original.names)}")
+        if column in compared:
+            tree.check_covers(load(setting.original, [column]).columns[0].values)
+    return hierarchies

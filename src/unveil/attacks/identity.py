@@ -2,24 +2,26 @@
 
 White box: the intruder knows the original and the protected columns but not which record is which: the Discrimination Rate of
 each original attribute given the protected one. Black box: only the release: its key against the identity of its records.
-Grey box: the release and other data with some columns in common: how many of its records find their match.
+Grey box: the release and other data with some columns in common: how many of its records find their match; or with none in
+common, linked by structure alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attacks.linking import by_structure
 from unveil.attacks.pairs import Pair, Setting, new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
-from unveil.errors import ArgumentError
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.rates import columns_of, mean, rate
-from unveil.partitions.generalised import parse_generalised, point_of, text_form
+from unveil.partitions import Hierarchy
+from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
 from unveil.sources import CodedTable, Data, load, open_source
 from unveil.sources.alignment import side_by_side
 
@@ -92,25 +94,47 @@ def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def grey_box(setting: Setting, external: Data) -> dict[str, Any]:
+def grey_box(
+    setting: Setting, external: Data, hierarchies: Mapping[str, Hierarchy], identity: str | None, seed: int
+) -> dict[str, Any]:
     """Link other data to the release on the columns they share: how many of its records may belong to one record, or several.
 
     The other data may call a column as the release does, or as the original does. A generalised value may belong to all that
-    it covers, a suppressed one to anybody; release records suppressed in every common column are left out.
+    it covers, a suppressed one to anybody; release records suppressed in every common column are left out. Data that shares no
+    key attribute but the column that says who is who is linked by structure.
     """
     other = open_source(external)
     named = {pair.release: pair.release if pair.release in other.names else pair.original for pair in setting.pairs}
     common = [name for name in setting.keys if named[name] in other.names]
     if not common:
-        raise ArgumentError("the external data has no key attribute in common with the release; rename its columns.")
+        return by_structure(setting, other, identity, seed)
     known = count_table(load(other, list(dict.fromkeys(named[name] for name in common)), nulls=setting.nulls))
     shown = without_suppressed(count_table(load(setting.release, common, nulls=setting.nulls)), common)
-    fits = [
-        _Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at])
-        for at, name in enumerate(common)
-    ]
+    fits = []
+    for at, name in enumerate(common):
+        labels = _labels(hierarchies.get(setting.original_of(name) or name))
+        fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
     alike = _joined(fits, shown.n) if all(fit.single is not None for fit in fits) else _compared(fits, shown.n)
     return {"common": common, **_matches(known, alike)}
+
+
+def _labels(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
+    """Return for each label above the values what it covers: texts, and the numbers that they read as."""
+    found: dict[str, set[Any]] = {}
+    for leaf, *labels in () if hierarchy is None else hierarchy.labels:
+        for label in labels:
+            found.setdefault(label, set()).update({text_form(leaf), point_of(leaf)} - {None})
+    return found
+
+
+def _covering(cell: Any, labels: Mapping[str, set[Any]]) -> Callable[[Any], bool] | None:
+    """Return whether a value lies in what a released one covers; None for one that is a value itself."""
+    cell = "*" if cell is None else cell
+    covered = None if is_suppressed(cell) else labels.get(text_form(cell))
+    if covered is not None:
+        return lambda value: text_form(value) in covered or point_of(value) in covered
+    generalised = parse_generalised(cell)
+    return None if generalised is None else generalised.covers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,10 +161,10 @@ class _Fit:
     single: NDArray[np.int64] | None
 
     @classmethod
-    def of(cls, known: Counts, at: int, released: Sequence[Any], codes: Any) -> _Fit:
-        """Compare the values of a column; a null in the release covers everything."""
+    def of(cls, known: Counts, at: int, released: Sequence[Any], codes: Any, labels: Mapping[str, set[Any]]) -> _Fit:
+        """Compare the values of a column; a null in the release covers everything, a label what the hierarchy says."""
         values = known.columns[at].values
-        cells = {code: parse_generalised("*" if cell is None else cell) for code, cell in enumerate(released)}
+        cells = {code: _covering(cell, labels) for code, cell in enumerate(released)}
         covers = {code: cell for code, cell in cells.items() if cell is not None}
         place: dict[Any, int] = {point_of(cell): code for code, cell in enumerate(released)}
         place |= {text_form(cell): code for code, cell in enumerate(released)}
@@ -150,9 +174,9 @@ class _Fit:
         covered = np.zeros((len(values), len(covers) + 1), dtype=bool)
         wide = np.full(len(released), len(covers), dtype=np.int64)
         for number, (code, cell) in enumerate(covers.items()):
-            covered[:, number] = [value is not None and cell.covers(value) for value in values]
+            covered[:, number] = [value is not None and cell(value) for value in values]
             wide[code] = number
-        same[covered.any(axis=1) & np.isin(same, list(covers))] = -1  # the very generalised value covers itself, once
+        same[covered[np.arange(len(values)), wide[same]] & (same >= 0)] = -1  # what covers itself is one choice, not two
         choices = covered.sum(axis=1) + (same >= 0)
         only = np.where(same >= 0, same, np.array([*covers, -1])[covered.argmax(axis=1)])
         single = np.where(choices == 1, only, -1) if choices.max(initial=0) <= 1 else None

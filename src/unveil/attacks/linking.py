@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,13 +12,18 @@ from unveil.attacks.linkage.cells import Attribute
 from unveil.attacks.linkage.distance import Distance, distance_linkage
 from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
+from unveil.attacks.linkage.structure import structure_linkage
 from unveil.attacks.pairs import Pair, Setting
-from unveil.errors import ColumnNotFoundError, EmptyDataError, UnveilError
+from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError
 from unveil.partitions import Hierarchy
-from unveil.sources import Data, open_source
-from unveil.sources.alignment import Alignment, common_codes
+from unveil.partitions.generalised import point_of
+from unveil.sources import Coded, Data, Source, load, open_source
+from unveil.sources.alignment import Alignment, align, common_codes
 
-__all__ = ["linkage"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["by_structure", "linkage"]
 
 _MOST_PAIRS = 2_000_000_000
 _MOST_PATTERNS = 12
@@ -28,8 +34,8 @@ def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, c
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
-    distance and, several of them, by Mahalanobis'; any others by the mixed distance. A way that is not possible is a null with
-    the reason.
+    distance and, several of them, by Mahalanobis'; any others by the mixed distance, where numbers that the release has words
+    for are compared as categories, and named. A way that is not possible is a null with the reason.
 
     Parameters
     ----------
@@ -57,6 +63,39 @@ def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, c
         ways["interval_deviation"] = lambda: linker.by_interval("deviation")
     ways["probabilistic"] = linker.by_agreement
     return {"attributes": [[pair.original, pair.release] for pair in pairs], **{name: _tried(way) for name, way in ways.items()}}
+
+
+def by_structure(setting: Setting, external: Source, identity: str | None, seed: int) -> dict[str, Any]:
+    """Link data that shares no key attribute with the release by the structure of both, every column but the id considered.
+
+    The id only scores the links; numbers and dates are placed, all else is a category.
+    """
+    if identity is None or identity not in external.names:
+        raise ArgumentError(
+            "the external data has no key attribute in common with the release; rename its columns. To link it by structure "
+            "alone, give it the id column that says who is who, and name that as the id."
+        )
+    alignment = align(external, setting.release, identity=identity)
+    truth = () if alignment is None else alignment.truth
+    one, other = (_placed_columns(source, identity) for source in (external, setting.release))
+    found = structure_linkage(one, other, truth, seed=seed)
+    return {"common": [], "external_records": found.originals, "structure": found.to_dict()}
+
+
+def _placed_columns(source: Source, identity: str) -> list[NDArray[Any]]:
+    names = [name for name in source.names if name != identity]
+    if not names:
+        raise ArgumentError(f"{source.place} has no column but the id; there is no structure to link by.")
+    return [_placed(column) for column in load(source, names).columns]
+
+
+def _placed(column: Coded) -> NDArray[Any]:
+    """Return numbers and dates as numbers, NaN for a null, and other values as codes, -1 for a null."""
+    points = [math.nan if value is None else None if isinstance(value, str) else point_of(value) for value in column.values]
+    if None not in points:
+        return np.asarray(np.array(points, dtype=np.float64)[column.codes])
+    null = len(column.values) - 1 if column.values[len(column.values) - 1] is None else -1
+    return np.asarray(np.where(column.codes == null, -1, column.codes.astype(np.int64)))
 
 
 def _tried(way: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -118,7 +157,13 @@ class _Linker:
         found = distance_linkage(
             self.original, release, truth, attributes=self.attributes, distance=distance, control=self.control
         )
-        return {"linked": found.value, "sampled": len(self.rows) < self.alignment.release_records, **found.to_dict()}
+        sampled = len(self.rows) < self.alignment.release_records
+        return {"linked": found.value, "sampled": sampled, "as_categories": self._as_categories(found.made), **found.to_dict()}
+
+    def _as_categories(self, made: Mapping[str, Any]) -> list[str]:
+        """Return the numbers that were compared as categories, since the release has words for them."""
+        names = [attribute["original"] for attribute in made["attributes"] if attribute["kind"] == "nominal"]
+        return [name for name in names if self.original[name].dtype.is_numeric() or self.original[name].dtype.is_temporal()]
 
     def by_interval(self, method: Method) -> dict[str, Any]:
         """Count original values that fall into an interval around the released one, of the aligned records."""

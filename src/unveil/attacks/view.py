@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unveil.errors import listed
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted, number
 
@@ -104,8 +105,13 @@ def _linkage(found: Any) -> Table:
     columns: tuple[str, ...] = ("linkage", "linked", "95% interval", "second nearest", "by chance", "records")
     columns += ("control",) if controls else ()
     rows = tuple((name.replace("_", ", "), *_linkage_row(entry))[: len(columns)] for name, entry in ways.items())
-    reasons = "\n".join(f"{name}: {entry['reason']}" for name, entry in ways.items() if entry.get("reason"))
-    return Table(columns, rows, title="Record linkage", note=reasons, bars=frozenset({"linked"}))
+    notes = [f"{name}: {entry['reason']}" for name, entry in ways.items() if entry.get("reason")]
+    notes += [
+        f"{name}: compared as categories, since the release has words for numbers: {listed(entry['as_categories'])}"
+        for name, entry in ways.items()
+        if entry.get("as_categories")
+    ]
+    return Table(columns, rows, title="Record linkage", note="\n".join(notes), bars=frozenset({"linked"}))
 
 
 def _linkage_row(entry: Any) -> tuple[Any, ...]:
@@ -154,6 +160,14 @@ def _new(found: Attack) -> list[str]:
 def _grey_box(grey: Any) -> list[str]:
     if grey is None:
         return []
+    if structure := grey.get("structure"):
+        inside, linked = (f"{structure[name]:.2%}" for name in ("inside", "linked"))
+        by_chance, by_guess = (f"{structure[name]:.2%}" for name in ("inside_baseline", "baseline"))
+        told = (
+            f"Grey box, no column in common: by structure alone {inside} of the release have their external record in the "
+            f"matched cluster (by chance {by_chance}), and {linked} are linked to it (by chance {by_guess})."
+        )
+        return [told]
     found = (
         f"Grey box, by {' + '.join(grey['common'])}: of {counted(grey['external_records'], 'external record')} "
         f"{grey['matched']:,} may belong to some record of the release, {grey['matched_once']:,} to one only; "

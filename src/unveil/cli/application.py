@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 __all__ = ["app"]
 
-app = typer.Typer(
+
+class _Verb(TyperCommand):
+    """A verb that refuses an option given twice, where otherwise the last would win without a word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        single = [option for option in given if option.param_type_name == "option" and not getattr(option, "multiple", False)]
+        for option in single:
+            if single.count(option) > 1 and not getattr(option, "is_flag", False):
+                ctx.fail(f"{option.opts[0]} is given twice; it takes one value.")
+        return super().parse_args(ctx, args)
+
+
+class _Program(typer.Typer):
+    """A program of such verbs."""
+
+    def command(self, *names: Any, **settings: Any) -> Any:
+        """Let a function be a verb."""
+        return super().command(*names, **{"cls": _Verb, **settings})
+
+
+app = _Program(
     help="See what a table of personal data gives away before you publish it.",
     no_args_is_help=True,
     add_completion=False,

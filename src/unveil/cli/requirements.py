@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.options import pair_of
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
 
 if TYPE_CHECKING:
     from unveil.models.asked import AnyModel
@@ -138,6 +138,10 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
         if not colon or not name:
             raise ArgumentError(f"--partition takes NAME:COLUMN=FILE, not {shown(text)}.")
         column, file = pair_of(rest, columns, "--partition", "NAME:COLUMN=FILE")
+        if column in found.get(name, {}):
+            raise ArgumentError(
+                f"--partition {shown(name)} names column {shown(column)} twice; one model has one partition of it."
+            )
         known = published()["partitions"]
         built_in = file in known and not Path(file).exists()
         found.setdefault(name, {})[column] = Partition.of(known[file]) if built_in else Partition.read(file, column=column)
@@ -149,4 +153,11 @@ def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hier
     from unveil.partitions import Hierarchy
 
     pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in given or ()]
+    named = [column for column, _ in pairs]
+    for column in named:
+        if column not in columns:
+            place = f"one of: {listed(columns)}.{near_miss(column, columns)}" if columns else "none here."
+            raise ColumnNotFoundError(f"--hierarchy names column {shown(column)}; it takes {place}")
+        if named.count(column) > 1:
+            raise ArgumentError(f"--hierarchy names column {shown(column)} twice; a column has one hierarchy.")
     return {column: Hierarchy.read(file, column=column) for column, file in pairs}

@@ -15,6 +15,8 @@ import polars as pl
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, listed, shown
 from unveil.output import atomic_write
+from unveil.partitions.generalised import point_of, text_form
+from unveil.results.numbers import counted
 from unveil.sources.coding import encode
 from unveil.sources.frames import Data, Source, open_source
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Alignment", "align", "common_codes", "side_by_side", "write_link"]
+
+_EXACT = 2.0**53
+"""From here on a float does not tell whole numbers apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,15 +128,41 @@ def write_link(path: str, truth: NDArray[np.int64]) -> None:
 
 
 def common_codes(original: pl.Series, release: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the values of two columns as codes over one dictionary; -1 for a null."""
-    one, other = original.alias("values"), release.alias("values")
-    if one.dtype != other.dtype:
-        one, other = one.cast(pl.String), other.cast(pl.String)
-    coded = encode(pl.concat([one, other]))
+    """Return the values of two columns as codes over one dictionary; -1 for a null.
+
+    Columns of two types are compared by what their values say: a number is the same number whatever its type, as text too.
+    """
+    coded = encode(pl.concat(_of_one_type(original.alias("values"), release.alias("values"))))
     codes = coded.codes.astype(np.int64)
     if len(coded.values) and coded.values[len(coded.values) - 1] is None:
         codes[codes == len(coded.values) - 1] = -1
-    return codes[: len(one)], codes[len(one) :]
+    return codes[: len(original)], codes[len(original) :]
+
+
+def _of_one_type(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Return two columns in one type, in which equal values are equal."""
+    types = (one.dtype, other.dtype)
+    if one.dtype == other.dtype and one.dtype != pl.Object:
+        return one, other
+    if all(dtype.is_integer() for dtype in types):
+        return one.cast(pl.String), other.cast(pl.String)  # exact, whatever their sizes
+    if all(dtype.is_numeric() for dtype in types):
+        kind = pl.Float32 if all(dtype.is_float() for dtype in types) else pl.Float64
+        return one.cast(kind), other.cast(kind)
+    return _as_texts(one), _as_texts(other)
+
+
+def _as_texts(column: pl.Series) -> pl.Series:
+    """Return the texts that values are matched by."""
+    coded = encode(column)
+    texts = pl.Series("values", [None if value is None else _text(value) for value in coded.values], dtype=pl.String)
+    return texts.gather(coded.codes)
+
+
+def _text(value: Any) -> str:
+    """Return one text for all that read as one number, or one moment; a number beyond what floats tell apart is written out."""
+    point = point_of(value)
+    return text_form(value) if point is None or abs(point) >= _EXACT else repr(point)
 
 
 def _records(source: Source) -> int:
@@ -142,21 +173,20 @@ def _by_id(original: Source, release: Source, identity: str) -> NDArray[np.int64
     for what, source in (("original", original), ("release", release)):
         if identity not in source.names:
             raise ColumnNotFoundError(f"the {what} has no id column {shown(identity)}; its columns are: {listed(source.names)}.")
-    before, after = (source.collect([identity])[identity] for source in (original, release))
-    for what, column in (("original", before), ("release", after)):
-        if column.null_count():
-            raise ArgumentError(f"{column.null_count():,} ids of the {what} are null (column {shown(identity)}).")
-        if column.n_unique() < len(column):
-            repeated = len(column) - column.n_unique()
+    before, after = common_codes(*(source.collect([identity])[identity] for source in (original, release)))
+    for what, codes in (("original", before), ("release", after)):
+        missing, repeated = int(np.count_nonzero(codes < 0)), len(codes) - len(np.unique(codes))
+        if missing:
+            verb = "is" if missing == 1 else "are"
+            raise ArgumentError(f"{counted(missing, 'id')} of the {what} {verb} null (column {shown(identity)}).")
+        if repeated:
+            verb = "is" if repeated == 1 else "are"
             raise ArgumentError(
-                f"{repeated:,} ids of the {what} are repeated (column {shown(identity)}); an id names one record."
+                f"{counted(repeated, 'id')} of the {what} {verb} repeated (column {shown(identity)}); an id names one record."
             )
-    if before.dtype != after.dtype:
-        before, after = before.cast(pl.String), after.cast(pl.String)
-    coded = encode(pl.concat([before.alias("id"), after.alias("id")]))
-    row = np.full(len(coded.values), -1, dtype=np.int64)
-    row[coded.codes[: len(before)]] = np.arange(len(before))
-    return np.asarray(row[coded.codes[len(before) :]])
+    row = np.full(max(before.max(initial=-1), after.max(initial=-1)) + 1, -1, dtype=np.int64)
+    row[before] = np.arange(len(before))
+    return np.asarray(row[after])
 
 
 def _by_link(link: Source, originals: int, releases: int) -> NDArray[np.int64]:
@@ -172,7 +202,10 @@ def _by_link(link: Source, originals: int, releases: int) -> NDArray[np.int64]:
     for what, rows, most in (("original", before, originals), ("release", after, releases)):
         outside = int(np.count_nonzero((rows < 1) | (rows > most)))
         if outside:
-            raise DataFileError(f"{link.place}: {outside:,} row numbers of the {what} lie outside its {most:,} records.")
+            verb = "lies" if outside == 1 else "lie"
+            raise DataFileError(
+                f"{link.place}: {counted(outside, 'row number')} of the {what} {verb} outside its {counted(most, 'record')}."
+            )
         if len(np.unique(rows)) < len(rows):
             raise DataFileError(f"{link.place}: row numbers of the {what} stand more than once.")
     truth = np.full(releases, -1, dtype=np.int64)

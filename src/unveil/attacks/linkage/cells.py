@@ -64,7 +64,7 @@ class Attribute:
         The column in the original and in the release; the same where only one is given.
     kind
         "continuous", "ordinal" or "nominal". None: ordinal where an order is given, continuous where the original holds numbers
-        or dates, otherwise nominal.
+        or dates and the release nothing else (generalised ones, nulls and labels of the hierarchy included), otherwise nominal.
     order
         The categories of an ordinal attribute from low to high; those of numbers need none.
     hierarchy
@@ -170,7 +170,7 @@ def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: I
     Raises
     ------
     UnsupportedDataError
-        If a value of a continuous attribute is no finite number, interval or null.
+        If a value of an attribute that is said to be continuous is no finite number, interval or null.
     ArgumentError
         If an ordinal attribute of texts comes without an order, or with one that misses values.
 
@@ -186,10 +186,13 @@ def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: I
         raise ArgumentError.not_one_of("intervals", intervals, ("nearest", "midpoint"))
     known = replace(attribute, kind=attribute.kind or _kind_of(attribute, original))
     line, position = _line_of(known, original, drawn_in=_DRAWN_IN if intervals == "nearest" else 0.0)
+    ranges = _ranges_of(line, released, words=attribute.kind is None)
+    if ranges is None:
+        return cells_of(replace(attribute, kind="nominal"), original, released, intervals=intervals)
     inside = position[np.isfinite(position)]
     span = float(np.ptp(inside)) if len(inside) else 0.0
     spread = float(inside.std()) if span > 0 else 0.0
-    value, starts, low, high = _ranges_of(line, released)
+    value, starts, low, high = ranges
     if intervals == "midpoint" and known.kind != "nominal" and len(inside):
         starts, low, high = _middles(starts, low, high, float(inside.min()), float(inside.max()))
     return Cells(known, position, value, starts, low, high, spread, span)
@@ -385,9 +388,9 @@ def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, 
 
 
 def _ranges_of(
-    line: _Line, released: Any
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return each release record's distinct value, and the ranges that the distinct values cover."""
+    line: _Line, released: Any, *, words: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return each release record's distinct value, and the ranges these cover; None where words, if allowed, are no numbers."""
     array = released if isinstance(released, np.ndarray) else None
     if line.attribute.kind == "continuous" and array is not None and array.dtype.kind in "iuf":
         distinct, value = np.unique(array.astype(np.float64), return_inverse=True)
@@ -398,8 +401,11 @@ def _ranges_of(
         return value.reshape(-1).astype(np.int64), np.arange(len(distinct) + 1), low, high
     value, distinct_values = coded(released)
     covered = [line.covered(cell) for cell in distinct_values]
-    unread = sum(ranges is None for ranges in covered)
+    strange = [cell for cell, ranges in zip(distinct_values, covered, strict=True) if ranges is None]
+    unread = len(strange)
     if unread and line.attribute.kind == "continuous":
+        if words and all(point_of(cell) is None for cell in strange):
+            return None
         raise _not_numbers(line.attribute.released, unread, len(covered))
     if unread:
         raise ArgumentError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unveil.cli.application import app
 from unveil.cli.options import Encoding, Json, Key, Missing, NullPolicy, Out, Separator, give, pair_of
+
+if TYPE_CHECKING:
+    from unveil.sources import Source
 
 
 @app.command(epilog="Example: unveil attack thesis-4.2 thesis-4.3 --map ZIP=ZIP* --map Age=Age* --sensitive 'location 1'")
@@ -32,7 +35,7 @@ def attack(
         typer.Option("--partition", metavar="NAME:COLUMN=FILE", help="An attacker's model: a semantic partition of a column."),
     ] = None,
     hierarchy: Annotated[
-        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="What a released value covers, for linkage.")
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="What a released value covers.")
     ] = None,
     external: Annotated[
         str | None, typer.Option("--external", metavar="FILE", help="Other data with common columns (grey box).")
@@ -45,7 +48,7 @@ def attack(
     ] = None,
     linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
     nulls: NullPolicy = None,
-    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
@@ -57,9 +60,10 @@ def attack(
     from unveil.cli import requirements
     from unveil.sources import source
 
-    one, other = (
-        source(table, separator=separator, encoding=encoding, missing=tuple(missing or ())) for table in (original, release)
-    )
+    def opened(table: str) -> Source:
+        return source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+
+    one, other = opened(original), opened(release)
     result = attack_release(
         one,
         other,
@@ -71,10 +75,8 @@ def attack(
         same_order=same_order,
         partitions=requirements.attackers(partition, other.names),
         hierarchies=requirements.trees(hierarchy, one.names),
-        external=external,
-        control=None
-        if control is None
-        else source(control, separator=separator, encoding=encoding, missing=tuple(missing or ())),
+        external=None if external is None else opened(external),
+        control=None if control is None else opened(control),
         nulls=nulls or "category",
         link_records=linkage,
         seed=seed,

@@ -29,6 +29,7 @@ def utility(
 ) -> None:
     """How far does the table serve each need, judged from itself alone? Exit code 1: a degree asked for is missed."""
     from unveil.project import Need
+    from unveil.results.numbers import counted
     from unveil.utility.needs import utility as serve
 
     inputs = gather(
@@ -41,7 +42,8 @@ def utility(
         raise ArgumentError("no need is named; write one with --need, or in a project file.")
     result = serve(inputs.source, asked, nulls=inputs.nulls)
     give(result, as_json=as_json, out=out)
-    for line in result.failed:
+    shown = not as_json and out is None
+    for line in [f"{counted(len(result.failed), 'need')} could not be evaluated."] if shown and result.failed else result.failed:
         sys.stderr.write(f"unveil: {line}\n")
     if result.failed:
         raise typer.Exit(2)
