@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.search.anonymize import anonymize as anonymize
+    from unveil.search.guided import Front as Front
+    from unveil.search.guided import anonymize_front as anonymize_front
     from unveil.search.hierarchies import HierarchyReport as HierarchyReport
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
@@ -54,6 +56,7 @@ _HOMES = {
     "Attack": "unveil.attacks.attack",
     "Counts": "unveil.counts",
     "DiscriminationRate": "unveil.measures.discrimination",
+    "Front": "unveil.search.guided",
     "Hierarchy": "unveil.partitions",
     "HierarchyReport": "unveil.search.hierarchies",
     "Loss": "unveil.utility.loss",
@@ -70,6 +73,7 @@ _HOMES = {
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
     "anonymize": "unveil.search.anonymize",
+    "anonymize_front": "unveil.search.guided",
     "attack": "unveil.attacks.attack",
     "attacks": "unveil",
     "build_hierarchy": "unveil.search.hierarchies",

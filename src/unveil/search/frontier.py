@@ -1,0 +1,256 @@
+"""Which generalisations are on the front? The lattice, searched as far as it takes to know every release that none dominates.
+
+Where nothing is suppressed, rates never rise from a node to one above it (`noderates` says when and why), and every model that
+fails at a node fails below it. So:
+
+- of the levels of an attribute that no need can tell apart only the highest is looked at: it gives less away for the same use;
+- a node that misses a need rules out all nodes above it; a node that breaks a model or gives too much away, all below it;
+- from the top down, a node's homogeneity risk is at least that of the nodes just above it, while its identity risk and its
+  degrees are known without its classes: if even so a release found is better, its classes are not looked at.
+
+Where something is suppressed none of this holds, save that sizes and distinct values of classes only grow: every other node is
+looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import ArgumentError
+from unveil.search.application import applied, suppressed_classes
+from unveil.search.front import Point, Thresholds, Undominated, exceeds
+from unveil.search.full_domain import Budget
+from unveil.search.judge import Judge
+from unveil.search.noderates import Identity, Rate
+from unveil.search.objectives import Separable
+from unveil.search.rollup import Table
+from unveil.search.space import Node, Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Frontier", "Question", "frontier"]
+
+_MOST_NODES = 1 << 24
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked of every node.
+
+    Attributes
+    ----------
+    space, judge, limit
+        The lattice, the models, and how many records may be suppressed.
+    cells
+        For each key attribute the codes of the count table's cells.
+    identity, homogeneity, needs
+        The rates: of the original attributes, of each sensitive attribute, and of each need.
+    loss
+        What a generalisation costs.
+    thresholds
+        The highest risks and the lowest degrees.
+    """
+
+    space: Space
+    judge: Judge
+    limit: int
+    cells: Sequence[NDArray[Any]]
+    identity: Identity
+    homogeneity: Mapping[str, Rate]
+    needs: Mapping[str, Rate]
+    loss: Separable
+    thresholds: Thresholds
+
+    def gone(self, node: Node, table: Table, classes: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """Return which cells of the count table are suppressed with these classes; None where none is."""
+        return applied(self.space, node, table, classes, self.cells).suppressed if classes.any() else None
+
+    def combined(self, point: Point) -> float | None:
+        """Return the rate of all original key attributes together given all protected ones."""
+        if not point.suppressed:
+            return self.identity.combined(point.node, None)
+        classes, violating = suppressed_classes(self.space, self.judge, point.node)
+        return self.identity.combined(point.node, self.gone(point.node, classes, violating))
+
+    def without_thresholds(self) -> Question:
+        """Return the same question, everything allowed."""
+        return replace(self, thresholds=Thresholds())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frontier:
+    """The front, whether it is the whole of it, and how many nodes were looked at."""
+
+    points: Sequence[Point]
+    complete: bool
+    evaluated: int
+
+
+def frontier(question: Question, budget: Budget, progress: Callable[[int, int], Any] | None = None) -> Frontier:
+    """Return the releases that meet the models and thresholds and that no other such release dominates.
+
+    Parameters
+    ----------
+    question
+        What is asked of every node.
+    budget
+        When to stop early.
+    progress
+        Called now and then with the nodes settled and those in question.
+    """
+    return _Search(question, budget).run(progress)
+
+
+class _Search:
+    def __init__(self, question: Question, budget: Budget) -> None:
+        self.ask, self.budget = question, budget
+        self.sound = question.limit == 0 and question.identity.monotone
+        shape = question.space.shape
+        self.levels = [self._telling(at) if self.sound else [*range(size)] for at, size in enumerate(shape)]
+        self.shape = tuple(len(levels) for levels in self.levels)
+        size = int(np.prod(self.shape, dtype=np.float64))
+        if size > _MOST_NODES:
+            raise ArgumentError(f"{size:,} generalisations are too many to find the front of; bound the levels of attributes.")
+        self.closed = np.zeros(self.shape, dtype=bool)
+        self.risks = np.zeros((*self.shape, len(question.homogeneity)))  # at least so much is disclosed, as far as is known
+        self.found = Undominated()
+        self.evaluated = 0
+        self.began = time.monotonic()
+
+    def run(self, progress: Callable[[int, int], Any] | None) -> Frontier:
+        """Go through the nodes, the most general first."""
+        height = reduce(np.add.outer, [np.arange(size, dtype=np.int32) for size in self.shape])
+        order = np.argsort(-height.ravel(), kind="stable")
+        for done, at in enumerate(order.tolist()):
+            if progress is not None and done % 256 == 0:
+                progress(done, len(order))
+            place = tuple(int(level) for level in np.unravel_index(at, self.shape))
+            if self.closed[place]:
+                continue
+            if self._spent():
+                return Frontier(self.found.sorted(), complete=False, evaluated=self.evaluated)
+            self.evaluated += 1
+            self._look(place)
+        return Frontier(self.found.sorted(), complete=True, evaluated=self.evaluated)
+
+    def _spent(self) -> bool:
+        nodes, seconds = self.budget.nodes, self.budget.seconds
+        late = seconds is not None and self.evaluated > 0 and time.monotonic() - self.began > seconds
+        return late or (nodes is not None and self.evaluated >= nodes)
+
+    def _telling(self, at: int) -> list[int]:
+        """Return the levels of an attribute worth looking at: of those that no need tells apart, the highest and its equals."""
+        highest: dict[tuple[bytes | None, ...], int] = {}
+        signatures = []
+        for level in range(self.ask.space.shape[at]):
+            used = [rate.codings[at] for rate in self.ask.needs.values() if at in rate.codings]
+            signatures.append(tuple(coding.signature(level) for coding in used))
+            highest[signatures[-1]] = level
+        rates = self.ask.identity.rates[at]
+        return [level for level, one in enumerate(signatures) if None not in one and rates[level] == rates[highest[one]]]
+
+    def _node(self, place: Node) -> Node:
+        return tuple(levels[level] for levels, level in zip(self.levels, place, strict=True))
+
+    def _look(self, place: Node) -> None:
+        """Look at a node, and offer it to the front if it meets everything."""
+        node = self._node(place)
+        if self.sound and self._settled(place, node):
+            return
+        table = self.ask.space.classes(node)
+        suppressed = self._suppressed(place, node, table)
+        if suppressed is None:
+            return
+        point = self._point(node, table, suppressed)
+        if self.sound:
+            self.risks[place] = [risk or 0.0 for risk in point.homogeneity.values()]
+        if not self.ask.thresholds.missed(point) and self._judged(point.degrees):
+            self.found.offer(point)
+        elif self.sound and any(exceeds(risk, self.ask.thresholds.homogeneity) for risk in point.homogeneity.values()):
+            self.closed[_below(place)] = True
+
+    def _settled(self, place: Node, node: Node) -> bool:
+        """Whether a node is out of the question, or beaten, without its classes."""
+        identity = self.ask.identity.at(node)
+        if exceeds(identity, self.ask.thresholds.identity):
+            self.closed[_below(place)] = True
+            return True
+        degrees = {name: rate.at(node) for name, rate in self.ask.needs.items()}
+        for name, degree in degrees.items():
+            if self.ask.thresholds.misses(name, degree):
+                self._close_above(name, place)
+                return True
+        above = [self.risks[(*place[:at], level + 1, *place[at + 1 :])] for at, level in self._raisable(place)]
+        floor = np.max([self.risks[place], *above], axis=0)
+        self.risks[place] = floor
+        known = zip(self.ask.homogeneity.items(), floor.tolist(), strict=True)
+        least = {name: risk if rate.defined else None for (name, rate), risk in known}
+        best = Point(node, identity, least, degrees, 0.0, 0)
+        return not self._judged(degrees) or self.found.dominates(best.figures)
+
+    def _judged(self, degrees: Mapping[str, float | None]) -> bool:
+        """Whether every need that can be served somewhere has a degree here."""
+        return all(degrees[name] is not None for name, rate in self.ask.needs.items() if rate.defined)
+
+    def _raisable(self, place: Node) -> Iterator[tuple[int, int]]:
+        return ((at, level) for at, level in enumerate(place) if level + 1 < self.shape[at])
+
+    def _close_above(self, name: str, place: Node) -> None:
+        """Look for the lowest node on a way up to this one that misses a need, too, and rule out all nodes above it."""
+        rate = self.ask.needs[name]
+        if not rate.monotone:
+            return
+        steps = max(place)
+        low, high = 0, steps
+        while low < high:
+            middle = (low + high) // 2
+            misses = self.ask.thresholds.misses(name, rate.at(self._node(_scaled(place, middle, steps))))
+            low, high = (low, middle) if misses else (middle + 1, high)
+        lowest = _scaled(place, high, steps)
+        self.closed[tuple(slice(level if at in rate.codings else 0, None) for at, level in enumerate(lowest))] = True
+
+    def _suppressed(self, place: Node, node: Node, table: Table) -> NDArray[np.bool_] | None:
+        """Return the classes to suppress; None where there is no release here, and then often none below."""
+        verdict = self.ask.judge.verdict(node, table, self.ask.judge.small(table))
+        lost = int(table.n[verdict.violating].sum())
+        if lost == self.ask.space.records:
+            return None  # nothing would be left
+        if lost <= self.ask.limit and not verdict.fails:
+            return verdict.violating
+        if self.ask.limit == 0 or float(verdict.lasting.sum()) > self.ask.limit + _ROUNDING:
+            self.closed[_below(place)] = True
+        return None
+
+    def _point(self, node: Node, table: Table, classes: NDArray[np.bool_]) -> Point:
+        """Return the figures of a node whose classes given are suppressed."""
+        ask, gone = self.ask, self.ask.gone(node, table, classes)
+        lost = int(table.n[classes].sum())
+
+        def figure(rate: Rate | Identity) -> float | None:
+            return rate.at(node) if gone is None else rate.suppressed(node, gone)
+
+        return Point(
+            node,
+            figure(ask.identity),
+            {name: figure(rate) for name, rate in ask.homogeneity.items()},
+            {name: figure(rate) for name, rate in ask.needs.items()},
+            ask.loss.score(ask.space, node, table, classes),
+            lost,
+        )
+
+
+def _below(place: Node) -> tuple[slice, ...]:
+    return tuple(slice(0, level + 1) for level in place)
+
+
+def _scaled(place: Node, step: int, steps: int) -> Node:
+    """Return a node on a way from the bottom up to this one."""
+    return tuple(level * step // steps if steps else 0 for level in place)

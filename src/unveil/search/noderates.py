@@ -1,0 +1,264 @@
+r"""What does a generalisation give away, and what is it still good for? Discrimination Rates at every node of a lattice.
+
+Each rate is a sum over the count table at a node, rolled up from finer nodes. The figures are those that `unveil.attack` and
+`unveil.utility` find in the release: values are told apart by the labels that the release shows, and a need's partitions are
+fitted to these labels.
+
+*Rates never rise from a node to one above it.* Let Y be what the release shows of the key at a node and Y' = f(Y) what it shows
+at one above. Then Y' adds nothing to Y, and knowing more never raises entropy, so for every X
+
+.. math:: H(X \mid Y') \ge H(X \mid Y', Y) = H(X \mid Y), \qquad\text{hence}\qquad DR_X(Y') \le DR_X(Y) ,
+
+as H(X) is the same (the data processing inequality). It takes three things, and `monotone` says whether they hold. X is not
+generalised itself: a need whose target is a key attribute may rise. Y' is a function of Y: labels are, as a hierarchy is a chain;
+under a partition a label that straddles two blocks has a block of its own, so that what was one block may fall apart above. And
+nothing is suppressed: whether a record is, depends on its class, which Y' does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts import Counts
+from unveil.counts.grouping import group, summed
+from unveil.errors import PartitionError
+from unveil.measures.entropy import entropy_bits, entropy_by_class
+from unveil.measures.equivalence import SUPPRESSED
+from unveil.measures.rates import mean
+from unveil.partitions import Partition
+from unveil.partitions.generalised import fitted
+from unveil.search.rollup import RollUp
+from unveil.search.space import KeyAttribute, Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["DECIMALS", "Coding", "Identity", "Rate", "rate_between"]
+
+DECIMALS = 12
+"""Rates that agree in so many decimals are equal: the same records may be summed in another order."""
+
+
+def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
+    r"""Return :math:`DR_X(Y) = 1 - H(X|Y) / H(X)` from rows of codes; None where X holds one value only.
+
+    Parameters
+    ----------
+    known, hidden
+        The codes of Y, column by column, and those of X.
+    n
+        The records of each row, all above zero; rows may repeat.
+    """
+    of_class, _ = group(known, [int(column.max()) + 1 for column in known])
+    of_cell, (classes, values) = group([of_class, hidden], [int(of_class.max()) + 1, int(hidden.max()) + 1])
+    cells = summed(of_cell, n, len(classes))
+    totals = np.bincount(values, weights=cells)
+    totals = totals[totals > 0.0]
+    if len(totals) == 1:
+        return None
+    sizes = np.bincount(classes, weights=cells)
+    left = float((entropy_by_class(cells, classes.astype(np.int64), sizes) * sizes).sum() / sizes.sum())
+    return round(max(0.0, 1.0 - left / entropy_bits(totals)), DECIMALS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coding:
+    """As what the values of a key attribute count, level by level.
+
+    Attributes
+    ----------
+    groups
+        For each level allowed the group of every value.
+    kept, starred
+        For each level the code of every group; where records are suppressed, behind them that of the suppressed value. None
+        where a partition does not cover the labels.
+    nested
+        Whether each level's code follows from that of the level before.
+    """
+
+    groups: tuple[NDArray[np.int64], ...]
+    kept: tuple[NDArray[np.int64] | None, ...]
+    starred: tuple[NDArray[np.int64] | None, ...]
+    nested: bool
+
+    @classmethod
+    def of(cls, one: KeyAttribute, values: Sequence[Any], partition: Partition | None = None) -> Coding:
+        """Tell an attribute's labels apart, or sort them into the blocks of a partition."""
+        levels = range(one.lowest, one.highest + 1)
+        groups = tuple(one.levels.groups[level] for level in levels)
+        shown = [one.levels.labels[level] if level else values for level in levels]
+        kept = tuple(_codes(labels, partition, one.name) for labels in shown)
+        if partition is not None and kept[0] is None:
+            fitted(partition, shown[0], one.name)[0].apply(shown[0], one.name)  # says what is wrong
+        starred = tuple(_codes([*one.levels.labels[level], SUPPRESSED], partition, one.name) for level in levels)
+        found = [codes[of_value] for codes, of_value in zip(kept, groups, strict=True) if codes is not None]
+        return cls(groups, kept, starred, all(_follows(coarse, fine) for fine, coarse in pairwise(found)))
+
+    def signature(self, level: int) -> bytes | None:
+        """Return what tells two levels apart: which values count as one; None where that is not defined."""
+        codes = self.kept[level]
+        return None if codes is None else np.unique(codes[self.groups[level]], return_inverse=True)[1].astype(np.int64).tobytes()
+
+
+def _codes(labels: Sequence[Any], partition: Partition | None, name: str) -> NDArray[np.int64] | None:
+    """Return a number for each label, the same for those that count as one."""
+    if partition is None:
+        number: dict[Any, int] = {}
+        return np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
+    try:
+        return fitted(partition, labels, name)[0].apply(labels, name)[0]
+    except PartitionError:
+        return None
+
+
+def _follows(coarse: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
+    """Whether the fine code determines the coarse one."""
+    pairs, _ = group([fine, coarse], [int(fine.max()) + 1, int(coarse.max()) + 1])
+    return int(pairs.max()) + 1 == len(np.unique(fine))
+
+
+class Rate:
+    """The Discrimination Rate of one attribute given others, at every node.
+
+    Parameters
+    ----------
+    counts
+        The count table over all attributes.
+    attributes
+        The key attributes; what else is named keeps its values.
+    target, given
+        The attribute to infer, and those to infer it from.
+    partitions
+        Semantic partitions by attribute.
+    """
+
+    def __init__(
+        self,
+        counts: Counts,
+        attributes: Sequence[KeyAttribute],
+        target: str,
+        given: Sequence[str],
+        partitions: Mapping[str, Partition] | None = None,
+    ) -> None:
+        blocks, wanted = partitions or {}, (*given, target)
+        self._used = [at for at, one in enumerate(attributes) if one.name in wanted]
+        keys = [attributes[at].name for at in self._used]
+        fixed = [name for name in dict.fromkeys(wanted) if name not in keys]
+        values = {name: counts.columns[counts.names.index(name)].values for name in wanted}
+        self.codings = {
+            at: Coding.of(attributes[at], values[name], blocks.get(name)) for at, name in zip(self._used, keys, strict=True)
+        }
+        self._n = counts.n
+        self._columns = [counts.codes[counts.names.index(name)] for name in keys]
+        self._fixed = [_fixed(values[name], blocks.get(name), name)[counts.codes[counts.names.index(name)]] for name in fixed]
+        self._target = [*keys, *fixed].index(target)
+        self.monotone = target in fixed and all(coding.nested for coding in self.codings.values())
+        self.defined = self._varies(target in fixed)
+        self._roll = self._rolled_up([len(values[name]) for name in keys])
+        self._seen: dict[Node, float | None] = {}
+
+    def _varies(self, fixed: bool) -> bool:  # noqa: FBT001
+        """Whether the target holds more than one value, at some level at least."""
+        if fixed:
+            return len(np.unique(self._fixed[self._target - len(self._used)])) > 1
+        coding = self.codings[self._used[self._target]]
+        return any(codes is not None and len(np.unique(codes)) > 1 for codes in coding.kept)
+
+    def _rolled_up(self, sizes: Sequence[int]) -> RollUp:
+        sizes = [*sizes, *(int(column.max()) + 1 for column in self._fixed)]
+        of_cell, cells = group([*self._columns, *self._fixed], sizes)
+        n = summed(of_cell, self._n, len(cells[0])).astype(np.int64)[:, np.newaxis]
+        return RollUp(cells, sizes, np.ascontiguousarray(n), [self.codings[at].groups for at in self._used])
+
+    def at(self, node: Node) -> float | None:
+        """Return the rate at a node, nothing suppressed; None where it is undefined."""
+        levels = tuple(node[at] for at in self._used)
+        if levels not in self._seen:
+            self._seen[levels] = self._at(levels)
+        return self._seen[levels]
+
+    def _at(self, levels: Node) -> float | None:
+        codings = [self.codings[at].kept[level] for at, level in zip(self._used, levels, strict=True)]
+        table = self._roll.table(levels)
+        columns = [table.codes(field) for field in self._roll.fields]
+        found = [codes[column] for codes, column in zip(codings, columns, strict=False) if codes is not None]
+        return self._rate([*found, *columns[len(codings) :]], table.n) if len(found) == len(codings) else None
+
+    def suppressed(self, node: Node, gone: NDArray[np.bool_]) -> float | None:
+        """Return the rate at a node where some cells of the count table are suppressed."""
+        found = []
+        for at, column in zip(self._used, self._columns, strict=True):
+            coding = self.codings[at]
+            codes = coding.starred[node[at]]
+            if codes is None:
+                return None
+            found.append(np.where(gone, codes[-1], codes[coding.groups[node[at]][column]]))
+        return self._rate([*found, *self._fixed], self._n)
+
+    def _rate(self, columns: Sequence[NDArray[Any]], n: NDArray[Any]) -> float | None:
+        known = [column for at, column in enumerate(columns) if at != self._target]
+        return rate_between(known, columns[self._target], n)
+
+
+def _fixed(values: Sequence[Any], partition: Partition | None, name: str) -> NDArray[np.int64]:
+    """Return the code of every value of an attribute that stays as it is."""
+    return np.arange(len(values)) if partition is None else fitted(partition, values, name)[0].apply(values, name)[0]
+
+
+class Identity:
+    """The rate of every original key attribute given its protected one, and their mean: the white-box identity risk.
+
+    Without suppression each depends on its own attribute's level alone.
+    """
+
+    def __init__(self, counts: Counts, attributes: Sequence[KeyAttribute]) -> None:
+        self._n = counts.n
+        self._columns = [counts.codes[counts.names.index(one.name)].astype(np.int64) for one in attributes]
+        self._cells = group(self._columns, [len(one.records) for one in attributes])[0]
+        self._codings = [Coding.of(one, counts.columns[counts.names.index(one.name)].values) for one in attributes]
+        self.monotone = all(coding.nested for coding in self._codings)
+        self.rates = [
+            [_alone(coding, level, one.records) for level in range(len(coding.groups))]
+            for coding, one in zip(self._codings, attributes, strict=True)
+        ]
+
+    def at(self, node: Node) -> float | None:
+        """Return the risk at a node, nothing suppressed; None where every attribute is constant."""
+        return _mean([rates[level] for rates, level in zip(self.rates, node, strict=True)])
+
+    def suppressed(self, node: Node, gone: NDArray[np.bool_]) -> float | None:
+        """Return the risk at a node where some cells of the count table are suppressed."""
+        return _mean(
+            [
+                rate_between([column], hidden, self._n)
+                for column, hidden in zip(self._shown(node, gone), self._columns, strict=True)
+            ]
+        )
+
+    def combined(self, node: Node, gone: NDArray[np.bool_] | None) -> float | None:
+        """Return the rate of all original attributes together given all protected ones."""
+        none = np.zeros(len(self._n), dtype=bool)
+        return rate_between(self._shown(node, none if gone is None else gone), self._cells, self._n)
+
+    def _shown(self, node: Node, gone: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+        found = []
+        for coding, level, column in zip(self._codings, node, self._columns, strict=True):
+            codes = coding.starred[level]
+            if codes is not None:  # labels alone are always told apart
+                found.append(np.where(gone, codes[-1], codes[coding.groups[level][column]]))
+        return found
+
+
+def _alone(coding: Coding, level: int, records: NDArray[np.int64]) -> float | None:
+    codes = coding.kept[level]
+    return None if codes is None else rate_between([codes[coding.groups[level]]], np.arange(len(records)), records)
+
+
+def _mean(rates: Sequence[float | None]) -> float | None:
+    found = mean(rates)
+    return None if found is None else round(found, DECIMALS)
