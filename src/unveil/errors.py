@@ -17,6 +17,7 @@ __all__ = [
     "DataNotFoundError",
     "DuplicateColumnError",
     "EmptyDataError",
+    "EngineError",
     "HierarchyError",
     "MissingExtraError",
     "NullsError",
@@ -123,8 +124,34 @@ class EmptyDataError(UnveilError, ValueError):
         return cls(f"{place}: there are columns but no records; nothing can be measured.")
 
 
+class EngineError(UnveilError, RuntimeError):
+    """A database or a cluster that cannot be reached, or that could not count."""
+
+    @classmethod
+    def no_table(cls, place: str, tables: Sequence[str]) -> EngineError:
+        """Report a table that is not there, and those that are."""
+        return cls(f"{place}: there is no such table; tables are: {listed(tables) or 'none'}.")
+
+    @classmethod
+    def cancelled(cls, place: str) -> EngineError:
+        """Report a query that someone, or a time limit, ended."""
+        return cls(f"{place}: the query was cancelled, by a person or by a time limit; ask again.")
+
+    @classmethod
+    def failed(cls, place: str, engine: str, code: object) -> EngineError:
+        """Report a query that failed, by the engine's code: its own words may quote values."""
+        return cls(f"{place}: {engine} could not run the query ({code}); its own log says more.")
+
+
 class UnsupportedDataError(UnveilError, TypeError):
     """Data, or a column, of a type that cannot be counted."""
+
+    @classmethod
+    def uncountable(cls, column: str, kind: object) -> UnsupportedDataError:
+        """Report a column of lists, structures or bytes."""
+        return cls(
+            f"column {shown(column)} holds {kind} values, which cannot be counted; leave it out, or turn it into text or numbers."
+        )
 
 
 class NullsError(UnveilError, ValueError):

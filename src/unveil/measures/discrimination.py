@@ -22,7 +22,7 @@ from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.sources import CodedTable, Data, load
+from unveil.sources import CodedTable, Data, tallied
 from unveil.sources.coding import Coded, smallest_unsigned
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def discrimination_rate(
     keys, secrets = sides_of(key, sensitive)
     blocks = checked_partitions(partitions, (*keys, *secrets))
     _check_resampling(bootstrap, confidence, seed, against_records=not secrets)
-    table = load(data, [*keys, *secrets], nulls=nulls, weights=weights)
+    table = tallied(data, [*keys, *secrets], nulls=nulls, weights=weights)
     if not secrets and table.weights is not None:
         table = _with_weight_column(table, table.weights)
     counts = count_table(table, blocks)

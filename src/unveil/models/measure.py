@@ -35,7 +35,7 @@ from unveil.models.view import view_of
 from unveil.partitions import Hierarchy
 from unveil.results import Made, Result, View
 from unveil.results.numbers import counted
-from unveil.sources import Data, load, open_source
+from unveil.sources import Data, open_source, tallied
 
 __all__ = ["AnyModel", "Measurement", "measure"]
 
@@ -209,7 +209,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     _check_hierarchies(hierarchies, orders, secrets)
     blocks = checked_partitions(partitions, (*keys, *secrets))
     policy = "category" if nulls == "wildcard" else nulls
-    table = load(data, _with_household(keys, secrets, household), nulls=policy, weights=weights)
+    table = tallied(data, _with_household(keys, secrets, household), nulls=policy, weights=weights)
     every = count_table(table, blocks)
     counts = every.over([*keys, *secrets]) if household is not None else every
     compared = None if reference is None else _reference(reference, secrets, blocks, policy)
@@ -408,7 +408,7 @@ def _reference(data: Data, secrets: Sequence[str], blocks: Mapping[str, Any], nu
     if not secrets:
         raise ArgumentError("a reference table is compared with the sensitive attributes, and none is named.")
     chosen = {name: block for name, block in blocks.items() if name in secrets}
-    return count_table(load(data, secrets, nulls=nulls), chosen)
+    return count_table(tallied(data, secrets, nulls=nulls), chosen)
 
 
 def _population(
@@ -419,4 +419,4 @@ def _population(
     if missing:
         raise ColumnNotFoundError(f"the population lacks {listed(missing)}; its columns are: {listed(source.names)}.")
     chosen = {name: block for name, block in blocks.items() if name in keys}
-    return Population.of(counts, classes, count_table(load(source, keys, nulls=nulls), chosen))
+    return Population.of(counts, classes, count_table(tallied(source, keys, nulls=nulls), chosen))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import polars as pl
 
-from unveil.errors import UnsupportedDataError, shown
+from unveil.errors import UnsupportedDataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,10 +86,7 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
 def require_countable(name: str, series: pl.Series) -> None:
     """Refuse a column of lists, structures or bytes."""
     if series.dtype.is_nested() or series.dtype == pl.Binary:
-        raise UnsupportedDataError(
-            f"column {shown(name)} holds {series.dtype.base_type()} values, which cannot be counted; "
-            "leave it out, or turn it into text or numbers."
-        )
+        raise UnsupportedDataError.uncountable(name, series.dtype.base_type())
 
 
 def without_nan(frame: pl.DataFrame) -> pl.DataFrame:

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Data", "Source", "Tally", "open_source"]
+__all__ = ["Data", "Source", "Tally", "open_source", "text_names"]
 
 Data: TypeAlias = Any
-"""A path ("-" is standard input), the name of a built-in data set, or a data frame narwhals knows, eager or lazy."""
+"""A path ("-" is standard input), the name of a built-in data set, a data frame narwhals knows, eager or lazy, or what an engine
+holds: an address, a DuckDB relation, a PySpark data frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,9 +82,13 @@ class Source:
 
 
 def open_source(data: Data, options: files.ReadOptions | None = None) -> Source:
-    """Open a path, a built-in data set or a data frame; nothing but its column names is read yet."""
+    """Open a path, an engine's address, a built-in data set or a data frame; nothing but its column names is read yet."""
+    from unveil.sources.engines import open_engine  # here, as engines build sources
+
     if isinstance(data, Source):
         return data
+    if (engine := open_engine(nw.to_native(data, pass_through=True))) is not None:
+        return engine
     if isinstance(data, str | os.PathLike):
         return _open_path(data, options or files.ReadOptions())
     try:
@@ -112,7 +117,7 @@ def _open_path(path: str | os.PathLike[str], options: files.ReadOptions) -> Sour
 
 
 def _open_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str = "the data frame") -> Source:
-    names = _text_names(frame, place)
+    names = text_names(frame.collect_schema().names(), place)
     if isinstance(frame, nw.LazyFrame):
         return Source(place, names, lambda columns: _collected(frame, columns))
     return Source(place, names, lambda columns: pl.DataFrame({column: _to_polars(frame[column]) for column in columns}))
@@ -125,8 +130,8 @@ def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame
     return pl.DataFrame({column: eager[column] for column in columns})
 
 
-def _text_names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str) -> tuple[str, ...]:
-    names: list[object] = list(frame.collect_schema().names())
+def text_names(names: Sequence[object], place: str) -> tuple[str, ...]:
+    """Return column names, refusing those that are no text or stand twice."""
     if strange := [name for name in names if not isinstance(name, str)]:
         raise UnsupportedDataError(f"{place}: {len(strange)} column names are not text; rename the columns.")
     if len(set(names)) < len(names):

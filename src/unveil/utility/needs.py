@@ -18,7 +18,7 @@ from unveil.partitions.generalised import fitted
 from unveil.project import Need
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted
-from unveil.sources import CodedTable, Data, load, open_source
+from unveil.sources import CodedTable, Data, open_source, tallied
 
 __all__ = ["Served", "Utility", "utility"]
 
@@ -181,7 +181,7 @@ def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category"
     _check(asked)
     source = open_source(data)
     wanted = dict.fromkeys(name for need in asked for name in (*need.given, need.target) if name in source.names)
-    table = load(source, list(wanted), nulls=nulls) if wanted else CodedTable((), 0)
+    table = tallied(source, list(wanted), nulls=nulls) if wanted else CodedTable((), 0)
     served = {need.name: _served(table, source.names, need) for need in asked}
     return Utility(served, Made(table.records, nulls, table.dropped, version=__version__))
 

@@ -28,10 +28,10 @@ from unveil.measures.direct_identifiers.phones import phones
 from unveil.measures.direct_identifiers.places import coordinates, postal_addresses
 from unveil.measures.direct_identifiers.texts import account_names, free_text, person_names
 from unveil.results import Figure, Result, Table, View
-from unveil.sources import Data, load, open_source
+from unveil.sources import Data, open_source, tallied
 
 if TYPE_CHECKING:
-    from unveil.sources import Coded
+    from unveil.sources import CodedTable
 
 __all__ = [
     "CATEGORIES",
@@ -165,14 +165,14 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     if not wanted:
         raise ArgumentError("no column is named; name one, or none at all to look at every column.")
     require_columns(wanted, source.names)
-    # Read once, then code column by column, so that only one dictionary is held at a time.
-    held = open_source(source.collect(wanted))
+    # Read once, then code column by column, so that only one dictionary is held at a time; what can count is asked by column.
+    held = source if source.counts else open_source(source.collect(wanted))
     findings: list[Finding] = []
     skipped: list[str] = []
     records = 0
     for name in wanted:
         try:
-            table = load(held, [name])
+            table = tallied(held, [name])
         except UnsupportedDataError:
             if columns is not None:
                 raise
@@ -180,7 +180,7 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
             continue
         records = table.records
         coded = table.columns[0]
-        findings.extend(column_findings(name, coded.values, _held_by(coded), sample=sample, seed=seed))
+        findings.extend(column_findings(name, coded.values, _held_by(table), sample=sample, seed=seed))
     looked_at = tuple(name for name in wanted if name not in skipped)
     return DirectIdentifiers(tuple(findings), looked_at, tuple(skipped), records, sample, seed)
 
@@ -224,11 +224,12 @@ def column_findings(
     return best_first(found)
 
 
-def _held_by(coded: Coded) -> int:
+def _held_by(table: CodedTable) -> int:
     """Count the records that hold a value: neither a null, which comes last, nor a blank text, which comes first."""
-    counts = 0
+    coded, counts = table.columns[0], 0
     for at in {0, len(coded.values) - 1}:
         value = coded.values[at]
         if value is None or (isinstance(value, str) and not value.strip()):
-            counts += int(np.count_nonzero(coded.codes == at))
-    return len(coded.codes) - counts
+            rows = coded.codes == at
+            counts += int(np.count_nonzero(rows) if table.n is None else table.n[rows].sum())
+    return table.records - counts

@@ -1,0 +1,93 @@
+"""Which table of which engine does an address name?
+
+``postgresql://host:port/database?table=people``, ``duckdb:///folder/file.duckdb?table=people`` or ``file.duckdb?table=people``,
+``spark://host:port?table=people`` or ``spark://local?path=people.parquet``. An address may hold a password, so no message repeats
+it: the `place` of an address is put together from what is known to be harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from urllib.parse import unquote
+
+from unveil.errors import ArgumentError, shown
+
+__all__ = ["Address", "parse"]
+
+Engine: TypeAlias = Literal["duckdb", "postgresql", "spark"]
+
+_SCHEMES: dict[str, Engine] = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql", "spark": "spark"}
+_FILES = (".duckdb", ".ddb")
+_SERVER = re.compile(r"(?:(?:\[[0-9a-fA-F:.]+\]|local\[[0-9*]+\]|[\w.%-]*)(?::[0-9]+)?,?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a table is.
+
+    Attributes
+    ----------
+    engine
+        What holds it.
+    target
+        What stands before the question mark, without the scheme; it may hold credentials.
+    table, schema, path
+        The table by name, its schema where one is given, or, for Spark, files.
+    rest
+        The other settings as they were written, for the engine itself; they may hold credentials.
+    """
+
+    engine: Engine
+    target: str
+    table: str | None = None
+    schema: str | None = None
+    path: str | None = None
+    rest: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The address as messages name it: without user, password and settings."""
+        holder = self.target if self.engine == "duckdb" else _harmless(self.engine, self.target, self.rest)
+        table = self.table if self.schema is None else f"{self.schema}.{self.table}"
+        named = self.path if self.path is not None else table
+        return holder if named is None else f"{holder}, {shown(named)}"
+
+    def uri(self) -> str:
+        """Return the address for the engine's own library, without what only we understand."""
+        return f"{self.engine}://{self.target}{'?' if self.rest else ''}{'&'.join(self.rest)}"
+
+
+def parse(text: str) -> Address | None:
+    """Read an address; None where the text is the path of a plain file."""
+    before, _, query = text.partition("?")
+    scheme, found, target = before.partition("://")
+    if not found:
+        return _address("duckdb", before, query) if before.lower().endswith(_FILES) else None
+    engine = _SCHEMES.get(scheme.lower())
+    if engine is None:
+        raise ArgumentError.not_one_of("scheme", scheme, tuple(_SCHEMES))
+    return _address(engine, unquote(target) if engine == "duckdb" else target, query)
+
+
+def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
+    """Name a server by its host, port and database; by nothing where a password that is not escaped may be among them."""
+    server, _, database = target.rpartition("@")[2].partition("/")
+    if any("@" in setting for setting in rest) or not _SERVER.fullmatch(server):
+        return f"the {engine} server"
+    return f"{engine}://{server}/{unquote(database)}".rstrip("/")
+
+
+def _address(engine: Engine, target: str, query: str) -> Address:
+    """Take from the settings what says which table; the others are the engine's."""
+    ours: dict[str, str] = {}
+    rest = []
+    for setting in filter(None, query.split("&")):
+        name, _, value = setting.partition("=")
+        if name in ("table", "schema", "path"):
+            ours[name] = unquote(value)
+        else:
+            rest.append(setting)
+    return Address(engine, target, ours.get("table"), ours.get("schema"), ours.get("path"), tuple(rest))

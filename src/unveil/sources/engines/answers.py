@@ -1,0 +1,52 @@
+"""What did an engine answer? Its columns, numbered in the query, under their names again and in types that can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from unveil.errors import UnsupportedDataError, shown
+from unveil.sources.frames import Tally
+
+__all__ = ["named", "numbers", "tally_of"]
+
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""1 January 1 and 31 December 9999, in days from 1970: what a date can be in Python."""
+_LONGEST = 38
+
+
+def tally_of(answer: pl.DataFrame, columns: Sequence[str]) -> Tally:
+    """Read combinations, with their counts in the last column."""
+    counts = answer.to_series(len(columns))
+    return Tally(named(answer, columns), counts.cast(pl.Int64).to_numpy().astype(np.int64))
+
+
+def named(answer: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Read columns in their order."""
+    return pl.DataFrame({name: _usual(name, answer.to_series(at)) for at, name in enumerate(columns)})
+
+
+def _usual(name: str, series: pl.Series) -> pl.Series:
+    """Return whole decimal numbers as integers where they are short enough, and refuse dates that no calendar here holds."""
+    if isinstance(series.dtype, pl.Decimal) and series.dtype.scale == 0:
+        whole = series.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == series.null_count() else series
+    if series.dtype in (pl.Date, pl.Datetime):
+        days = series.cast(pl.Date).to_physical()
+        if not ((days >= _FIRST_DAY) & (days <= _LAST_DAY)).all():
+            raise UnsupportedDataError(
+                f"column {shown(name)} holds infinite dates, or dates outside the years 1 to 9999; turn them into nulls or text."
+            )
+    return series
+
+
+def numbers(texts: pl.Series) -> pl.Series:
+    """Read decimal numbers that came as texts; NaN is a null, and numbers too long for a decimal become floating point."""
+    finite = texts.set(texts == "NaN", None)
+    parts = finite.str.strip_chars("-").str.split_exact(".", 1).struct.unnest()
+    whole, behind = (int(parts.to_series(at).str.len_bytes().max() or 0) for at in (0, 1))  # type: ignore[arg-type]
+    if whole + behind > _LONGEST or finite.str.contains("Infinity").any():
+        return finite.cast(pl.Float64)
+    return finite.str.to_decimal(scale=behind)

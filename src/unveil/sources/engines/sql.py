@@ -1,0 +1,43 @@
+"""How is a count asked for in SQL? Only quoted names go into a query; values never do.
+
+The names come from the engine's own catalogue, where a column asked for has been found first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["quoted", "selection", "tally"]
+
+
+def quoted(name: str) -> str:
+    """Quote a name as standard SQL does: in double quotes, a quote inside doubled.
+
+    Examples
+    --------
+    >>> quoted('so "called" é')
+    '"so ""called"" é"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def selection(expressions: Sequence[str]) -> str:
+    """Return the list of a SELECT, its columns named by their position.
+
+    Examples
+    --------
+    >>> selection(['"age"', '"sex"'])
+    '"age" AS "0", "sex" AS "1"'
+    """
+    return ", ".join(f"{expression} AS {quoted(str(at))}" for at, expression in enumerate(expressions))
+
+
+def tally(table: str, shown: Sequence[str], grouped: Sequence[str]) -> str:
+    """Return the query for the combinations that occur and, last, their counts.
+
+    Examples
+    --------
+    >>> tally('"people"', ['"age"'], ['"age"'])
+    'SELECT "age" AS "0", count(*) AS "n" FROM "people" GROUP BY "age"'
+    """
+    return f'SELECT {selection(shown)}, count(*) AS "n" FROM {table} GROUP BY {", ".join(grouped)}'  # noqa: S608 - quoted
