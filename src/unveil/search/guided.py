@@ -164,21 +164,21 @@ class Front(Result):
         chosen = self.points[self.choice]
         sure = "no other dominates any of them" if self.complete else "of those looked at before the limit"
         figures = (
-            Figure("Releases on the front", len(self), sure),
-            Figure("Risk of the chosen", chosen.risk, "mean of identity and homogeneity"),
-            Figure("Degree of the chosen", chosen.service, "mean over the needs"),
-            Figure("Generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
+            Figure("releases on the front", len(self), sure),
+            Figure("risk of the chosen", chosen.risk, "mean of identity and homogeneity"),
+            Figure("degree of the chosen", chosen.service, "mean over the needs"),
+            Figure("generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
         )
         columns = {
             name.removeprefix("level of "): values for name, values in self.columns().items() if name != "identity combined"
         }
-        columns["chosen"] = ["<" if chosen else "" for chosen in columns.pop("chosen")]
+        columns["chosen"] = ["yes" if chosen else None for chosen in columns.pop("chosen")]
         rows = sorted({*np.linspace(0, len(self) - 1, min(_SHOWN_ROWS, len(self))).astype(int).tolist(), self.choice})
         table = Table(
             ("release", *columns),
             tuple((at, *(values[at] for values in columns.values())) for at in rows),
             title="Front, least risk first",
-            note=f"{len(rows)} of {len(self):,}; --json gives all" if len(rows) < len(self) else "",
+            note=f"{len(rows)} of {len(self):,}; to_frame gives all" if len(rows) < len(self) else "",
         )
         return View("Releases that no other dominates", figures, (table,), self.notes)
 
