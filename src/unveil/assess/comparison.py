@@ -1,0 +1,272 @@
+"""How do releases of one original compare, and why? Attacks, models, needs and losses side by side, attribute by attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unveil import __version__
+from unveil.assess.tradeoff import TradeOff, trade_off
+from unveil.attributes import Names, names_of, sides_of
+from unveil.errors import ArgumentError, shown
+from unveil.measures.equivalence import SUPPRESSED
+from unveil.project import Need
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+from unveil.sources import Data
+from unveil.sources.microdata import Microdata, open_microdata
+from unveil.utility.needs import utility
+from unveil.utility.tasks import Task
+
+__all__ = ["AttributeChange", "Comparison", "compare"]
+
+_NOTABLE = 0.01
+"""A degree that fell by no more than this is not explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeChange:
+    """What became of one attribute in one release.
+
+    Attributes
+    ----------
+    values_before, values_after
+        How many distinct values it had, and has; nulls and suppressed cells apart.
+    suppressed
+        The share of its cells that are null or suppressed now and were not before.
+    degrees
+        For each need that it serves, its own degree in the original and in the release; None where undefined.
+    missing
+        Whether the release leaves it out.
+    """
+
+    values_before: int
+    values_after: int
+    suppressed: float
+    degrees: Mapping[str, tuple[float | None, float | None]]
+    missing: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "values_before": self.values_before,
+            "values_after": self.values_after,
+            "suppressed": self.suppressed,
+            "degrees": {name: {"original": one, "release": other} for name, (one, other) in self.degrees.items()},
+            "missing": self.missing,
+        }
+
+    def because(self) -> str:
+        """Say in words what became of it."""
+        if self.missing:
+            return "the release leaves it out"
+        parts = [f"{counted(self.values_after, 'value')} of {self.values_before:,} left"]
+        if self.suppressed > 0.0:
+            parts.append(f"{number(self.suppressed)} of its cells are suppressed")
+        return (
+            " and ".join(parts) if self.values_after < self.values_before or self.suppressed > 0.0 else "its values are mixed up"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison(Result):
+    """Releases of one original, side by side.
+
+    Attributes
+    ----------
+    trade_off
+        The figures of every release, and which releases no other dominates.
+    attributes
+        What became of each attribute in each release.
+    reasons
+        For every release, why it lost what it lost, in words.
+    """
+
+    trade_off: TradeOff
+    attributes: Mapping[str, Mapping[str, AttributeChange]]
+    reasons: Mapping[str, Sequence[str]]
+
+    @property
+    def front(self) -> tuple[str, ...]:
+        """The releases that no other dominates."""
+        return self.trade_off.front
+
+    def __repr__(self) -> str:
+        """Return one line: how many releases there are, and which none dominates."""
+        releases = counted(len(self.trade_off.releases), "release")
+        return f"Comparison({releases}; undominated: {', '.join(self.front) or 'none'})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        changes = {
+            name: {column: change.to_dict() for column, change in columns.items()} for name, columns in self.attributes.items()
+        }
+        found: dict[str, Any] = jsonable({**self.trade_off.to_dict(), "attributes": changes})
+        return {**found, "reasons": {name: list(lines) for name, lines in self.reasons.items()}, "version": __version__}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a release."""
+        return self.trade_off.columns()
+
+    def view(self) -> View:
+        """Return what a person should see: the figures, then why."""
+        whole = self.trade_off.view()
+        rows = tuple((name, line) for name, lines in self.reasons.items() for line in lines)
+        why = Table(("Release", "Why"), rows, title="What was lost, and why")
+        figures = (Figure("Releases", len(self.trade_off.releases)), Figure("Undominated", ", ".join(self.front) or "none"))
+        return View("Comparison of releases", figures, (*whole.tables[:1], why, *whole.tables[1:]), whole.notes)
+
+    def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
+        """Return a picture of a figure of privacy against one of utility."""
+        return self.trade_off.svg(privacy, utility)
+
+    def _repr_html_(self) -> str:
+        """Show the picture and the tables in a notebook."""
+        return f"<div>\n{self.svg()}{Result._repr_html_(self)}</div>\n"  # a class with slots has no super()
+
+
+def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
+    releases: Mapping[str, Data],
+    key: Names,
+    sensitive: Names | None = None,
+    *,
+    original: str = "original",
+    privacy: Names = ("k", "prosecutor"),
+    needs: Need | Sequence[Need] = (),
+    tasks: Task | Sequence[Task] = (),
+    losses: Names = ("entropy_loss", "suppressed"),
+    id: str | None = None,  # noqa: A002 - the word of the command line
+    link: Mapping[str, Data] | None = None,
+    same_order: bool | Names = False,
+    seed: int = 0,
+) -> Comparison:
+    """Compare any number of releases of one original, from any tool, on one scale.
+
+    Parameters
+    ----------
+    releases
+        The original and its releases by name: paths, names of built-in data sets, or data frames. Never changed.
+    key, sensitive
+        The key and the sensitive attributes.
+    original
+        The name under which the original stands among them.
+    privacy
+        Figures of privacy: "k", "prosecutor", "l", "t" and, where records are aligned, "attack".
+    needs, tasks, losses
+        Figures of utility; losses that need to know which record is which are nulls with the reason without it.
+    id, link, same_order
+        How to know which record is which, as `trade_off` takes it.
+    seed
+        Of what is drawn at random.
+
+    Returns
+    -------
+    Comparison
+        The figures side by side, the releases that no other dominates, and why each lost what it lost.
+
+    Examples
+    --------
+    >>> import polars as pl, unveil
+    >>> table = pl.DataFrame({"age": [21, 24, 35, 38], "sex": ["f", "m", "f", "m"], "ill": ["no", "no", "yes", "yes"]})
+    >>> tens = table.with_columns(age=pl.Series(["2*", "2*", "3*", "3*"]))
+    >>> found = unveil.compare(
+    ...     {"original": table, "decades": tens, "no age": table.drop("age")},
+    ...     key=["age", "sex"],
+    ...     needs=unveil.Need("illness", target="ill", given="age"),
+    ...     losses="nominal",
+    ...     same_order=True,
+    ... )
+    >>> found.reasons["no age"]
+    ('illness: 0.0000 instead of 1.0000; most was lost on age: the release leaves it out.',)
+    """
+    if original not in releases:
+        raise ArgumentError.not_one_of("the original", original, list(releases))
+    if len(releases) < 2:  # noqa: PLR2004 - the original and one release
+        raise ArgumentError("there is no release to compare with the original; give at least one, by its name.")
+    keys, secrets = sides_of(key, sensitive)
+    before = open_microdata(releases[original])
+    others = {name: open_microdata(data) for name, data in releases.items() if name != original}
+    wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
+    ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(others) if same_order else ()
+    found = trade_off(
+        before.frame, {name: one.frame for name, one in others.items()}, keys, secrets or None, privacy=privacy, needs=wanted,
+        tasks=tasks, losses=losses, id=id, link=link, same_order=ordered, seed=seed,
+    )  # fmt: skip
+    columns = tuple(dict.fromkeys([*keys, *secrets, *(name for need in wanted for name in need.given)]))
+    served = _degrees(before, wanted)
+    changes = {name: _changes(before, one, columns, served, _degrees(one, wanted)) for name, one in others.items()}
+    reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
+    return Comparison(found, changes, reasons)
+
+
+Degrees = dict[str, tuple[float | None, Mapping[str, float | None]]]
+
+
+def _degrees(records: Microdata, needs: Sequence[Need]) -> Degrees:
+    """Return the degree of each need, whole and by attribute; an attribute that is not there serves nothing."""
+    found: Degrees = {}
+    for need in needs:
+        present = [name for name in need.given if name in records.names]
+        by = dict.fromkeys(need.given, 0.0)
+        if not present or need.target not in records.names:
+            found[need.name] = (0.0 if need.target in records.names else None, by)
+            continue
+        kept = {name: partition for name, partition in need.partitions.items() if name in (*present, need.target)}
+        served = utility(records.frame, Need(need.name, need.target, present, kept)).needs[need.name]
+        found[need.name] = (served.degree, {**by, **served.by_attribute})
+    return found
+
+
+def _changes(
+    before: Microdata, after: Microdata, columns: Sequence[str], served: Degrees, serving: Degrees
+) -> dict[str, AttributeChange]:
+    found = {}
+    for name in columns:
+        degrees = {need: (by[name], serving[need][1].get(name)) for need, (_, by) in served.items() if name in by}
+        values, hidden = _values(before, name)
+        if name not in after.names:
+            found[name] = AttributeChange(values, 0, 1.0 - hidden, degrees, missing=True)
+            continue
+        left, gone = _values(after, name)
+        found[name] = AttributeChange(values, left, max(gone - hidden, 0.0), degrees)
+    return found
+
+
+def _values(records: Microdata, name: str) -> tuple[int, float]:
+    """Return how many values a column holds, and the share of its cells that say nothing."""
+    column = records.column(name).alias("column")
+    nothing = column.is_null()
+    if column.dtype.is_(type(column)("text", [""]).dtype):
+        nothing = nothing | (column == SUPPRESSED).fill_null(value=True)
+    said = column.filter(~nothing)
+    return said.n_unique(), float(nothing.sum()) / records.records
+
+
+def _reasons(
+    name: str, found: TradeOff, changes: Mapping[str, AttributeChange], served: Degrees, needs: Sequence[Need]
+) -> list[str]:
+    """Return why a release lost what it lost: for every need the attribute that fell most, for the rest what is left of it."""
+    lines = []
+    for need in needs:
+        whole, now = served[need.name][0], found[name].figures[need.name]
+        if whole is None or now is None or whole - now <= _NOTABLE:
+            continue
+        falls = {one: _fall(changes[one].degrees[need.name]) for one in need.given}
+        most = max(falls, key=lambda one: falls[one])
+        lines.append(
+            f"{need.name}: {number(now)} instead of {number(whole)}; most was lost on {most}: {changes[most].because()}."
+        )
+    if not needs:
+        worst = max(changes, key=lambda one: 1.0 - changes[one].values_after / max(changes[one].values_before, 1))
+        if changes[worst].values_after < changes[worst].values_before:
+            lines.append(f"coarsest is {worst}: {changes[worst].because()}.")
+    rivals = found[name].dominated_by
+    if rivals:
+        lines.append(f"{shown(rivals[0])} is at least as good in every figure, and better in one.")
+    return lines
+
+
+def _fall(degrees: tuple[float | None, float | None]) -> float:
+    before, after = degrees
+    return (before or 0.0) - (after or 0.0)

@@ -1,0 +1,92 @@
+"""How do releases of one original compare?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import Encoding, Json, Key, Missing, Out, ProjectFile, Separator, gather, give
+from unveil.cli.requirements import SensitiveColumns
+from unveil.errors import ArgumentError, shown
+
+
+@app.command(epilog="Example: unveil compare thesis-4.2 three=thesis-4.3 --key Age --same-order")
+def compare(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original table.", show_default=False)],
+    releases: Annotated[
+        list[str], typer.Argument(metavar="NAME=RELEASE...", help="Its releases, each with a name.", show_default=False)
+    ],
+    key: Key = None,
+    sensitive: SensitiveColumns = None,
+    privacy: Annotated[
+        list[str] | None, typer.Option("--privacy", metavar="FIGURE", help="k, prosecutor, l, t or attack; repeat it for more.")
+    ] = None,
+    need: Annotated[
+        list[str] | None, typer.Option("--need", metavar="NEED", help="NAME: TARGET given A, B; repeat it for more.")
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="COLUMN", help="A column to learn from the others; repeat it for more.")
+    ] = None,
+    loss: Annotated[
+        list[str] | None, typer.Option("--loss", metavar="LOSS", help="entropy_loss, suppressed, granularity, il1s, pmse, ...")
+    ] = None,
+    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names each record.")] = None,
+    link: Annotated[
+        list[str] | None, typer.Option("--link", metavar="NAME=FILE", help="A release's private correspondence file.")
+    ] = None,
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all stand in the same order.")] = False,
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.", min=0)] = 0,
+    project: ProjectFile = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Compare releases on one scale: models, attacks, needs, losses, tasks; the undominated ones marked, losses explained."""
+    from unveil.assess.comparison import compare as compare_releases
+    from unveil.project import Need
+    from unveil.sources import source
+    from unveil.utility.tasks import Task
+
+    inputs = gather(
+        original, key=key, sensitive=sensitive, partition=None, nulls=None, weights=None, project=project,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    if inputs.key is None:
+        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+    tables = {
+        name: source(path, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+        for name, path in _named(releases, "a release", "NAME=RELEASE").items()
+    }
+    planned = list(inputs.project.needs.values()) if inputs.project is not None else []
+    result = compare_releases(
+        {"original": inputs.source, **tables},
+        inputs.key,
+        inputs.sensitive,
+        privacy=privacy or ("k", "prosecutor"),
+        needs=[*planned, *(Need.parse(text) for text in need or ())],
+        tasks=[Task(f"task {column}", column) for column in task or ()],
+        losses=loss or ("entropy_loss", "suppressed"),
+        id=identity,
+        link=_named(link or (), "--link", "NAME=FILE"),
+        same_order=same_order,
+        seed=seed,
+    )
+    give(result, as_json=as_json, out=out)
+
+
+def _named(texts: list[str] | tuple[()], what: str, form: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        if not equals or not name or not rest:
+            raise ArgumentError(f"{what} is written {form}, not {shown(text)}.")
+        if name in found or name == "original":
+            raise ArgumentError(
+                f"the name {shown(name)} stands twice; give each release a name of its own, other than 'original'."
+            )
+        found[name] = rest
+    return found
