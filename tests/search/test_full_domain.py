@@ -215,6 +215,15 @@ def test_no_generalisation_is_better(model: str, rows: list[tuple[int, str, str,
     assert all(measured.met for measured in release.models.values())
 
 
+def test_suppressing_a_class_beside_others_may_lower_the_divergence() -> None:
+    ages, towns, sexes, jobs = [0, 3, 4, 3, 4, 5, 6, 2, 2, 7], "ssqssttrrr", "fmffmfmmmm", "baacccbaaa"
+    rows = list(zip(ages, towns, sexes, jobs, strict=True))
+    models = [KAnonymity(2), TCloseness("job", 0.35)]
+    release = unveil.anonymize(frame_of(rows), TREES, models, suppression=0.5, objective="kl")
+    assert release.optimal
+    assert release.score == pytest.approx(best(rows, models, 0.5, "kl"), abs=1e-9)
+
+
 @settings(max_examples=40)
 @given(people, st.sampled_from([0.0, 0.2, 0.4, 0.7, 1.0]), st.sampled_from(["loss", "precision"]))
 def test_weights_and_the_factor_do_not_hide_the_best(rows: list[tuple[int, str, str, str]], factor: float, name: str) -> None:

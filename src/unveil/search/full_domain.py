@@ -215,7 +215,10 @@ class _Search:
     def _floor(self, node: Node, table: Table, small: NDArray[np.bool_]) -> float:
         """Return what a node costs at least, and raise the bounds of all nodes below: what is too small there is so in them."""
         if not isinstance(self.objective, Separable):
-            return self.objective.score(self.space, node, table, small) if self.objective.rises else -math.inf
+            if self.objective.rises == "never":
+                return -math.inf
+            gone = small if self.objective.rises == "more" else np.zeros_like(small)
+            return self.objective.score(self.space, node, table, gone)
         added = self.objective.added(self.space, node, table, small)
         if self.whole and self.judge.only_small and added.any() and math.prod(level + 1 for level in node) <= _MOST_RAISED:
             part = self.bounds[_below(node)]

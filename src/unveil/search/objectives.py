@@ -140,12 +140,13 @@ class ClassBased:
     score
         The figure of a node whose classes `gone` are suppressed.
     rises
-        Whether the score never falls from a node to one above it, nor when classes are suppressed.
+        What the score is at least that of, while classes are suppressed: "more", of any fewer suppressed; "first", of none
+        suppressed (a class that joins others that are may cost less than they did); "never": nothing is known.
     """
 
     name: str
     score: Callable[[Space, Node, Table, NDArray[np.bool_]], float]
-    rises: bool = True
+    rises: Literal["more", "first", "never"] = "more"
 
 
 def objective_of(
@@ -177,7 +178,7 @@ def objective_of(
         From 0, where suppression costs nothing, over 0.5, where both count in full, to 1, where generalisation costs nothing.
     """
     if callable(objective):
-        return ClassBased("function", _own(objective), rises=False)
+        return ClassBased("function", _own(objective), rises="never")
     if objective not in OBJECTIVES:
         raise ArgumentError.not_one_of("objective", objective, OBJECTIVES)
     if not 0.0 <= factor <= 1.0:
@@ -185,7 +186,7 @@ def objective_of(
     if objective in _CLASS_BASED:
         if weights or factor != 0.5:  # noqa: PLR2004
             raise ArgumentError(f"the objective {objective} takes no attribute weights, and no factor for suppression.")
-        return ClassBased(objective, _CLASS_BASED[objective])
+        return ClassBased(objective, _CLASS_BASED[objective], rises="first" if objective == "kl" else "more")
     return _separable(objective, attributes, records, _weights(attributes, weights or {}), factor)
 
 
