@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contracts unit bench clean
+.PHONY: demo test lint types contracts unit docs bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,8 +37,17 @@ contracts: $(VENV)/.installed-test
 unit: $(VENV)/.installed-test
 	$(BIN)/pytest
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
+	touch $@
+
+docs: $(VENV)/.installed-docs
+	rm -rf build/docs && mkdir -p build/docs && cp -r docs build/docs/pages
+	$(BIN)/sphinx-build -q -W --keep-going -c website build/docs/pages build/docs/site
+	@echo "The documentation is in build/docs/site/index.html"
+
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -311,7 +311,7 @@ class DeltaDisclosure(SecretModel):
     safe_is_high: ClassVar[bool] = False
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the largest |ln(p/q)| of every class."""
+        """Return the largest absolute ln(p/q) of every class."""
         return diversity.delta_disclosure(self.spread(classes))
 
     @property
