@@ -28,7 +28,7 @@ from unveil.measures.kinds import IdentifierKind
 from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted
-from unveil.sources import Data, Source, load, open_source
+from unveil.sources import Data, Source, open_source, tallied
 
 if TYPE_CHECKING:
     from unveil.counts.refine import Refinement, Refiner
@@ -256,8 +256,8 @@ def _counted(
     source: Source, keys: Sequence[str], secrets: Sequence[str], blocks: Mapping[str, Partition], nulls: str, weights: str | None
 ) -> tuple[Counts, int, float]:
     """Return the count table, the records dropped, and the sum of w log2 w over the records; the rows are let go."""
-    table = load(source, [*keys, *secrets], nulls=nulls, weights=weights)
-    within = 0.0 if table.weights is None else float((table.weights * np.log2(table.weights)).sum())
+    table = tallied(source, [*keys, *secrets], nulls=nulls, weights=weights)
+    within = 0.0 if table.mass is None or table.weights is None else float((table.mass * np.log2(table.weights)).sum())
     return count_table(table, blocks), table.dropped, within
 
 

@@ -104,7 +104,11 @@ def open_source(data: Data, options: files.ReadOptions | None = None) -> Source:
 
 
 def _open_path(path: str | os.PathLike[str], options: files.ReadOptions) -> Source:
+    from unveil.sources.streaming import open_stream  # here, as streams are sources
+
     name = os.fspath(path)
+    if (stream := open_stream(name, options)) is not None:
+        return stream
     try:
         names = files.column_names(name, options)
     except DataNotFoundError:

@@ -1,0 +1,382 @@
+"""How often does each combination of codes occur, when the records come in batches? A bounded table, and a spill beyond it.
+
+The codes of a record are packed into the bits of one or more words, each column in as many bits as its dictionary needs so
+far; where a dictionary outgrows its bits, the combinations held are packed anew. They are counted in a hash table. When that
+holds as many combinations as are allowed, its entries go to temporary files, by a hash of their codes, so that each file can be
+counted by itself at the end. The files have no name: none is left, however the process ends.
+
+numba is imported with this module; import it where a stream begins, not before.
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import numba
+import numpy as np
+
+from unveil.errors import OutputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["KeyCounter", "Numbering"]
+
+_WORD = 64
+_FIRST_CAPACITY = 1 << 12
+_PARTS = 64
+"""Into how many files entries are spilled, each counted by itself at the end."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where each column's code stands: its word, its lowest bit there and its number of bits; first columns stand highest."""
+
+    words: tuple[int, ...]
+    shifts: tuple[int, ...]
+    bits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, bits: Sequence[int]) -> _Layout:
+        words, shifts, word, free = [], [], 0, _WORD
+        for width in bits:
+            if width > free:
+                word, free = word + 1, _WORD
+            free -= width
+            words.append(word)
+            shifts.append(free)
+        return cls(tuple(words), tuple(shifts), tuple(bits))
+
+    @property
+    def width(self) -> int:
+        """The number of words."""
+        return self.words[-1] + 1
+
+    def pack(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+        """Return the keys of rows, one row each."""
+        keys = np.zeros((len(codes[0]), self.width), dtype=np.uint64)
+        for column, word, shift in zip(codes, self.words, self.shifts, strict=True):
+            keys[:, word] |= column.astype(np.uint64) << np.uint64(shift)
+        return keys
+
+    def column(self, keys: NDArray[np.uint64], at: int) -> NDArray[np.uint64]:
+        """Return the codes of one column."""
+        mask = np.uint64((1 << self.bits[at]) - 1)
+        return (keys[:, self.words[at]] >> np.uint64(self.shifts[at])) & mask
+
+    def unpack(self, keys: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+        """Return the codes that keys stand for, column by column."""
+        return [self.column(keys, at) for at in range(len(self.bits))]
+
+
+@dataclass(slots=True)
+class KeyCounter:
+    """Counts combinations of codes that come in batches.
+
+    Parameters
+    ----------
+    columns
+        How many columns there are.
+    most
+        How many distinct combinations are held in memory; more are spilled.
+    sampled
+        None: every combination is counted. A number of columns: beyond `most` combinations, those of a random half, quarter, ...
+        of the combinations of these first columns are kept, whole, and no others; nothing is spilled.
+
+    Attributes
+    ----------
+    level
+        The share of the combinations that is kept is 2 to the power of minus this; 0: all.
+    """
+
+    columns: int
+    most: int
+    sampled: int | None = None
+    level: int = 0
+    records: int = 0
+    _layout: _Layout = field(init=False)
+    _table: NDArray[np.uint64] = field(init=False)
+    _used: int = 0
+    _files: list[IO[bytes]] = field(default_factory=list)
+    _segments: list[tuple[_Layout, list[int]]] = field(default_factory=list)
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __post_init__(self) -> None:
+        """Begin with an empty table."""
+        self._layout = _Layout.of([1] * self.columns)
+        self._clear(_FIRST_CAPACITY)
+
+    def __enter__(self) -> Self:
+        """Return the counter; leaving it lets go of what was spilled."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the temporary files, which makes them vanish."""
+        self._open.close()
+
+    def add(self, codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> None:
+        """Count rows: their codes, column by column, each below the column's size so far."""
+        self.records += len(codes[0])
+        bits = [max(old, int(size - 1).bit_length()) for old, size in zip(self._layout.bits, sizes, strict=True)]
+        if tuple(bits) != self._layout.bits:
+            self._widen(_Layout.of(bits))
+        if self.level:
+            kept = self._in_sample(codes)
+            codes = [column[kept] for column in codes]
+        self._count(self._layout.pack(codes), None)
+
+    def cells(self, sizes: Sequence[int]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
+        """Return the combinations, column by column in the smallest type, and how many rows hold each."""
+        kinds = [np.min_scalar_type(max(size - 1, 0)) for size in sizes]
+        if not self._segments:
+            found = [self._entries()]
+        else:
+            self._spill()
+            found = list(self._merged())
+        layout = self._layout
+        codes = [np.concatenate([layout.column(keys, at).astype(kind) for keys, _ in found]) for at, kind in enumerate(kinds)]
+        return codes, np.concatenate([n for _, n in found])
+
+    def _clear(self, capacity: int) -> None:
+        self._table = np.zeros((capacity, self._layout.width + 1), dtype=np.uint64)
+        self._used = 0
+
+    def _entries(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        held = self._table[self._table[:, -1] != 0]
+        return np.ascontiguousarray(held[:, :-1]), held[:, -1].astype(np.int64)
+
+    def _widen(self, layout: _Layout) -> None:
+        """Pack what is held anew, with more bits for some column."""
+        keys, n = self._entries()
+        codes = self._layout.unpack(keys)
+        self._layout = layout
+        self._clear(len(self._table))
+        self._count(layout.pack(codes), n)
+
+    def _count(self, keys: NDArray[np.uint64], n: NDArray[np.int64] | None) -> None:
+        """Add rows to the table, making it larger, or room in it, when it is half full."""
+        row = 0
+        while row < len(keys):
+            room = min(self.most, len(self._table) // 2)
+            row, self._used = _add(keys, n, row, self._table, self._used, room)
+            if row == len(keys):
+                return
+            if self._used < self.most:
+                self._resize(2 * len(self._table))
+            elif self.sampled is None:
+                self._spill()
+            else:
+                keys, n, row = self._thinned(keys[row:], None if n is None else n[row:])
+
+    def _resize(self, capacity: int) -> None:
+        keys, n = self._entries()
+        self._clear(capacity)
+        _, self._used = _add(keys, n, 0, self._table, 0, capacity)
+
+    def _thinned(
+        self, keys: NDArray[np.uint64], n: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64] | None, int]:
+        """Halve the sample, in the table and among the rows still to come."""
+        self.level += 1
+        held, counts = self._entries()
+        kept = self._in_sample(self._layout.unpack(held))
+        self._clear(len(self._table))
+        _, self._used = _add(held[kept], counts[kept], 0, self._table, 0, len(self._table))
+        kept = self._in_sample(self._layout.unpack(keys))
+        return keys[kept], None if n is None else n[kept], 0
+
+    def _in_sample(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+        """Tell which rows belong to the sample: those whose hash ends in as many zeros as the level."""
+        return np.asarray(_hashed(codes[: self.sampled]) & np.uint64((1 << self.level) - 1) == 0)
+
+    def _spill(self) -> None:
+        """Write the table's entries to the temporary files, by the hash of their codes."""
+        keys, n = self._entries()
+        part = (_hashed(self._layout.unpack(keys)) % np.uint64(_PARTS)).astype(np.uint8)
+        order = np.argsort(part, kind="stable")
+        ends = np.cumsum(np.bincount(part, minlength=_PARTS))
+        try:
+            if not self._files:
+                self._files = [self._open.enter_context(tempfile.TemporaryFile(buffering=0)) for _ in range(_PARTS)]  # noqa: SIM115
+            for file, rows in zip(self._files, np.split(order, ends[:-1]), strict=True):
+                _write(file, keys[rows])
+                _write(file, n[rows])
+        except OSError as error:
+            raise _no_room(error) from None
+        self._segments.append((self._layout, np.diff(ends, prepend=0).tolist()))
+        self._clear(len(self._table))
+
+    def _merged(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+        """Count each file by itself."""
+        self._clear(_FIRST_CAPACITY)
+        for part, file in enumerate(self._files):
+            file.seek(0)
+            merged = KeyCounter(self.columns, most=1 << 62)
+            merged._layout = self._layout
+            merged._clear(_FIRST_CAPACITY)
+            for layout, rows in self._segments:
+                keys = _read(file, (rows[part], layout.width), np.uint64)
+                n = _read(file, (rows[part],), np.int64)
+                merged._count(self._layout.pack(layout.unpack(keys)), n)
+            yield merged._entries()
+
+
+def _write(file: IO[bytes], array: NDArray[Any]) -> None:
+    """Write an array; a file without a buffer may take it in several steps."""
+    rest = memoryview(array.tobytes())
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def _read(file: IO[bytes], shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
+    size = 8
+    for length in shape:
+        size *= length
+    return np.frombuffer(file.read(size), dtype=kind).reshape(shape)
+
+
+def _no_room(error: OSError) -> OutputError:
+    """Say why nothing more can be written to the temporary folder."""
+    folder = tempfile.gettempdir()
+    reasons = {
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EFBIG: "a file may not grow that large",
+        errno.EMFILE: "too many files are open",
+    }
+    reason = reasons.get(error.errno or 0, (error.strerror or "the system gives no reason").lower())
+    return OutputError(
+        f"the combinations do not fit into memory, and cannot be written to {folder!r}: {reason}; set TMPDIR to a folder with "
+        "room, name fewer columns, or give a limit (max_distinct)."
+    )
+
+
+def _hashed(codes: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+    """Return a hash of every row's codes, whatever layout they are packed in."""
+    found = np.full(len(codes[0]), _ODD, dtype=np.uint64)
+    for column in codes:
+        found ^= column.astype(np.uint64)
+        found ^= found >> np.uint64(30)
+        found *= np.uint64(0xBF58476D1CE4E5B9)
+        found ^= found >> np.uint64(27)
+        found *= np.uint64(0x94D049BB133111EB)
+        found ^= found >> np.uint64(31)
+    return found
+
+
+@dataclass(slots=True)
+class Numbering:
+    """Numbers the distinct integers of a column in the order in which they come; 0 stands for a null."""
+
+    size: int = 1
+    _known: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_FIRST_CAPACITY, dtype=np.int64))
+    _code: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(_FIRST_CAPACITY, dtype=np.uint32))
+
+    def codes(self, values: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Return the numbers of values, giving new ones to those not seen before."""
+        found = np.empty(len(values), dtype=np.uint32)
+        row = 0
+        while row < len(values):
+            row, self.size = _number(values, row, found, self._known, self._code, self.size)
+            if row < len(values):
+                known, self._known = self.values(), np.zeros(2 * len(self._known), dtype=np.int64)
+                self._code = np.zeros(len(self._known), dtype=np.uint32)
+                _number(known, 0, np.empty(len(known), dtype=np.uint32), self._known, self._code, 1)
+        return found
+
+    def values(self) -> NDArray[np.int64]:
+        """Return the values in the order of their numbers, from 1."""
+        used = self._code > 0
+        found = np.empty(self.size - 1, dtype=np.int64)
+        found[self._code[used] - 1] = self._known[used]
+        return found
+
+
+def _add(
+    rows: NDArray[np.uint64], amounts: NDArray[np.int64] | None, row: int, table: NDArray[np.uint64], used: int, room: int
+) -> tuple[int, int]:
+    """Add rows to a hash table from a row on, until it holds as many keys as there is room for; return where it stopped."""
+    kernel = _add_words if rows.shape[1] > 1 else _add_word
+    found: tuple[int, int] = kernel(rows, amounts, row, table, used, room)
+    return found
+
+
+@numba.njit(inline="always")
+def _scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Spread the bits of a word over all of them."""
+    key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return key ^ (key >> np.uint64(32))
+
+
+@numba.njit(nogil=True, cache=True)
+def _number(values, row, found, known, code, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    mask = np.uint64(known.shape[0] - 1)
+    half = known.shape[0] // 2
+    while row < values.shape[0]:
+        value = values[row]
+        at = _scattered(np.uint64(value)) & mask
+        while code[at] != 0 and known[at] != value:
+            at = (at + np.uint64(1)) & mask
+        if code[at] == 0:
+            if size > half:
+                return row, size
+            known[at] = value
+            code[at] = size
+            size += 1
+        found[row] = code[at]
+        row += 1
+    return row, size
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_word(rows, amounts, row, table, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add keys of one word; an entry of the table is a key and its count, so that one look at memory finds both."""
+    mask = np.uint64(table.shape[0] - 1)
+    while row < rows.shape[0]:
+        key = rows[row, 0]
+        at = _scattered(key) & mask
+        while table[at, 1] != 0 and table[at, 0] != key:
+            at = (at + np.uint64(1)) & mask
+        if table[at, 1] == 0:
+            if used >= room:
+                return row, used
+            table[at, 0] = key
+            used += 1
+        table[at, 1] += np.uint64(1) if amounts is None else np.uint64(amounts[row])
+        row += 1
+    return row, used
+
+
+@numba.njit(nogil=True, cache=True)
+def _add_words(rows, amounts, row, table, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add keys of several words."""
+    mask = np.uint64(table.shape[0] - 1)
+    width = rows.shape[1]
+    while row < rows.shape[0]:
+        at = np.uint64(0)
+        for word in range(width):
+            at = _scattered(at ^ rows[row, word])
+        at &= mask
+        while table[at, width] != 0:
+            same = True
+            for word in range(width):
+                same &= table[at, word] == rows[row, word]
+            if same:
+                break
+            at = (at + np.uint64(1)) & mask
+        if table[at, width] == 0:
+            if used >= room:
+                return row, used
+            for word in range(width):
+                table[at, word] = rows[row, word]
+            used += 1
+        table[at, width] += np.uint64(1) if amounts is None else np.uint64(amounts[row])
+        row += 1
+    return row, used
