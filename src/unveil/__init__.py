@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import mechanisms as mechanisms
     from unveil import models as models
+    from unveil.assess.policy.check import check as check
+    from unveil.assess.policy.verdict import Verdict as Verdict
+    from unveil.assess.start import start_project as start_project
     from unveil.assess.tradeoff import TradeOff as TradeOff
     from unveil.assess.tradeoff import trade_off as trade_off
     from unveil.attacks.attack import Attack as Attack
@@ -72,11 +75,13 @@ _HOMES = {
     "TradeOff": "unveil.assess.tradeoff",
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
+    "Verdict": "unveil.assess.policy.verdict",
     "anonymize": "unveil.search.anonymize",
     "anonymize_front": "unveil.search.guided",
     "attack": "unveil.attacks.attack",
     "attacks": "unveil",
     "build_hierarchy": "unveil.search.hierarchies",
+    "check": "unveil.assess.policy.check",
     "check_hierarchy": "unveil.search.hierarchies",
     "count": "unveil.counts",
     "datasets": "unveil.sources",
@@ -90,6 +95,7 @@ _HOMES = {
     "propose_hierarchy": "unveil.search.hierarchies",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
+    "start_project": "unveil.assess.start",
     "tasks": "unveil.utility.tasks",
     "trade_off": "unveil.assess.tradeoff",
     "utility": "unveil",

@@ -19,12 +19,13 @@ from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_te
 from unveil.project._table import Table
 from unveil.project._toml import lines_of, written
 
-__all__ = ["RULES", "Form", "Policy", "Rule", "read_policy", "write_policy"]
+__all__ = ["DISTANCE_WORDS", "RULES", "Form", "Policy", "Rule", "read_policy", "write_policy"]
 
 Side: TypeAlias = Literal["at_least", "at_most"]
 
 _UNDECIDED = "report"
-_DISTANCES = ("equal", "rank", "value", "hierarchical", "variational", "kl", "js")
+DISTANCE_WORDS = ("equal", "rank", "value", "hierarchical", "variational", "kl", "js")
+"""How far values are apart, in the words of t-closeness; the models are a room below and have the same."""
 _CONFIDENCES = ("certain", "likely", "possible")
 _ITEMS = tuple("ABCDEFGHIJKLMNOPQR")
 _LENIENCE = ("except", "confidence")
@@ -113,7 +114,7 @@ class Rule:
     @property
     def requirement(self) -> str:
         """The threshold in words."""
-        return "not decided" if self.threshold is None else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
+        return "none set" if self.threshold is None else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
 
     def parameter(self, name: str) -> Any:
         """Return a parameter, or what holds when it is not given."""
@@ -318,7 +319,7 @@ def _partitions(table: Table, name: str) -> dict[str, Any]:
 
 _READERS: dict[str, Callable[[Table, str], Any]] = {
     "attribute": _text,
-    "distance": lambda table, name: table.word(name, _DISTANCES),
+    "distance": lambda table, name: table.word(name, DISTANCE_WORDS),
     "l": _length,
     "above": _share,
     "key": _texts,

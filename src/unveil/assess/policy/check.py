@@ -1,0 +1,222 @@
+"""May this release leave the house? The gate: a release held against a policy, or against an earlier result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from unveil import __version__
+from unveil.assess.alone import alone
+from unveil.assess.policy.case import Case, Original
+from unveil.assess.policy.drift import drifts, lost, read_baseline
+from unveil.assess.policy.rules import outcomes
+from unveil.assess.policy.verdict import Verdict
+from unveil.attributes import CLASS_NULLS, Names, Role, names_of, require_columns, sides_of
+from unveil.errors import ArgumentError, listed, near_miss, shown
+from unveil.partitions import Hierarchy
+from unveil.project import Policy, Project
+from unveil.project.policy import Rule
+from unveil.project.presets import PRESETS
+from unveil.results import Made
+from unveil.results.numbers import counted, number
+from unveil.sources import Data, Source, open_source
+
+__all__ = ["AnyPolicy", "check", "policy_of"]
+
+AnyPolicy: TypeAlias = Policy | Project | Mapping[str, Any] | str | os.PathLike[str]
+"""A policy, a project that has one, rules by name, the name of a preset, or the file of a policy or project."""
+
+_MOST_CULPRITS = 4
+_KEYLESS = frozenset({"direct_identifiers", "safe_harbor"})
+"""Rules that look at columns one by one, whatever the key is."""
+
+
+def check(  # noqa: PLR0913 - the gate takes what its rules need
+    release: Data,
+    policy: AnyPolicy | None = None,
+    *,
+    key: Names | None = None,
+    sensitive: Names | None = None,
+    project: Project | None = None,
+    original: Data | None = None,
+    mapping: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    id: str | None = None,  # noqa: A002 - the word of the command line
+    link: Data | None = None,
+    same_order: bool = False,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    nulls: str | None = None,
+    baseline: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    allow: float = 0.0,
+    seed: int = 0,
+) -> Verdict:
+    """Hold a release against a policy, and say what falls short.
+
+    Parameters
+    ----------
+    release
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    policy
+        Rules by name, the name of a preset, a file (of a policy, or a project with one), a `Policy` or a `Project`.
+    key, sensitive
+        Key attributes and sensitive attributes; none: those of the project that the release still holds, and as key else every
+        column that is not sensitive.
+    project
+        A project whose roles and nulls are the defaults; none: the one that the policy comes from, if it does.
+    original, mapping, id, link, same_order
+        The original, for rules about attacks, and how columns and records are paired, as `unveil.attack` takes them.
+    hierarchies, orders
+        How values of sensitive attributes lie to one another, for t-closeness.
+    nulls
+        "category" (the default), "drop", "error" or "wildcard".
+    baseline, allow
+        An earlier result (of `check` or `measure`, as JSON), and by how much a risk may have grown since.
+    seed
+        The seed of what attacks draw at random.
+
+    Returns
+    -------
+    Verdict
+        `passes`, and every rule with figure, threshold and the reason where it was not decided.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> rules = {"k_anonymity": 5, "distinct_l_diversity": 3}
+    >>> verdict = unveil.check("paper-3", rules, key=["ZIP*", "Age*"], sensitive="Disease")
+    >>> verdict
+    Verdict(policy: NOT met (k_anonymity))
+    >>> [(outcome.rule.name, outcome.value, outcome.met) for outcome in verdict.outcomes]
+    [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True)]
+    """
+    if policy is None and baseline is None:
+        raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
+    if not allow >= 0.0:
+        raise ArgumentError(f"a risk may grow by 0 or more, so not by {allow:g}.")
+    asked, home = (Policy(), None) if policy is None else policy_of(policy)
+    plan = project or home
+    earlier = None if baseline is None else read_baseline(baseline)
+    rules = asked.in_force() if earlier is None or policy is not None else earlier.rules
+    source = open_source(release)
+    chosen = nulls or (plan.data.nulls if plan is not None else "category")
+    if chosen not in CLASS_NULLS:
+        raise ArgumentError.not_one_of("nulls", chosen, CLASS_NULLS)
+    keys, secrets, assumed = _sides(source, rules, _role(key, source, plan, "key"), _role(sensitive, source, plan, "sensitive"))
+    paired = None
+    if original is not None:
+        aligned = {"id": id, "link": link, "same_order": same_order}
+        paired = Original(original, aligned, mapping, None if assumed else keys, seed)
+    case = Case(
+        release=open_source(source.collect(source.names)),
+        keys=keys,
+        secrets=secrets,
+        nulls=chosen,
+        orders=orders or {},
+        hierarchies=hierarchies or {},
+        original=paired,
+        linked=any(rule.name == "linkage" for rule in rules),
+    )
+    keyed = any(rule.name not in _KEYLESS for rule in rules)
+    if earlier is not None and keyed:
+        earlier.check_key(case.keys, chosen)
+    found = outcomes(case, rules)
+    moved = () if earlier is None else drifts(earlier, found, allow)
+    notes = [*(_notes_on_key(case, assumed=assumed) if keyed else ()), *_exceptions(rules)]
+    if keyed and not all(outcome.met for outcome in found):
+        notes.insert(0, _culprits(case))
+    if earlier is not None and (missing := lost(earlier, found)):
+        notes.append(missing)
+    made = Made(
+        records=case.table.records if keyed else case.identifiers.records,
+        nulls=chosen,
+        dropped=case.table.dropped if keyed else 0,
+        key=keys if keyed else (),
+        sensitive=secrets if keyed else (),
+        seed=seed if paired is not None else None,
+        version=__version__,
+    )
+    presets = tuple(PRESETS[name] for name in asked.presets)
+    return Verdict(asked.name, presets, found if policy is not None else (), moved, tuple(notes), made)
+
+
+def policy_of(given: AnyPolicy) -> tuple[Policy, Project | None]:
+    """Return the policy that is meant, and the project it comes from, if it comes from one."""
+    if isinstance(given, Policy):
+        return _with_rules(given, "the policy"), None
+    if isinstance(given, Project):
+        return _with_rules(given.policy, str(given.path)), given
+    if isinstance(given, Mapping):
+        return _with_rules(Policy.of(given), "the policy"), None
+    if isinstance(given, str) and given in PRESETS:
+        return Policy.preset(given), None
+    place = Path(given)
+    if not place.exists():
+        hint = near_miss(str(given), PRESETS)
+        raise ArgumentError(f"{shown(given)} is neither a file nor a preset; presets are: {listed(PRESETS)}.{hint}")
+    if _is_project(place):
+        project = Project.read(place)
+        return _with_rules(project.policy, str(place)), project
+    return _with_rules(Policy.read(place), str(place)), None
+
+
+def _is_project(place: Path) -> bool:
+    """Whether a file is a project: it has one of a project's sections, which no rule is called after."""
+    import tomllib
+
+    from unveil.project.sections import SECTIONS
+
+    try:
+        return bool(set(tomllib.loads(place.read_text("utf-8-sig"))) & set(SECTIONS))
+    except (OSError, ValueError):
+        return False  # the reader of policies says what is wrong
+
+
+def _with_rules(policy: Policy, place: str) -> Policy:
+    if not policy:
+        raise ArgumentError(f"{place}: there is no rule; add one, such as k_anonymity = 5, or a preset.")
+    return policy
+
+
+def _role(given: Names | None, source: Source, project: Project | None, role: Role) -> tuple[str, ...]:
+    """Return the columns named; else those of the project's role that the release still holds."""
+    planned = project.names(role) if project is not None and not given else ()
+    return names_of(given) or tuple(name for name in planned if name in source.names)
+
+
+def _sides(
+    source: Source, rules: Sequence[Rule], key: tuple[str, ...], sensitive: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """Return key, sensitive attributes, those that rules name among them, and whether the key was not named."""
+    named = [rule.parameters.get(name) for rule in rules for name in ("attribute", "sensitive")]
+    secrets = tuple(dict.fromkeys([*sensitive, *(name for name in named if isinstance(name, str))]))
+    others = [name for rule in rules for name in rule.parameters.get("key", ())]
+    excepted = [name for rule in rules for name in rule.parameters.get("except", ())]
+    require_columns([*key, *secrets, *others, *excepted], source.names)
+    keys = key or tuple(name for name in source.names if name not in secrets)
+    return *sides_of(keys, secrets or None), not key
+
+
+def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
+    notes = []
+    if assumed:
+        notes.append("No key is named: every column that is not sensitive is taken for known to an intruder.")
+    if case.classes.suppressed:
+        notes.append(f"{counted(case.classes.suppressed, 'record')} suppressed in every key attribute: counted apart.")
+    if case.table.dropped:
+        notes.append(f"{counted(case.table.dropped, 'record')} with a null in a named column left out (nulls='drop').")
+    return notes
+
+
+def _culprits(case: Case) -> str:
+    """Say which key attributes single out most by themselves."""
+    rates = {coded.name: alone(coded).rate for coded in case.table.columns if coded.name in case.keys}
+    worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
+    return f"Single out most, alone: {', '.join(f'{shown(name)[1:-1]} (rate {number(rates[name])})' for name in worst)}."
+
+
+def _exceptions(rules: Sequence[Rule]) -> list[str]:
+    """Say which columns were left out of a rule because the policy vouches for them."""
+    excepted = dict.fromkeys(name for rule in rules for name in rule.parameters.get("except", ()))
+    return [f"Columns that the policy vouches for, and that were not looked at: {listed(excepted)}."] if excepted else []

@@ -1,0 +1,165 @@
+"""Did the risk grow since an earlier result? Figures of a stored check or measurement, held against those of today.
+
+A figure for which higher is safer (k, l) is compared by one over it, which is a risk: from k = 10 to k = 5 the risk grows by 0.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unveil.assess.policy.rules import Outcome
+from unveil.errors import ArgumentError, DataFileError, ProjectError, listed
+from unveil.models.base import TOLERANCE
+from unveil.partitions.files import DocumentError, PathLike, parse_json, read_text
+from unveil.project.policy import RULES, Policy, Rule
+from unveil.results import jsonable
+
+__all__ = ["Baseline", "Drift", "drifts", "lost", "read_baseline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A figure before and now, and by how much its risk grew."""
+
+    rule: str
+    of: str
+    before: float
+    now: float
+    growth: float
+    allowed: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the growth is allowed."""
+        return self.growth <= self.allowed + TOLERANCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "rule": self.rule,
+            "of": self.of,
+            "before": jsonable(self.before),
+            "now": jsonable(self.now),
+            "growth": jsonable(self.growth),
+            "allowed": self.allowed,
+            "met": self.met,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """An earlier result: the key it was of, its nulls, and its figures by rule."""
+
+    place: str
+    key: tuple[str, ...]
+    nulls: str
+    figures: Mapping[tuple[str, str], float]
+    rules: tuple[Rule, ...]
+
+    def check_key(self, key: tuple[str, ...], nulls: str) -> None:
+        """Refuse a comparison of figures that are of different keys."""
+        if set(self.key) != set(key):
+            raise ArgumentError(
+                f"{self.place}: the earlier figures are of the key {listed(self.key)}, today's of {listed(key)}; "
+                "they cannot be compared."
+            )
+        if self.nulls != nulls:
+            raise ArgumentError(f"{self.place}: the earlier figures take nulls as {self.nulls}, today's as {nulls}; choose one.")
+
+
+def read_baseline(given: PathLike | Mapping[str, Any]) -> Baseline:
+    """Read an earlier result: the JSON of `unveil check` or `unveil measure`, in a file or in hand."""
+    if isinstance(given, Mapping):
+        place, document = "the earlier result", given
+    else:
+        place, document = str(given), _document(Path(given))
+    try:
+        made = document["made"]
+        pairs = list(_of_check(document["rules"]) if "rules" in document else _of_measure(document))
+        key, nulls = tuple(made["key"]), str(made["nulls"])
+        figures = {rule.place: _number(value) for rule, value in pairs if value is not None}
+    except (KeyError, TypeError, AttributeError, ValueError, ProjectError):
+        raise DataFileError(f"{place}: this is no answer of 'unveil check --json' or 'unveil measure --json'.") from None
+    return Baseline(place, key, nulls, figures, tuple(rule for rule, value in pairs if value is not None))
+
+
+def drifts(baseline: Baseline, outcomes: tuple[Outcome, ...], allowed: float) -> tuple[Drift, ...]:
+    """Compare every figure that both results have."""
+    found = []
+    for outcome in outcomes:
+        before = baseline.figures.get(outcome.rule.place)
+        if before is None or outcome.value is None:
+            continue
+        growth = _growth(_risk(outcome.rule, before), _risk(outcome.rule, outcome.value))
+        found.append(Drift(outcome.rule.name, outcome.of, before, outcome.value, growth, allowed))
+    if not found:
+        raise ArgumentError(f"{baseline.place}: no figure of the earlier result is among today's; there is nothing to compare.")
+    return tuple(found)
+
+
+def lost(baseline: Baseline, outcomes: tuple[Outcome, ...]) -> str | None:
+    """Say which rules have no earlier figure, or none now."""
+    missing = [one.rule.name for one in outcomes if one.value is None or one.rule.place not in baseline.figures]
+    if not missing:
+        return None
+    return f"Not compared with the earlier result, as one of the two has no figure: {listed(dict.fromkeys(missing))}."
+
+
+def _risk(rule: Rule, value: float) -> float:
+    return value if rule.form.side == "at_most" else math.inf if value == 0 else 1.0 / value
+
+
+def _growth(before: float, now: float) -> float:
+    return 0.0 if before == now else now - before
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        found = parse_json(read_text(path, DataFileError))
+    except DocumentError as problem:
+        raise DataFileError(f"{path}: {problem.problem}") from None
+    if not isinstance(found, Mapping):
+        raise DataFileError(f"{path}: this is no answer of 'unveil check --json' or 'unveil measure --json'.")
+    return found
+
+
+def _number(value: Any) -> float:
+    return {"inf": math.inf, "-inf": -math.inf}[value] if isinstance(value, str) else float(value)
+
+
+def _of_check(rules: list[Mapping[str, Any]]) -> Iterator[tuple[Rule, Any]]:
+    """Give the rules of a stored check with their figures."""
+    for stored in rules:
+        rule = Policy.of({stored["rule"]: dict(stored["parameters"])}).rules[0]
+        yield rule, stored["value"]
+
+
+def _of_measure(document: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+    """Give the figures of a stored measurement as the rules that ask for them."""
+    prosecutor = document["risk"]["prosecutor"]
+    yield Rule("k_anonymity"), document["models"]["k_anonymity"]["value"]
+    yield Rule("prosecutor_highest"), prosecutor["highest"]
+    yield Rule("prosecutor_average"), prosecutor["average"]
+    yield Rule("records_at_risk", None, {"above": prosecutor["threshold"]}), prosecutor["records_above_threshold"]
+    yield Rule("sample_uniqueness"), document["uniqueness"]["sample"]["share"]
+    secrets = document["made"]["sensitive"]
+    for name, by_attribute in document["models"].items():
+        if name not in RULES or "attribute" not in RULES[name].parameters:
+            continue
+        for attribute, found in by_attribute.items():
+            if attribute in secrets:  # several taken together have no rule
+                yield from _of_model(name, attribute, found)
+
+
+def _of_model(name: str, attribute: str, found: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+    parameter = {"t_closeness": "distance", "recursive_l_diversity": "l"}.get(name)
+    if parameter is None:
+        yield Rule(name, None, {"attribute": attribute}), found["value"]
+        return
+    for word, one in found.items():
+        value: Any = int(word) if parameter == "l" else word
+        yield Rule(name, None, {"attribute": attribute, parameter: value}), one["value"]

@@ -1,0 +1,281 @@
+"""What is the figure that a rule asks for, and does it hold? One outcome for every rule.
+
+A figure that cannot be had is no figure that is met: the outcome says why there is none, and the rule stays undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from unveil.assess.policy.case import Case
+from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
+from unveil.errors import MissingExtraError, UnveilError
+from unveil.measures.discrimination import discrimination_rate
+from unveil.measures.risk import intruder_risk
+from unveil.models import classes as class_models
+from unveil.models.base import TOLERANCE, Model
+from unveil.partitions import Partition
+from unveil.project.policy import Rule
+from unveil.results import jsonable
+from unveil.results.numbers import counted
+
+__all__ = ["STATUS", "Outcome", "outcomes"]
+
+STATUS = {True: "met", False: "NOT met", None: "not decided"}
+"""What became of a rule, in words."""
+
+_CONFIDENCES = ("certain", "likely", "possible")
+_TARGETS = ("attribute", "sensitive", "item")
+"""Parameters that name what a rule is about; left out, it is about each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a rule.
+
+    Attributes
+    ----------
+    rule, of
+        The rule, and what the figure is of (an attribute, a key, an identifier).
+    value
+        The figure; None where there is none.
+    met
+        Whether it holds; None: not decided.
+    reason
+        Why it is not decided.
+    detail
+        Where the figure comes from.
+    """
+
+    rule: Rule
+    of: str
+    value: float | None = None
+    met: bool | None = None
+    reason: str | None = None
+    detail: str = ""
+
+    @property
+    def status(self) -> str:
+        """In words: met, NOT met or not decided."""
+        return STATUS[self.met]
+
+    @property
+    def why(self) -> str:
+        """Why it is not decided, and where the figure comes from."""
+        return "; ".join(part for part in (self.reason, self.detail) if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        found = {
+            "rule": self.rule.name,
+            "parameters": jsonable(self.rule.parameters),
+            "of": self.of,
+            "value": jsonable(self.value),
+            self.rule.form.side: self.rule.threshold,
+            "met": self.met,
+            "status": self.status,
+            "reason": self.reason,
+            "detail": self.detail,
+        }
+        return found | ({"question": self.rule.question} if self.rule.question else {})
+
+
+def outcomes(case: Case, rules: Sequence[Rule]) -> tuple[Outcome, ...]:
+    """Read every rule; one that is about each attribute gives a outcome for each that has no rule of its own."""
+    return tuple(_decided(outcome) for rule in _single(case, rules) for outcome in _read(case, rule))
+
+
+def _single(case: Case, rules: Sequence[Rule]) -> Iterator[Rule]:
+    """Split rules about each sensitive attribute, or each identifier, into rules about one."""
+    taken = {rule.place for rule in rules}
+    for rule in rules:
+        target = next((name for name in _TARGETS if name in rule.form.parameters), None)
+        one_only = target is None or rule.parameters.get(target) != (True if target == "sensitive" else None)
+        names = () if one_only else tuple(ITEMS) if target == "item" else case.secrets
+        if not names:
+            yield rule
+        for name in names:
+            one = replace(rule, parameters={**rule.parameters, str(target): name})
+            if one.place not in taken:
+                yield one
+
+
+def _read(case: Case, rule: Rule) -> Iterator[Outcome]:
+    try:
+        yield _READERS[rule.name](case, rule)
+    except MissingExtraError:
+        raise
+    except UnveilError as problem:
+        yield Outcome(rule, _of(rule), reason=str(problem))
+
+
+def _of(rule: Rule) -> str:
+    said = next((rule.parameters[name] for name in _TARGETS if isinstance(rule.parameters.get(name), str)), None)
+    return "the key" if said is None else str(said)
+
+
+def _decided(outcome: Outcome) -> Outcome:
+    """Hold the figure against the threshold, which it must not exceed; models have decided by themselves already."""
+    rule = outcome.rule
+    if outcome.met is not None or outcome.reason is not None:
+        return outcome
+    if rule.threshold is None:
+        return replace(outcome, reason="no threshold is set")
+    if outcome.value is None:
+        return replace(outcome, reason="there is no figure")
+    return replace(outcome, met=outcome.value <= rule.threshold + TOLERANCE)
+
+
+# Models ---------------------------------------------------------------------------------------------------------------
+
+
+def _model(case: Case, rule: Rule) -> Outcome:
+    """Measure a model's worst class; which classes fall short is said by the model itself."""
+    name = rule.parameters.get("attribute")
+    if "attribute" in rule.form.parameters and not isinstance(name, str):
+        return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
+    found = _MODELS[rule.name](case, rule, name or "").measure(case.classes)
+    detail = ""
+    if found.met is False:
+        classes = counted(found.violating_classes or 0, "class", "classes")
+        detail = f"{found.violating_records or 0:,} of {case.classes.records:,} records, in {classes}, fall short"
+        detail += f": {found.reason}" if found.reason else ""
+    reason = "no threshold is set" if rule.threshold is None else None
+    return Outcome(rule, _of(rule), found.value, found.met, reason, detail)
+
+
+def _distance(case: Case, rule: Rule, name: str) -> Model:
+    distance = rule.parameter("distance")
+    return class_models.TCloseness(name, rule.threshold, distance, case.scale(name))
+
+
+def _whole(rule: Rule) -> int | None:
+    return None if rule.threshold is None else int(rule.threshold)
+
+
+_MODELS: dict[str, Callable[[Case, Rule, str], Model]] = {
+    "k_anonymity": lambda _, rule, __: class_models.KAnonymity(_whole(rule)),
+    "p_sensitivity": lambda _, rule, name: class_models.PSensitiveKAnonymity(name, _whole(rule)),
+    "distinct_l_diversity": lambda _, rule, name: class_models.DistinctLDiversity(name, _whole(rule)),
+    "entropy_l_diversity": lambda _, rule, name: class_models.EntropyLDiversity(name, rule.threshold),
+    "recursive_l_diversity": lambda _, rule, name: class_models.RecursiveLDiversity(name, rule.parameter("l"), rule.threshold),
+    "t_closeness": _distance,
+    "alpha": lambda _, rule, name: class_models.AlphaK(name, rule.threshold),
+    "basic_beta_likeness": lambda _, rule, name: class_models.BasicBetaLikeness(name, rule.threshold),
+    "enhanced_beta_likeness": lambda _, rule, name: class_models.EnhancedBetaLikeness(name, rule.threshold),
+    "delta_disclosure": lambda _, rule, name: class_models.DeltaDisclosure(name, rule.threshold),
+}
+
+
+# Risks and rates ------------------------------------------------------------------------------------------------------
+
+
+def _risk(case: Case, rule: Rule) -> Outcome:
+    """Read the prosecutor's risk: highest, average, or the share of records above a limit."""
+    limit = rule.parameter("above") if rule.name == "records_at_risk" else rule.threshold or 1.0
+    found = intruder_risk(case.classes, case.classes.size, limit)
+    value = {"prosecutor_highest": found.highest, "prosecutor_average": found.average, "records_at_risk": found.above}[rule.name]
+    detail = f"{found.above:.1%} of the records exceed {limit:g}" if rule.name == "prosecutor_highest" and found.above else ""
+    if rule.name == "records_at_risk":
+        detail = f"share of records with a risk above {limit:g}"
+    return Outcome(rule, _of(rule), value, detail=detail)
+
+
+def _uniques(case: Case, rule: Rule) -> Outcome:
+    own = case.classes.own
+    alone = int(own[case.classes.size <= 1.0].sum())
+    return Outcome(rule, _of(rule), alone / int(own.sum()), detail=f"{counted(alone, 'record')} unique by the key")
+
+
+def _certain(case: Case, rule: Rule) -> Outcome:
+    """Read the share of records whose class holds one sensitive value only."""
+    name = rule.parameters.get("attribute")
+    if not isinstance(name, str):
+        return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
+    told = class_models.DistinctLDiversity(name, 2).measure(case.classes).violating_records or 0
+    detail = f"the key tells it for certain of {counted(told, 'record')}"
+    return Outcome(rule, name, told / int(case.classes.own.sum()), detail=detail)
+
+
+def _rate(case: Case, rule: Rule) -> Outcome:
+    """Read a Discrimination Rate: of the key or of columns named, against record identity or a sensitive attribute."""
+    secret = rule.parameter("sensitive")
+    if secret is True:
+        return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
+    keys = rule.parameter("key") or case.keys
+    blocks = {name: Partition.from_document(document) for name, document in (rule.parameter("partitions") or {}).items()}
+    found = discrimination_rate(case.release, keys, secret, partitions=blocks, nulls=case.policy_of_nulls)
+    of = f"{'the key' if keys == case.keys else ' + '.join(keys)} -> {secret or 'record identity'}"
+    if not rule.parameter("adjusted"):
+        return Outcome(rule, of, found.value, detail=found.kind)
+    reason = None if found.adjusted is not None else f"not adjusted for chance: {found.adjusted_reason}"
+    return Outcome(rule, of, found.adjusted, reason=reason, detail="adjusted for chance")
+
+
+# Attacks --------------------------------------------------------------------------------------------------------------
+
+
+def _attack(case: Case, rule: Rule) -> Outcome:
+    name = rule.name.removesuffix("_attack")
+    value = case.attack.overall["risk"][name]
+    lack = "how records are aligned is not said" if name == "identity" else "no sensitive attribute is named"
+    return Outcome(rule, _of(rule), value, reason=None if value is not None else f"the attack has no rate: {lack}")
+
+
+def _linkage(case: Case, rule: Rule) -> Outcome:
+    """Read the highest share of records that any way of linking gets right."""
+    found: dict[str, Any] = dict(case.attack.linkage)
+    ways = {name: way for name, way in found.items() if isinstance(way, dict) and way.get("linked") is not None}
+    if not ways:
+        return Outcome(rule, _of(rule), reason=str(found.get("reason", "no way of linking has a rate")))
+    best = max(ways, key=lambda name: float(ways[name]["linked"]))
+    detail = f"by {best.replace('_', ' ')} linkage; {ways[best]['baseline']:.4f} by chance"
+    return Outcome(rule, _of(rule), float(ways[best]["linked"]), detail=detail)
+
+
+# Direct identifiers ---------------------------------------------------------------------------------------------------
+
+
+def _identifiers(case: Case, rule: Rule) -> Outcome:
+    """Count the columns that name people outright, by their best finding."""
+    best = {finding.column: finding for finding in reversed(case.identifiers.findings)}
+    enough = _CONFIDENCES[: _CONFIDENCES.index(rule.parameter("confidence")) + 1]
+    asked = [best[name] for name in case.release.names if name in best and name not in rule.parameter("except")]
+    found = [finding for finding in asked if finding.confidence in enough]
+    doubtful = [finding.column for finding in asked if finding.confidence not in enough]
+    detail = ", ".join(f"{finding.column} ({finding.category})" for finding in found)
+    detail += f"{'; ' if detail else ''}worth a look: {', '.join(doubtful)}" if doubtful else ""
+    return Outcome(rule, "columns", len(found), detail=detail)
+
+
+def _safe_harbor(case: Case, rule: Rule) -> Outcome:
+    """Count the columns that hold one of the 18 identifiers; one that may hold it leaves the rule undecided."""
+    item = rule.parameters["item"]
+    seen = sightings(case.release, case.identifiers, item, rule.parameter("except"))
+    sure = [sighting for sighting in seen if sighting.sure]
+    reason = None
+    if not sure and seen:
+        reason = f"a person has to look: {_told(seen)}; take the column out, or name it under 'except'"
+    return Outcome(rule, f"({item}) {ITEMS[item].title}", len(sure), reason=reason, detail=_told(sure))
+
+
+def _told(seen: Sequence[Sighting]) -> str:
+    return "; ".join(f"{sighting.column} ({sighting.why})" for sighting in seen)
+
+
+_READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
+    **dict.fromkeys(_MODELS, _model),
+    "prosecutor_highest": _risk,
+    "prosecutor_average": _risk,
+    "records_at_risk": _risk,
+    "sample_uniqueness": _uniques,
+    "certain_disclosure": _certain,
+    "discrimination_rate": _rate,
+    "identity_attack": _attack,
+    "homogeneity_attack": _attack,
+    "linkage": _linkage,
+    "direct_identifiers": _identifiers,
+    "safe_harbor": _safe_harbor,
+}

@@ -1,0 +1,173 @@
+"""Which columns hold one of the 18 identifiers of the US Safe Harbor rule, 45 CFR 164.514(b)(2)(i)?
+
+Each is looked for by what direct identifiers are recognised by, by the column's name, and, for dates, ages and ZIP codes, by the
+values. Dates may keep their year alone, ages over 89 must be one group, and of a ZIP code the first three digits may stay where
+more than 20,000 people live in the area that they name; whether that is so stands in the current census, not in the table.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.measures.direct_identifiers.column import read_column
+from unveil.measures.direct_identifiers.names import hints_of, words_of
+from unveil.sources import Source, load
+
+if TYPE_CHECKING:
+    from unveil.measures.direct_identifiers import DirectIdentifiers
+    from unveil.sources import Coded
+
+__all__ = ["ITEMS", "Item", "Sighting", "sightings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One of the 18: its name, the categories of direct identifiers that it covers, and words of column names that say it."""
+
+    title: str
+    categories: frozenset[str] = frozenset()
+    words: str = ""
+
+    def named_by(self, column: str) -> bool:
+        """Whether the column's name says it, in whole words; a plural s is overlooked."""
+        said = " ".join(words_of(column))
+        return bool(self.words) and re.search(rf"\b(?:{'|'.join(self.words.split(', '))})s?\b", said) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A column that holds an identifier, or may hold it, and what says so."""
+
+    column: str
+    why: str
+    sure: bool = True
+
+
+def _of(*categories: str) -> frozenset[str]:
+    return frozenset(categories)
+
+
+ITEMS: dict[str, Item] = {
+    "A": Item("names", _of("person-name")),
+    "B": Item(
+        "places smaller than a state",
+        _of("postal-address", "coordinates"),
+        "city, town, county, precinct, parish, borough, municipality, village, neighborhood, neighbourhood, census tract, "
+        "census block, ward, district, geocode, street",
+    ),
+    "C": Item("dates but years, ages over 89", _of("birth-date")),
+    "D": Item("telephone numbers", _of("phone")),
+    "E": Item("fax numbers", words="fax, fax number"),
+    "F": Item("e-mail addresses", _of("email")),
+    "G": Item("social security numbers", _of("national-number"), "ssn, social security"),
+    "H": Item("medical record numbers", words="mrn, medical record, chart number, patient number, patient id, hospital number"),
+    "I": Item(
+        "health plan beneficiary numbers",
+        words="health plan, beneficiary, insurance number, insurance id, policy number, member id, subscriber id",
+    ),
+    "J": Item("account numbers", _of("iban", "card-number"), "account, account number, bank account, card number"),
+    "K": Item(
+        "certificate and license numbers",
+        words="certificate, license number, licence number, driver license, driver licence, drivers license, driving licence, "
+        "passport",
+    ),
+    "L": Item("vehicle identifiers", words="vin, vehicle id, vehicle number, license plate, licence plate, number plate"),
+    "M": Item("device identifiers", _of("device-number", "mac-address"), "device id, serial number, serial, udid, imei"),
+    "N": Item("web addresses", _of("url")),
+    "O": Item("IP addresses", _of("ip-address")),
+    "P": Item("biometric identifiers", words="fingerprint, finger print, voiceprint, voice print, faceprint, biometric"),
+    "Q": Item("full-face photographs", words="photo, photograph, picture, portrait, face image"),
+    "R": Item("any other unique number or code", _of("code", "row-number", "account-name", "free-text")),
+}
+"""The 18 identifiers by their letter in the rule."""
+
+_NUMBERED = "HIJKLMPQ"
+"""Items that explain a code by the column's name, so that it is no "other" one."""
+
+_OLDEST = 89
+_SMALL_AREAS = frozenset("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())  # noqa: SIM905
+"""Three digits that name areas of 20,000 people or fewer by the census of 2000, as the guidance of 2012 lists them."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_MERGED = "000"
+_ZIP_PREFIX = 3
+
+
+def sightings(release: Source, found: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
+    """Return the columns in which an identifier is seen, but those excepted."""
+    seen: list[Sighting] = []
+    for column in release.names:
+        if column not in excepted:
+            sighting = next(_seen(release, found, item, column), None)
+            seen += [] if sighting is None else [sighting]
+    return seen
+
+
+def _seen(release: Source, found: DirectIdentifiers, item: str, column: str) -> Iterator[Sighting]:
+    """Give what speaks for an identifier in a column, the surest first."""
+    wanted = ITEMS[item]
+    findings = [one for one in found.findings if one.column == column and one.category in _categories(item, column)]
+    yield from (Sighting(column, one.category) for one in findings if one.confidence != "possible")
+    if wanted.named_by(column):
+        yield Sighting(column, "by its name")
+    if item == "Q" and column in found.skipped:
+        yield Sighting(column, "values that cannot be read", sure=False)
+    if item in "BC" and column not in found.skipped:
+        coded = load(release, [column]).columns[0]
+        yield from _places(column, coded) if item == "B" else _times(column, coded)
+    yield from (Sighting(column, f"perhaps {one.category}", sure=False) for one in findings)
+
+
+def _categories(item: str, column: str) -> frozenset[str]:
+    """Return the categories that count for an item; a fax number is no telephone number, a named code is no other code."""
+    if item in "DE":
+        fax = ITEMS["E"].named_by(column)
+        return _of("phone") if fax == (item == "E") else frozenset()
+    if item == "R" and any(ITEMS[other].named_by(column) for other in _NUMBERED):
+        return _of("free-text")
+    return ITEMS[item].categories
+
+
+def _places(column: str, coded: Coded) -> Iterator[Sighting]:
+    """Look at ZIP codes: three digits may stay, if the area they name holds more than 20,000 people."""
+    if "postcode" not in hints_of(column):
+        return
+    digits = ["".join(re.findall(r"\d", str(value))) for value in coded.values if value is not None]
+    if any(len(code) > _ZIP_PREFIX for code in digits):
+        yield Sighting(column, "ZIP codes of more than three digits")
+    elif any(code.zfill(_ZIP_PREFIX) in _SMALL_AREAS for code in digits if code):
+        yield Sighting(column, "three digits that the guidance lists as areas of 20,000 people or fewer; they become 000")
+    elif any(code and code != _MERGED for code in digits):
+        yield Sighting(column, "three digits: does each area hold over 20,000 people in the current census?", sure=False)
+
+
+def _times(column: str, coded: Coded) -> Iterator[Sighting]:
+    """Look for dates finer than a year, ages over 89, and years of birth that say such an age."""
+    today = dt.datetime.now(tz=dt.UTC).date()
+    looked_at = read_column(column, coded.values, len(coded.codes), sample=10_000, seed=0, today=today)
+    if looked_at.values and looked_at.kind != "other" and looked_at.holds_dates:
+        yield Sighting(column, "dates finer than a year")
+    words = set(words_of(column))
+    if words & {"age", "ages"}:
+        yield from _ages(column, coded)
+    if "birth-date" in hints_of(column) and looked_at.kind == "integer" and 0 < looked_at.low < today.year - _OLDEST:
+        yield Sighting(column, "years of birth of people over 89")
+
+
+def _ages(column: str, coded: Coded) -> Iterator[Sighting]:
+    old = [at for at, value in enumerate(coded.values) if _is_number(value) and float(value) > _OLDEST]
+    if old:
+        records = int(np.isin(coded.codes, old).sum())
+        yield Sighting(column, f"ages over 89 in {records:,} record{'' if records == 1 else 's'}")
+    texts = [_NUMBER.findall(value) for value in coded.values if isinstance(value, str)]
+    if any(float(number) > _OLDEST + 1 for numbers in texts for number in numbers):
+        yield Sighting(column, "age groups that may part people over 89", sure=False)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,119 @@
+"""May a release leave the house?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import (
+    ClassNullPolicy,
+    Data,
+    Encoding,
+    Json,
+    Key,
+    Missing,
+    Out,
+    ProjectFile,
+    Separator,
+    gather,
+    give,
+    pair_of,
+)
+from unveil.cli.requirements import Order, SensitiveColumns
+from unveil.output import check_replaceable
+
+
+def _writable(out: Path | None) -> Path | None:
+    if out is not None:
+        check_replaceable(out)
+    return out
+
+
+@app.command(epilog="Example: unveil check adult --policy cell-size-5 --key age --key sex --key race  (exit code 1: not met)")
+def check(
+    release: Data = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="FILE|PRESET", help="A policy file, a project file, or a preset.")
+    ] = None,
+    key: Key = None,
+    sensitive: SensitiveColumns = None,
+    original: Annotated[
+        str | None, typer.Option("--original", metavar="FILE", help="The original table, for rules about attacks.")
+    ] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
+    ] = None,
+    identity: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")
+    ] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None,
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A sensitive column's hierarchy (ARX CSV).")
+    ] = None,
+    order: Order = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="An earlier result: the JSON of a check or a measure."),
+    ] = None,
+    allow: Annotated[float, typer.Option("--allow", help="By how much a risk may have grown since the baseline.")] = 0.0,
+    nulls: ClassNullPolicy = None,
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
+    project: ProjectFile = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write the verdict as JUnit XML, for pipelines.", callback=_writable),
+    ] = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """May a release leave the house: does it meet a policy, and is it no riskier than before? Exit code 1: no, or undecided."""
+    from unveil.assess.policy.check import check as check_release
+    from unveil.assess.policy.check import policy_of
+    from unveil.cli import requirements
+    from unveil.sources import source
+
+    asked, own = (None, None) if policy is None else policy_of(policy)
+    plan = project if project is not None or own is None else own.path
+    inputs = gather(
+        release, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=plan,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    if asked is None and inputs.project is not None and inputs.project.policy:
+        asked = inputs.project.policy
+    secrets = [name for name in inputs.sensitive or () if name in inputs.source.names]
+    paired: dict[str, Any] = {}
+    if original is not None:
+        first = source(original, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+        pairs = [pair_of(text, first.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
+        paired = {"original": first, "mapping": pairs, "id": identity, "link": link, "same_order": same_order}
+    result = check_release(
+        inputs.source,
+        asked,
+        key=key,
+        sensitive=sensitive,
+        project=inputs.project,
+        hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
+        orders=requirements.orders(order, inputs.project, secrets),
+        nulls=inputs.nulls,
+        baseline=baseline,
+        allow=allow,
+        seed=seed,
+        **paired,
+    )
+    if junit is not None:
+        from unveil.assess.policy.junit import junit as as_junit
+        from unveil.partitions.files import write_whole
+
+        write_whole(junit, as_junit(result) + "\n")
+        sys.stderr.write(f"written: {junit}\n")
+    give(result, as_json=as_json, out=out)
+    if not result.passes:
+        raise typer.Exit(1)

@@ -1,0 +1,36 @@
+"""Where does one begin? With a look at a file, written down as a project."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import Encoding, Json, Missing, Separator, give
+
+
+@app.command(epilog="Example: unveil init adult --out adult.toml")
+def init(
+    data: Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="A file (CSV, Parquet, ...) or a built-in data set.", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The project file to write.")] = Path("unveil.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+) -> None:
+    """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence as a comment."""
+    from unveil.assess.start import start_project
+    from unveil.output import check_replaceable
+
+    check_replaceable(out)
+    start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+    start.write(force=force)
+    sys.stderr.write("".join(f"written: {path}\n" for path in start.files()))
+    give(start, as_json=as_json, out=None)

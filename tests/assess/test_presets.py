@@ -1,0 +1,153 @@
+"""Presets: each says what its source says and what not, and none invents a threshold."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import polars as pl
+import pytest
+
+import unveil
+from unveil.assess.policy.safe_harbor import ITEMS
+from unveil.project.presets import PRESETS
+
+N = 40
+
+
+def outcomes(frame: pl.DataFrame, rules: Any = "hipaa-safe-harbor") -> dict[str, Any]:
+    return {one.rule.parameters["item"]: one for one in unveil.check(frame, rules).outcomes}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_states_its_source_and_its_limits(name: str) -> None:
+    preset = PRESETS[name]
+    assert all((preset.source, preset.says, preset.silent, preset.rules))
+    found = unveil.check("paper-3", name, key=["ZIP*", "Age*"], sensitive="Disease").to_dict()
+    assert found["presets"][0]["source"] == preset.source
+    assert found["presets"][0]["does_not_say"] == preset.silent
+
+
+@pytest.mark.parametrize("size", [3, 5, 11, 20])
+def test_cell_sizes(size: int) -> None:
+    frame = pl.DataFrame({"a": ["x"] * size + ["y"] * (size + 1)})
+    assert unveil.check(frame, f"cell-size-{size}", key="a").passes
+    verdict = unveil.check(frame[1:], f"cell-size-{size}", key="a")
+    assert not verdict.passes
+    assert verdict.outcomes[0].detail == f"{size - 1} of {2 * size} records, in 1 class, fall short"
+
+
+@pytest.mark.parametrize(("size", "met"), [(11, False), (12, True)])
+def test_a_class_of_eleven_is_just_above_a_risk_of_009(size: int, met: bool) -> None:
+    assert unveil.check(pl.DataFrame({"a": ["x"] * size}), "max-risk-0.09", key="a").passes is met
+
+
+def test_the_three_questions_have_figures_and_no_thresholds() -> None:
+    verdict = unveil.check("adult", "wp216", key=["sex", "race"], sensitive="occupation")
+    assert {one.rule.question for one in verdict.outcomes} == {"singling out", "linkability", "inference"}
+    assert all(one.rule.threshold is None and one.met is None for one in verdict.outcomes)
+    assert sum(one.value is None for one in verdict.outcomes) == 1  # linkage, without an original
+    assert (verdict.status, verdict.passes) == ("not decided", False)
+
+
+def test_the_three_questions_are_answered_once_thresholds_are_set() -> None:
+    rules = {
+        "preset": "wp216",
+        "sample_uniqueness": 0,
+        "prosecutor_highest": 0.2,
+        "discrimination_rate": [{"at_most": 0.5}, {"sensitive": True, "adjusted": True, "at_most": 0.5}],
+        "linkage": 0.5,
+        "certain_disclosure": 0.1,
+        "t_closeness": 0.5,
+    }
+    adult = unveil.datasets.adult()
+    released = {"key": ["sex", "race"], "sensitive": "occupation", "original": adult.head(2000), "same_order": True}
+    verdict = unveil.check(adult.head(2000), rules, **released)
+    assert len(verdict.outcomes) == 7
+    assert None not in [one.met for one in verdict.outcomes]
+
+
+# Safe Harbor ----------------------------------------------------------------------------------------------------------
+
+COLUMNS: dict[str, tuple[str, list[Any]]] = {
+    "A": ("surname", [f"Name{chr(97 + i // 26)}{chr(97 + i % 26)}".capitalize() for i in range(N)]),
+    "B": ("county", ["north", "south"] * (N // 2)),
+    "C": ("admitted", [dt.date(2020, 1, 1) + dt.timedelta(days=9 * i) for i in range(N)]),
+    "D": ("phone", [f"+44 7700 9000{i:02d}" for i in range(N)]),
+    "E": ("fax", [f"+44 20 7946 0{i:03d}" for i in range(N)]),
+    "F": ("mail", [f"p{i}@example.com" for i in range(N)]),
+    "G": ("ssn", [f"{100 + i:03d}-{10 + i:02d}-{1000 + i}" for i in range(N)]),
+    "H": ("mrn", [f"M{1000 + 7 * i}" for i in range(N)]),
+    "I": ("member_id", [f"B{1000 + 7 * i}" for i in range(N)]),
+    "J": ("account number", [f"{10**7 + 7919 * i}" for i in range(N)]),
+    "K": ("passport", [f"P{10000 + 17 * i}" for i in range(N)]),
+    "L": ("license_plate", [f"AB{100 + i}C" for i in range(N)]),
+    "M": ("serial number", [f"S{1000 + 7 * i}" for i in range(N)]),
+    "N": ("homepage", [f"https://example.org/~p{i}" for i in range(N)]),
+    "O": ("ip", [f"192.0.2.{i}" for i in range(N)]),
+    "P": ("fingerprint", [f"f{i}" for i in range(N)]),
+    "Q": ("photo", [f"x{i}.png" for i in range(N)]),
+    "R": ("row", list(range(1, N + 1))),
+}
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_each_of_the_eighteen_is_seen(item: str) -> None:
+    name, values = COLUMNS[item]
+    found = outcomes(pl.DataFrame({name: values, "sex": ["f", "m"] * (N // 2)}))
+    assert found[item].met is False
+    assert name in found[item].detail
+    others = {other for other, one in found.items() if one.met is False} - {item}
+    assert others <= ({"G"} if item == "J" else set()), others
+
+
+def test_there_are_eighteen_and_a_plain_table_has_none() -> None:
+    verdict = unveil.check(
+        pl.DataFrame({"sex": ["f", "m"] * N, "year": [1990, 1991] * N, "state": ["NY", "CA"] * N}), "hipaa-safe-harbor"
+    )
+    assert "".join(ITEMS) == "ABCDEFGHIJKLMNOPQR"
+    assert len(verdict.outcomes) == 18
+    assert verdict.passes
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "met"),
+    [
+        ("age", [20, 89], True),
+        ("age", [20, 90], False),
+        ("age", ["20-29", "90+"], True),
+        ("age", ["20-29", "85-94"], None),
+        ("birth year", [1990, 1900], False),
+        ("birth year", [1990, 1991], True),
+        ("wage", [90, 95], True),
+    ],
+)
+def test_ages_over_89_are_one_group(name: str, values: list[Any], met: bool | None) -> None:
+    assert outcomes(pl.DataFrame({name: values * 20}))["C"].met is met
+
+
+@pytest.mark.parametrize(
+    ("values", "met"),
+    [
+        (["10001", "94105"], False),
+        (["100", "941"], None),
+        (["100", "036"], False),
+        (["000", None], True),
+        (["10001-1234"], False),
+    ],
+)
+def test_zip_codes_keep_three_digits_if_the_area_is_large(values: list[str | None], met: bool | None) -> None:
+    assert outcomes(pl.DataFrame({"zip": values * 20}))["B"].met is met
+
+
+def test_a_person_may_vouch_for_a_column() -> None:
+    frame = pl.DataFrame({"zip": ["100", "941"] * 20})
+    verdict = unveil.check(frame, {"preset": "hipaa-safe-harbor", "safe_harbor": {"except": ["zip"], "at_most": 0}})
+    assert verdict.passes
+    assert len(verdict.outcomes) == 18
+    assert any("vouches" in note and "zip" in note for note in verdict.notes)
+
+
+def test_bytes_may_be_pictures() -> None:
+    found = outcomes(pl.DataFrame({"scan": [b"1", b"2"], "sex": ["f", "m"]}))
+    assert found["Q"].met is None
