@@ -246,6 +246,55 @@ def test_records_without_a_key_are_neither_unique_nor_disclosed() -> None:
     assert found.skewness["by_sensitive"]["x"]["belief"]["worst_class"]["key"] == {"a": "p"}
 
 
+@pytest.mark.parametrize("name", ["^a$", "^.*$", "*", "a b", 'a "b"', "a'b", "a=b", "[red]a[/red]", "count", "dr", ""])
+def test_a_column_may_have_any_name(name: str) -> None:
+    plain = pl.DataFrame({"plain": ["p", "q", "p", "r"], "z": [1, 2, 3, 4], "x": list("uvuv")})
+    frame = plain.rename({"plain": name})
+    options: dict[str, Any] = {"sensitive": "x", "same_order": True}
+    blocks = [["p"], ["q", "r"]]
+    expected = unveil.attack(
+        plain, plain, ["plain", "z"], **options, external=plain, control=plain, partitions={"m": {"plain": blocks}}
+    )
+    found = unveil.attack(frame, frame, [name, "z"], **options, external=frame, control=frame, partitions={"m": {name: blocks}})
+    assert found.overall == expected.overall
+    assert found.linkage["mixed"]["linked"] == expected.linkage["mixed"]["linked"]
+    assert found.similarity["m"]["risk"] == expected.similarity["m"]["risk"]
+    assert found.to_frame()["figure"].equals(expected.to_frame()["figure"])
+    assert found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([2**64 - 1, 2**64 - 2**15, 2**64 - 2**16 + 1], dtype=pl.UInt64),
+        pl.Series([2**100, 2**100 + 2**60, 5], dtype=pl.Int128),
+        pl.Series([0.5, 9.0, -0.5]),
+        pl.Series(["a", "b", "c"], dtype=pl.Categorical),
+        pl.Series(["a", "b", "c"], dtype=pl.Enum(["c", "b", "a"])),
+        pl.Series([1, "a", 2.5], dtype=pl.Object),
+        pl.Series(["x" * 100_000 + str(at) for at in range(3)]),
+    ],
+    ids=lambda values: str(values.dtype)[:8],
+)
+def test_a_key_may_be_of_any_type(values: pl.Series) -> None:
+    frame = pl.DataFrame({"k": values, "id": values, "x": ["u", "v", "w"]})
+    found = unveil.attack(frame, frame, "k", "x", same_order=True, external=frame.select("k"))
+    assert found.overall["risk"] == {"identity": 1.0, "homogeneity": 1.0}
+    ways = [entry for entry in found.linkage.values() if "linked" in entry]
+    assert ways
+    assert all(entry["linked"] == pytest.approx(1.0) for entry in ways)
+
+
+def test_all_nulls_and_a_single_record_are_no_crash() -> None:
+    one = pl.DataFrame({"a": ["secret"], "b": [3], "x": ["u"]})
+    found = unveil.attack(one, one, ["a", "b"], "x", same_order=True, external=one, control=one)
+    assert found.overall["risk"] == {"identity": None, "homogeneity": None}
+    assert found.linkage["mixed"]["linked"] == 1.0
+    empty = pl.DataFrame({"a": [None, None, None], "b": [1, 2, 2]})
+    linked = unveil.attack(empty, empty, ["a", "b"], same_order=True).linkage
+    assert linked["mixed"]["linked"] == pytest.approx(2 / 3)
+
+
 def test_a_protected_column_may_be_called_like_a_figure() -> None:
     original, release = pl.DataFrame({"age": [1, 2, 3, 4]}), pl.DataFrame({"count": ["a", "a", "b", "c"]})
     found = unveil.attack(original, release, mapping={"age": "count"}, same_order=True, link_records=False)
@@ -332,6 +381,22 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
         ({"id": "a", "same_order": True}, ArgumentError, "said in 2 ways"),
         ({"external": pl.DataFrame({"z": [1]})}, ArgumentError, "external data has no key attribute in common.*by structure"),
         ({"id": "x", "key": "a", "sensitive": None, "external": pl.DataFrame({"x": [1]})}, ArgumentError, "no column but the id"),
+        ({"partitions": [["p"]]}, ArgumentError, "partitions name no column"),
+        ({"hierarchies": [["p"]]}, ArgumentError, "hierarchies are given by column"),
+        ({"hierarchies": {"a": [["p"]]}}, ArgumentError, "hierarchies are given by column"),
+        ({"mapping": "ax"}, ArgumentError, "the map takes original columns to protected ones"),
+        ({"mapping": [("a",)]}, ArgumentError, "the map takes original columns to protected ones"),
+        ({"key": [1]}, ArgumentError, "name columns, so they are texts"),
+        (
+            {"id": "x", "key": "a", "sensitive": None, "external": pl.DataFrame({"x": [1, 2], "z": [1.0, math.inf]})},
+            ArgumentError,
+            "column 'z' holds an infinite number",
+        ),
+        (
+            {"original": pl.DataFrame({"x": [1]}).head(0), "release": pl.DataFrame({"x": [1]}).head(0), "id": "x"},
+            EmptyDataError,
+            "no record",
+        ),
         ({"seed": -1}, ArgumentError, "a seed is a whole number from 0"),
         ({"seed": "one"}, ArgumentError, "a seed is a whole number from 0"),
         ({"hierarchies": {"nope": unveil.Hierarchy("nope", [["p"]])}}, ColumnNotFoundError, "a hierarchy: column 'nope'"),

@@ -11,9 +11,11 @@ import polars as pl
 import pytest
 
 import unveil
+from helpers import shared
 from unveil.attacks import distance_linkage
 from unveil.cli import run
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError
+from unveil.mechanisms import microaggregate
 
 
 def people(records: int, seed: int) -> pl.DataFrame:
@@ -100,6 +102,19 @@ def test_numbers_that_the_release_has_words_for_are_linked_as_categories() -> No
     labelled = unveil.attack(original, release, ["age", "sex"], same_order=True, hierarchies={"age": tree}).linkage["mixed"]
     assert labelled["as_categories"] == []
     assert labelled["linked"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["census", "tarragona"])
+def test_linkage_falls_as_the_groups_grow(name: str) -> None:
+    """One record in k of a group can be told at best: the reference files of the CASC project, all columns together."""
+    people = pl.read_csv(shared(f"data/casc/{name}.csv"))
+    before = 1.0
+    for k in (3, 5, 10):
+        averaged = microaggregate(people, people.columns, k=k).data
+        linked = distance_linkage(people, averaged, range(people.height)).value
+        assert 1 / people.height < linked <= 1 / k
+        assert linked < before
+        before = linked
 
 
 @pytest.mark.parametrize("kind", [pl.Float64, pl.Float32, pl.Decimal(scale=2), pl.String, pl.Int8])

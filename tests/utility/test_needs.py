@@ -118,11 +118,19 @@ def test_thresholds_and_what_cannot_be_evaluated() -> None:
     assert found.met is False
 
 
+def test_a_column_that_cannot_be_counted_fails_its_own_need_only() -> None:
+    frame = pl.DataFrame({"a": [1, 2], "x": ["u", "v"], "many": [[1], [2]]})
+    found = unveil.utility(frame, [unveil.Need("lists", "x", "many"), unveil.Need("plain", "x", "a")])
+    assert "'many' holds List values" in found.failed[0]
+    assert found.needs["plain"].degree == 1.0
+
+
 @pytest.mark.parametrize(
     ("needs", "words"),
     [
         ([], "no need is named"),
         ("n: x given a", "unveil.Need"),
+        (None, "unveil.Need"),
         ([unveil.Need("n", "x", "a"), unveil.Need("n", "a", "x")], "several needs are called 'n'"),
     ],
 )
@@ -156,6 +164,8 @@ def test_the_answer_says_under_which_partitions_and_without_which_records() -> N
         (("n", "", "a"), "an attribute without a name"),
         (("n", "x", ["a", ""]), "an attribute without a name"),
         (("n", "x", ["a", 3]), "an attribute without a name"),
+        (("n", "x", None), "an attribute without a name"),
+        (("n", "x", "a", [["secret"]]), "partitions that name no attribute"),
     ],
 )
 def test_a_need_that_makes_no_sense_is_refused(arguments: tuple[Any, ...], words: str) -> None:

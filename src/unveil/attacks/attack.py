@@ -24,6 +24,8 @@ from unveil.sources.alignment import Alignment, align
 
 __all__ = ["Attack", "attack"]
 
+_FORM = 'they are given by name, and under it by column: {"kinds": {"disease": [[...], [...]]}}.'
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attack(Result):
@@ -182,7 +184,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     suppressed = _suppressed(table, setting.keys)
     classes = disclosure.classes_of(table, setting.keys, setting.sensitive)
     models = _models(partitions, setting)
-    trees = _trees(hierarchies or {}, setting)
+    trees = _trees({} if hierarchies is None else hierarchies, setting)
     by_identity: dict[str, Any] = {
         "white_box": identity.white_box(setting),
         "black_box": identity.black_box(table, setting.keys),
@@ -232,20 +234,19 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
     return [(name, attribute, key, entry[figure]), *alone]
 
 
-def _models(partitions: Mapping[str, Mapping[str, Any]] | None, setting: Setting) -> dict[str, dict[str, Partition]]:
+def _models(partitions: Any, setting: Setting) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models; what they hold is never shown, for in the wrong form it would be data."""
     measured = (*setting.keys, *setting.sensitive)
     found: dict[str, dict[str, Partition]] = {}
+    if not isinstance(partitions, Mapping | None) or not all(
+        isinstance(blocks, Mapping) for blocks in (partitions or {}).values()
+    ):
+        raise ArgumentError(f"partitions name no column; {_FORM}")
     for model, blocks in (partitions or {}).items():
-        if not isinstance(blocks, Mapping):
-            raise ArgumentError(
-                f"the partition {shown(model)} names no column; partitions are given by name, and under it by column: "
-                '{"kinds": {"disease": [[...], [...]]}}.'
-            )
         if strange := sum(column not in measured for column in blocks):
             raise ArgumentError(
                 f"the partition {shown(model)} is about {counted(strange, 'column')} not among those measured: {listed(measured)}"
-                '. Partitions are given by name, and under it by column: {"kinds": {"disease": [[...], [...]]}}.'
+                f"; {_FORM}"
             )
         found[model] = {column: Partition.of(spec, column=column) for column, spec in blocks.items()}
     if found and not setting.sensitive:
@@ -256,12 +257,14 @@ def _models(partitions: Mapping[str, Mapping[str, Any]] | None, setting: Setting
     return found
 
 
-def _trees(hierarchies: Mapping[str, Hierarchy], setting: Setting) -> Mapping[str, Hierarchy]:
+def _trees(hierarchies: Any, setting: Setting) -> dict[str, Hierarchy]:
     """Return the hierarchies, refusing one of a column that is not there, or that lacks values of its column."""
+    if not isinstance(hierarchies, Mapping) or not all(isinstance(tree, Hierarchy) for tree in hierarchies.values()):
+        raise ArgumentError("hierarchies are given by column, each as unveil.Hierarchy; Hierarchy.read reads one from a file.")
     compared = {pair.original for pair in setting.pairs}
     for column, tree in hierarchies.items():
         if column not in setting.original.names:
             raise ColumnNotFoundError(f"a hierarchy: {ColumnNotFoundError.among(column, setting.original.names)}")
         if column in compared:
             tree.check_covers(load(setting.original, [column]).columns[0].values)
-    return hierarchies
+    return dict(hierarchies)

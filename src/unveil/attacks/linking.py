@@ -14,7 +14,7 @@ from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
 from unveil.attacks.pairs import Pair, Setting
-from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError
+from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError, shown
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import point_of
 from unveil.sources import Coded, Data, Source, load, open_source
@@ -86,12 +86,14 @@ def _placed_columns(source: Source, identity: str) -> list[NDArray[Any]]:
     names = [name for name in source.names if name != identity]
     if not names:
         raise ArgumentError(f"{source.place} has no column but the id; there is no structure to link by.")
-    return [_placed(column) for column in load(source, names).columns]
+    return [_placed(column, source.place) for column in load(source, names).columns]
 
 
-def _placed(column: Coded) -> NDArray[Any]:
+def _placed(column: Coded, place: str) -> NDArray[Any]:
     """Return numbers and dates as numbers, NaN for a null, and other values as codes, -1 for a null."""
     points = [math.nan if value is None else None if isinstance(value, str) else point_of(value) for value in column.values]
+    if any(point is not None and math.isinf(point) for point in points):
+        raise ArgumentError(f"{place}: column {shown(column.name)} holds an infinite number, which has no place among others.")
     if None not in points:
         return np.asarray(np.array(points, dtype=np.float64)[column.codes])
     null = len(column.values) - 1 if column.values[len(column.values) - 1] is None else -1

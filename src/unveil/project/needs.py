@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -57,9 +57,11 @@ class Need:
         partitions: Mapping[str, Any] | None = None,
         at_least: float | None = None,
     ) -> None:
-        names = (given,) if isinstance(given, str) else tuple(given)
+        names = _names(given)
         _check_names(name, target, names)
         degree = _checked_degree(name, at_least)
+        if not isinstance(partitions, Mapping | None):
+            raise ArgumentError(f"the need {shown(name)} has partitions that name no attribute; they are given by attribute.")
         for column in partitions or {}:
             if column not in (target, *names):
                 raise ArgumentError(f"the need {shown(name)} has a partition of {shown(column)}, which it does not use.")
@@ -77,7 +79,7 @@ class Need:
     @classmethod
     def parse(cls, text: str) -> Need:
         """Read "NAME: TARGET given A, B [at least 0.1]"."""
-        found = _TEXT.match(text)
+        found = _TEXT.match(str(text))
         if found is None:
             raise ArgumentError(f"a need reads NAME: TARGET given A, B [at least DEGREE], not {shown(text)}.")
         try:
@@ -87,6 +89,10 @@ class Need:
                 f"the degree {shown(found['least'])} of the need {shown(found['name'])} is not a number."
             ) from None
         return cls(found["name"], found["target"], [part.strip() for part in found["given"].split(",")], at_least=least)
+
+
+def _names(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
 
 
 def _check_names(name: Any, target: Any, given: tuple[Any, ...]) -> None:

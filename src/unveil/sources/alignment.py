@@ -114,8 +114,9 @@ def side_by_side(
     rows, shown_rows = alignment.truth[kept], np.flatnonzero(kept)
     found: dict[str, pl.Series] = {}
     for (before, after), (before_label, after_label) in zip(pairs, labels, strict=True):
-        found[before_label] = one[before].gather(rows)
-        found[after_label] = other[after].gather(shown_rows)
+        # renamed, because Polars takes a name such as "^a$" for a pattern
+        found[before_label] = one[before].alias("values").gather(rows)
+        found[after_label] = other[after].alias("values").gather(shown_rows)
     return pl.DataFrame(found)
 
 

@@ -22,6 +22,7 @@ __all__ = ["Coded", "encode", "require_countable", "smallest_unsigned", "without
 
 _PIECE = 1 << 17
 """Rows are worked on in pieces of this many."""
+_LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
 
@@ -117,10 +118,15 @@ def _positions(column: pl.Series, present: pl.Series) -> NDArray[np.unsignedinte
 
 
 def _encode_short_range(column: pl.Series) -> Coded | None:
-    """Code integers of a short range through a table over the range, a piece of rows at a time; None where it is long."""
+    """Code integers of a short range through a table over the range, a piece of rows at a time; None where it is long.
+
+    Numbers that 64 bits with a sign do not hold are left to the general way too.
+    """
+    if column.dtype == pl.Int128 or not len(column):
+        return None
     values = column.to_numpy()
     low, high = int(values.min()), int(values.max())
-    if high - low >= max(1 << 16, len(values)):
+    if high - low >= max(1 << 16, len(values)) or high > _LARGEST:
         return None
     pieces = [slice(start, start + _PIECE) for start in range(0, len(values), _PIECE)]
     occurs = np.zeros(high - low + 1, dtype=bool)

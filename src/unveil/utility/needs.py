@@ -6,19 +6,19 @@ takes no original: any table will do, protected by whatever mechanism. Higher is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
-from unveil.errors import ArgumentError, UnveilError, listed, near_miss, shown
+from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
 from unveil.measures.rates import rate
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.project import Need
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted
-from unveil.sources import CodedTable, Data, open_source, tallied
+from unveil.sources import CodedTable, Data, Source, open_source, tallied
 
 __all__ = ["Served", "Utility", "utility"]
 
@@ -177,12 +177,17 @@ def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category"
     >>> unveil.utility("thesis-6.3", unveil.Need("treatment", target="Disease", given="Age*"))
     Utility(treatment 0.6137)
     """
-    asked = [needs] if isinstance(needs, Need) else list(needs)
+    asked = list(needs) if isinstance(needs, Iterable) else [needs]
     _check(asked)
     source = open_source(data)
-    wanted = dict.fromkeys(name for need in asked for name in (*need.given, need.target) if name in source.names)
-    table = tallied(source, list(wanted), nulls=nulls) if wanted else CodedTable((), 0)
-    served = {need.name: _served(table, source.names, need) for need in asked}
+    wanted = list(dict.fromkeys(name for need in asked for name in (*need.given, need.target) if name in source.names))
+    uncountable: dict[str, str] = {}
+    try:
+        table = _table(source, wanted, nulls)
+    except UnsupportedDataError:
+        uncountable = _uncountable(source, wanted)
+        table = _table(source, [name for name in wanted if name not in uncountable], nulls)
+    served = {need.name: _served(table, source.names, need, uncountable) for need in asked}
     return Utility(served, Made(table.records, nulls, table.dropped, version=__version__))
 
 
@@ -196,10 +201,27 @@ def _check(needs: Sequence[Any]) -> None:
         raise ArgumentError(f"several needs are called {shown(repeated[0])}; give each its own name.")
 
 
-def _served(table: CodedTable, columns: Sequence[str], need: Need) -> Served:
+def _table(source: Source, columns: Sequence[str], nulls: str) -> CodedTable:
+    return tallied(source, columns, nulls=nulls) if columns else CodedTable((), 0)
+
+
+def _uncountable(source: Source, columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns whose values cannot be counted, and why."""
+    found = {}
+    for name in columns:
+        try:
+            tallied(source, [name])
+        except UnsupportedDataError as problem:
+            found[name] = str(problem)
+    return found
+
+
+def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: Mapping[str, str]) -> Served:
     for name in (need.target, *need.given):
+        problem = uncountable.get(name)
         if name not in columns:
             problem = f"attribute {shown(name)} not found; columns are: {listed(columns)}.{near_miss(name, columns)}"
+        if problem is not None:
             return Served(need, None, {}, [], {}, problem, evaluated=False)
     try:
         blocks, straddling = _fitted(table, need.partitions)

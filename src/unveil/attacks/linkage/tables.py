@@ -51,7 +51,8 @@ def column_of(table: Records, name: str) -> Any:
     import narwhals as nw
 
     series = nw.from_native(table, eager_only=True)[name]
-    return series.to_numpy() if series.dtype.is_numeric() and not series.dtype.is_decimal() else series.to_list()
+    unknown_to_numpy = series.dtype.is_decimal() or series.dtype in {nw.Int128, nw.UInt128}
+    return series.to_numpy() if series.dtype.is_numeric() and not unknown_to_numpy else series.to_list()
 
 
 def stacked(one: Any, other: Any) -> Any:
