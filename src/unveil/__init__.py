@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
+    from unveil.search.mondrian import mondrian as mondrian
+    from unveil.search.local_recoding import recode_locally as recode_locally
+    from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
+    from unveil.search.cells import generalize_cells as generalize_cells
+    from unveil.search.local_suppression import suppress_locally as suppress_locally
+    from unveil.search.recoding import Recoding as Recoding
     from unveil.search.release import Release as Release
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
@@ -98,6 +104,12 @@ _HOMES = {
     "start_project": "unveil.assess.start",
     "tasks": "unveil.utility.tasks",
     "trade_off": "unveil.assess.tradeoff",
+    "mondrian": "unveil.search.mondrian",
+    "recode_locally": "unveil.search.local_recoding",
+    "generalize_subtrees": "unveil.search.subtrees",
+    "generalize_cells": "unveil.search.cells",
+    "suppress_locally": "unveil.search.local_suppression",
+    "Recoding": "unveil.search.recoding",
     "utility": "unveil",
 }
 

@@ -1,0 +1,143 @@
+"""Must every record of a value be generalised alike? Cell generalisation: only those that need it.
+
+Parts of the table begin as the classes of a release that meets the models, and are opened node by node: the children of a node
+that can stand alone leave the others behind, which keep the node's label. So one value may be exact in some records, and in
+others an ancestor.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names
+from unveil.counts.grouping import group
+from unveil.models.asked import AnyModel
+from unveil.search.axes import TreeAxis
+from unveil.search.parts import Parts, split_parts
+from unveil.search.recoding import Recoded, Recoding, fully_general, released
+from unveil.search.requirements import Requirements
+from unveil.search.space import KeyAttribute
+from unveil.search.subtrees import subtree_cuts
+from unveil.search.task import Task, Trees, limit_of, task_of
+from unveil.sources import Data
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["generalize_cells"]
+
+
+def generalize_cells(  # noqa: PLR0913 - options by keyword
+    data: Data,
+    attributes: Names | Trees,
+    models: Sequence[AnyModel],
+    *,
+    hierarchies: Trees | None = None,
+    suppression: float = 0.0,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    identifiers: Names = (),
+    nulls: str = "category",
+    keep_order: bool = False,
+    seed: int = 0,
+    time_limit: float | None = None,
+) -> Recoding:
+    """Generalise single cells: the same value may keep its exact form in some records and not in others.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    attributes
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+    models
+        What the release must meet; any but those that compare with a population.
+    hierarchies
+        The hierarchies of key attributes, and of sensitive ones for the hierarchical distance. A key attribute without one gets
+        one proposed from its values.
+    suppression
+        The share of the records that may be suppressed: their key values become ``*``.
+    orders
+        Values of sensitive attributes from lowest to highest, for the distance by rank.
+    identifiers
+        Columns that name people outright: they are left out.
+    nulls
+        "category": a null is a value. "drop": records with a null in a column named here are left out. "error": refuse.
+    keep_order, seed
+        Whether records stay in their order; else they are shuffled with the seed, so that their places say nothing.
+    time_limit
+        Seconds that the full-domain search at the beginning may take.
+
+    Returns
+    -------
+    Recoding
+        Its Loss is at most that of `generalize_subtrees` under the same models and suppression.
+
+    Raises
+    ------
+    ModelNotMetError
+        If a model is not even met by all records taken together.
+
+    Notes
+    -----
+    Which of several records that agree in key and secrets keep the exact value depends on their order, so results are the same
+    for another order of the records only as to how many hold what.
+
+    References
+    ----------
+    .. [1] Fung, Wang, Chen, Yu (2010), Privacy-preserving data publishing: a survey, ACM Computing Surveys 42(4), section 3.1.
+       doi:10.1145/1749603.1749605
+
+    Examples
+    --------
+    >>> import polars as pl, unveil
+    >>> tree = unveil.Hierarchy("town", [["Rome", "Italy"], ["Pisa", "Italy"], ["Bari", "Italy"]])
+    >>> people = pl.DataFrame({"town": ["Rome", "Rome", "Rome", "Pisa"]})
+    >>> unveil.generalize_cells(people, {"town": tree}, [unveil.models.KAnonymity(2)], keep_order=True).data["town"].to_list()
+    ['Italy', 'Rome', 'Rome', 'Italy']
+    """
+    task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
+    began = time.perf_counter()
+    known, proposed = task.key_trees()
+    cuts = subtree_cuts(task, known, limit_of(suppression, len(task.rows)), time_limit)
+    begins = [(np.zeros(len(task.cells), dtype=np.int64), np.zeros(len(task.cells), dtype=bool))]
+    begins += [(cut.of_cell, cut.gone) for cut in cuts if not cut.gone.all()]
+    return released(
+        "cell generalisation",
+        task,
+        [
+            *(_opened(task, known, *begin) for begin in begins),
+            *(replace(cut.recoded(), details={}) for cut in cuts),
+            fully_general(task, known),
+        ],
+        began=began,
+        keep_order=keep_order,
+        seed=seed,
+        settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
+        proposed=proposed,
+    )
+
+
+def _opened(task: Task, known: Sequence[KeyAttribute], of_cell: NDArray[np.int64], gone: NDArray[np.bool_]) -> Recoded:
+    """Open the classes of a release as far as the models allow, those that are suppressed left out."""
+    canonical = np.argsort(task.of_row, kind="stable")
+    units = canonical[~gone[task.of_row[canonical]]]
+    cells = task.of_row[units]
+    n = np.ones(len(units), dtype=np.int64)
+    axes = [TreeAxis(one, task.codes(one.name)) for one in known]
+    of_record = np.zeros(len(task.of_row), dtype=np.int64)
+    of_unit, first = group([of_cell[cells]], [int(of_cell.max()) + 1])
+    parts, extents = split_parts(
+        [axis.dimension(cells) for axis in axes],
+        n,
+        Requirements(task, cells, n),
+        start=Parts.of(of_unit, len(first[0])),
+        pooled=True,
+    )
+    of_record[units] = parts.of_unit()
+    rules = {axis.attribute.name: axis.rule(extents, at, of_record, task.of_row) for at, axis in enumerate(axes)}
+    return Recoded(rules, gone[task.of_row])

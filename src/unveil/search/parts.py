@@ -1,0 +1,459 @@
+"""How does a table fall into ever smaller parts? Parts are split, all at once and again and again, while every model is met.
+
+A part is split along one attribute: an ordered one at its median, one with a hierarchy into the children of the lowest node that
+all its records share. Nulls go apart first. What a part is called follows from what it holds: in an ordered attribute its lowest
+and highest value, in a hierarchy that lowest node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+
+from unveil.counts.grouping import summed
+from unveil.search.requirements import Requirements
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.partitions.levels import Levels
+
+__all__ = ["Dimension", "Extents", "Parts", "one_part", "split_parts"]
+
+_NONE = -1
+_STRICT, _RELAXED, _POOLED = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dimension:
+    """An attribute along which parts are split.
+
+    Attributes
+    ----------
+    codes
+        The value of each unit: its rank in an ordered attribute, else its place among the values of the hierarchy.
+    positions
+        Where each rank of an ordered attribute lies, from 0 to 1; empty for a hierarchy.
+    null
+        The rank of the null of an ordered attribute; -1: there is none.
+    levels
+        The hierarchy; None: the attribute is ordered.
+    """
+
+    codes: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    null: int = _NONE
+    levels: Levels | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extents:
+    """What the parts hold, a row an attribute and a column a part.
+
+    Attributes
+    ----------
+    low, high
+        The lowest and highest rank; for a hierarchy the level, and the group there, of the lowest node that holds all.
+    mixed
+        Whether an ordered attribute holds nulls beside values.
+    """
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    mixed: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Units in parts: `order` lists the units part by part, `starts` says where each part begins, and where the last ends."""
+
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, of_unit: NDArray[np.int64], number: int) -> Parts:
+        """Return the parts from the part of every unit; a part's units stay in their order."""
+        sizes = np.bincount(of_unit, minlength=number)
+        return cls(np.argsort(of_unit, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]))
+
+    def __len__(self) -> int:
+        """Return the number of parts."""
+        return len(self.starts) - 1
+
+    def of_unit(self) -> NDArray[np.int64]:
+        """Return the part of every unit."""
+        found = np.empty(len(self.order), dtype=np.int64)
+        found[self.order] = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        return found
+
+
+class _Board:
+    """The dimensions as the compiled functions take them, padded to one size."""
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        self.codes = np.stack([one.codes for one in dimensions]).astype(np.int32)
+        values = max(len(one.positions) + 1 if one.levels is None else len(one.levels.groups[0]) for one in dimensions)
+        height = max(1 if one.levels is None else one.levels.height + 1 for one in dimensions)
+        self.trees = np.array([one.levels is not None for one in dimensions])
+        self.nulls = np.array([one.null for one in dimensions], dtype=np.int64)
+        self.groups = np.zeros((len(dimensions), height, values), dtype=np.int32)
+        self.widths = np.zeros((len(dimensions), height, values))
+        for at, one in enumerate(dimensions):
+            if one.levels is None:
+                self.widths[at, 0, : len(one.positions)] = one.positions
+                continue
+            leaves = max(one.levels.leaves - 1, 1)
+            for level, (groups, shares) in enumerate(zip(one.levels.groups, one.levels.shares, strict=True)):
+                self.groups[at, level, : len(groups)] = groups
+                self.widths[at, level, : len(shares)] = (shares * one.levels.leaves - 1.0) / leaves
+
+    def extents(self, parts: Parts) -> Extents:
+        """Return what every part holds."""
+        shape = (len(self.codes), len(parts))
+        low, high, mixed = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape, dtype=bool)
+        _describe(parts.order, parts.starts, self.codes, self.trees, self.nulls, self.groups, low, high, mixed)
+        return Extents(low, high, mixed)
+
+
+def split_parts(
+    dimensions: Sequence[Dimension],
+    n: NDArray[np.int64],
+    requirements: Requirements,
+    *,
+    start: Parts | None = None,
+    relaxed: bool = False,
+    pooled: bool = False,
+) -> tuple[Parts, Extents]:
+    """Split parts until none can be split further.
+
+    Parameters
+    ----------
+    dimensions
+        The attributes, with the value of each unit.
+    n
+        The records of each unit.
+    requirements
+        What every part must meet.
+    start
+        The parts to begin with, all meeting the requirements; none: one part.
+    relaxed
+        Whether an ordered attribute's median may be on both sides, so that halves are equal.
+    pooled
+        Whether children that cannot be parts of their own stay together under their node, while the others leave it.
+    """
+    board = _Board(dimensions)
+    begun = start or _whole(len(n))
+    mode = _POOLED if pooled else _RELAXED if relaxed else _STRICT
+    splitter = _Splitter(board, n, requirements, mode, len(begun))
+    done, active = [], begun
+    while len(active):
+        finished, active = splitter.round(active)
+        done.append(finished)
+    parts = _joined(done)
+    return parts, board.extents(parts)
+
+
+def one_part(dimensions: Sequence[Dimension]) -> tuple[Parts, Extents]:
+    """Return all units as one part, and what it holds."""
+    parts = _whole(len(dimensions[0].codes))
+    return parts, _Board(dimensions).extents(parts)
+
+
+def _whole(units: int) -> Parts:
+    return Parts(np.arange(units), np.array([0, units]))
+
+
+class _Splitter:
+    """Rounds of splitting: every part proposes the split along its widest attribute not yet refused."""
+
+    def __init__(self, board: _Board, n: NDArray[np.int64], requirements: Requirements, mode: int, number: int) -> None:
+        self.board, self.n, self.requirements, self.mode = board, n, requirements, mode
+        self.room = requirements.most_parts(int(n.sum())) - number
+        self.tried = np.zeros((number, len(board.codes)), dtype=bool)
+
+    def round(self, parts: Parts) -> tuple[Parts, Parts]:
+        """Split once whatever can be; return the parts that stay, and those to go on with."""
+        child, number, chosen = self._proposed(parts)
+        accepted = self._accepted(parts, child, number, chosen)
+        self._make_room(accepted, number)
+        again = ~accepted & (chosen != _NONE) & (self.room > 0)
+        stay = ~accepted & ~again
+        new, of_part = _regrouped(parts, child, np.where(accepted, number, 1), accepted)
+        kept, left = _taken(new, stay[of_part]), _taken(new, ~stay[of_part])
+        self.tried[np.flatnonzero(again), chosen[again]] = True
+        self.tried = (self.tried[of_part] & ~accepted[of_part, np.newaxis])[~stay[of_part]]
+        return kept, left
+
+    def _proposed(self, parts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return for every place in the order the child it would go to, and for every part the children and the attribute."""
+        board = self.board
+        child = np.zeros(len(parts.order), dtype=np.int64)
+        number, chosen = np.ones(len(parts), dtype=np.int64), np.full(len(parts), _NONE, dtype=np.int64)
+        _propose(
+            parts.order, parts.starts, self.tried, board.codes, board.trees, board.nulls, board.groups, board.widths,
+            self.n, self.requirements.smallest, self.mode, child, number, chosen,
+        )  # fmt: skip
+        return child, number, chosen
+
+    def _accepted(
+        self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], chosen: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return which proposals the models allow; where children are pooled, those that violate one are, once."""
+        open_: NDArray[np.bool_] = chosen != _NONE
+        if self.requirements.only_size or not open_.any():
+            return open_
+        wrong = self._wrong(parts, child, number, open_)
+        accepted: NDArray[np.bool_] = open_ & ~wrong.any
+        if self.mode == _POOLED and (open_ & wrong.any).any():
+            _pool(parts.starts, open_ & wrong.any, wrong.children, wrong.first, child, number)
+            retried = open_ & wrong.any & (number > 1)
+            accepted |= retried & ~self._wrong(parts, child, number, retried).any
+        return accepted
+
+    def _wrong(self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], asked: NDArray[np.bool_]) -> _Wrong:
+        """Return which children of the parts asked about violate a model, and which parts have such a child."""
+        children = np.where(asked, number, 0)
+        first = np.cumsum(children) - children
+        places = np.repeat(asked, np.diff(parts.starts))
+        of_place = np.repeat(first, np.diff(parts.starts))[places] + child[places]
+        violated = self.requirements.violated(of_place, int(children.sum()), parts.order[places])
+        hit = summed(np.repeat(np.arange(len(parts)), children), violated, len(parts)) > 0
+        return _Wrong(violated, first, hit)
+
+    def _make_room(self, accepted: NDArray[np.bool_], number: NDArray[np.int64]) -> None:
+        """Take back splits for which there is no room where the number of parts is limited."""
+        more = np.cumsum(np.where(accepted, number - 1, 0))
+        accepted &= more <= self.room
+        self.room -= int((number - 1)[accepted].sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wrong:
+    children: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    any: NDArray[np.bool_]
+
+
+def _regrouped(
+    parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], accepted: NDArray[np.bool_]
+) -> tuple[Parts, NDArray[np.int64]]:
+    """Return the parts with those accepted replaced by their children, and which part each was."""
+    first = np.cumsum(number) - number
+    sizes = np.diff(parts.starts)
+    of_place = np.repeat(first, sizes) + np.where(np.repeat(accepted, sizes), child, 0)
+    total = int(number.sum())
+    order = np.empty_like(parts.order)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(of_place, minlength=total))])
+    _scatter(parts.order, of_place, starts[:-1].copy(), order)
+    return Parts(order, starts), np.repeat(np.arange(len(parts)), number)
+
+
+def _taken(parts: Parts, chosen: NDArray[np.bool_]) -> Parts:
+    sizes = np.diff(parts.starts)
+    return Parts(parts.order[np.repeat(chosen, sizes)], np.concatenate([[0], np.cumsum(sizes[chosen])]))
+
+
+def _joined(some: Sequence[Parts]) -> Parts:
+    sizes = np.concatenate([np.diff(one.starts) for one in some])
+    return Parts(np.concatenate([one.order for one in some]), np.concatenate([[0], np.cumsum(sizes)]))
+
+
+@numba.njit(nogil=True, cache=True)
+def _scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    for place in range(order.shape[0]):
+        out[next_[of_place[place]]] = order[place]
+        next_[of_place[place]] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return lowest and highest rank and whether nulls stand beside values; or the level and group of the lowest node."""
+    first = np.int64(codes[order[start]])
+    if tree:
+        level = 0
+        for place in range(start, stop):
+            code = codes[order[place]]
+            while groups[level, code] != groups[level, first]:
+                level += 1
+        return np.int64(level), np.int64(groups[level, first]), False
+    low, high, nulls = np.int64(codes.shape[0] + 1), np.int64(-1), np.int64(0)
+    for place in range(start, stop):
+        code = np.int64(codes[order[place]])
+        if code == null:
+            nulls += 1
+        else:
+            low, high = min(low, code), max(high, code)
+    if nulls == stop - start:
+        return null, null, False
+    return low, high, nulls > 0
+
+
+@numba.njit(nogil=True, cache=True)
+def _describe(order, starts, codes, trees, nulls, groups, low, high, mixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    for part in range(starts.shape[0] - 1):
+        for at in range(codes.shape[0]):
+            low[at, part], high[at, part], mixed[at, part] = _extent(
+                order, starts[part], starts[part + 1], codes[at], trees[at], nulls[at], groups[at]
+            )
+
+
+@numba.njit(nogil=True, cache=True)
+def _propose(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0913
+    order, starts, tried, codes, trees, nulls, groups, widths, n, smallest, mode, child, number, chosen  # noqa: ANN001
+):  # fmt: skip
+    """Find for every part the widest attribute along which it may be split by size, and the child of each of its units."""
+    dimensions = codes.shape[0]
+    scratch = np.zeros(groups.shape[2], dtype=np.int64)
+    names = np.zeros(groups.shape[2], dtype=np.int64)
+    low, high, mixed = np.empty(dimensions, np.int64), np.empty(dimensions, np.int64), np.empty(dimensions, np.bool_)
+    span = np.empty(dimensions)
+    for part in range(starts.shape[0] - 1):
+        start, stop = starts[part], starts[part + 1]
+        weight = np.int64(0)
+        for place in range(start, stop):
+            weight += n[order[place]]
+        if weight < 2 * smallest or stop - start == 1:
+            continue
+        for at in range(dimensions):
+            span[at] = 0.0
+            if tried[part, at]:
+                continue
+            low[at], high[at], mixed[at] = _extent(order, start, stop, codes[at], trees[at], nulls[at], groups[at])
+            if trees[at]:
+                span[at] = widths[at, low[at], high[at]] if low[at] > 0 else 0.0
+                if mode == _POOLED and low[at] > 0:
+                    span[at] = _gain(
+                        order, start, stop, codes[at], groups[at], widths[at], low[at], high[at], n, smallest, scratch
+                    )
+            else:
+                span[at] = 1.0 if mixed[at] else widths[at, 0, high[at]] - widths[at, 0, low[at]]
+        while True:
+            at = int(np.argmax(span))
+            if span[at] <= 0.0:
+                break
+            span[at] = 0.0
+            if trees[at]:
+                below = groups[at, low[at] - 1]
+                found = _children(order, start, stop, codes[at], below, n, smallest, mode == _POOLED, scratch, names, child)
+            elif mixed[at]:
+                found = _nulls_apart(order, start, stop, codes[at], nulls[at], n, smallest, child)
+            else:
+                found = _halves(
+                    order, start, stop, codes[at], low[at], high[at], n, weight, smallest, mode == _RELAXED, scratch, child
+                )
+            if found > 1:
+                chosen[part], number[part] = at, found
+                break
+
+
+@numba.njit(nogil=True, cache=True)
+def _gain(order, start, stop, codes, groups, widths, level, node, n, smallest, scratch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+    """Return what would be gained if every child that is large enough were a part of its own."""
+    below, gain = groups[level - 1], 0.0
+    for place in range(start, stop):
+        scratch[below[codes[order[place]]]] += n[order[place]]
+    for place in range(start, stop):
+        group = below[codes[order[place]]]
+        if scratch[group] >= smallest:
+            gain += scratch[group] * (widths[level, node] - widths[level - 1, group])
+        scratch[group] = 0
+    return gain
+
+
+@numba.njit(nogil=True, cache=True)
+def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    values = weight = np.int64(0)
+    for place in range(start, stop):
+        unit = order[place]
+        child[place] = np.int64(codes[unit] == null)
+        weight += n[unit]
+        values += n[unit] * (1 - child[place])
+    return 2 if values >= smallest and weight - values >= smallest else 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, scratch, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+    """Cut an ordered attribute where the halves are nearest to equal; relaxed, records of the median go to both sides."""
+    for place in range(start, stop):
+        scratch[codes[order[place]]] += n[order[place]]
+    half, below, cut, best, left, at_cut = weight // 2, np.int64(0), low, np.int64(-1), np.int64(0), np.int64(0)
+    for code in range(low, high + 1):
+        if relaxed and below <= half < below + scratch[code]:
+            cut, left, at_cut = np.int64(code), half, half - below
+        below += scratch[code]
+        scratch[code] = 0
+        far = abs(2 * below - weight)
+        if not relaxed and code < high and (best < 0 or far < best):
+            cut, best, left = np.int64(code), far, below
+    if left < smallest or weight - left < smallest:
+        return 1
+    for place in range(start, stop):
+        code = codes[order[place]]
+        if not relaxed:
+            child[place] = np.int64(code > cut)
+        elif code == cut:
+            child[place] = np.int64(at_cut <= 0)
+            at_cut -= 1
+        else:
+            child[place] = np.int64(code > cut)
+    return 2
+
+
+@numba.njit(nogil=True, cache=True)
+def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
+    """Give every child of a node a part; pooled, those that are too small share one, made large enough from another."""
+    for place in range(start, stop):
+        scratch[below[codes[order[place]]]] += n[order[place]]
+    rest, most, least = np.int64(0), np.int64(-1), np.int64(-1)
+    for place in range(start, stop):
+        group = np.int64(below[codes[order[place]]])
+        names[group] = -1
+        if scratch[group] < smallest:
+            rest += n[order[place]]
+        else:
+            if most < 0 or scratch[group] > scratch[most]:
+                most = group
+            if least < 0 or scratch[group] < scratch[least]:
+                least = group
+    borrowed, absorbed, fails = np.int64(0), np.int64(-1), rest > 0 and not pooled
+    if 0 < rest < smallest and pooled:
+        if most >= 0 and scratch[most] >= 2 * smallest - rest:
+            borrowed = smallest - rest
+        else:
+            absorbed = least
+    found = np.int64(1) if rest > 0 and pooled else np.int64(0)
+    for place in range(start, stop):
+        group = np.int64(below[codes[order[place]]])
+        if pooled and (scratch[group] < smallest or group == absorbed):
+            child[place] = 0
+        elif group == most and borrowed > 0:
+            child[place] = 0
+            borrowed -= n[order[place]]
+        else:
+            if names[group] < 0:
+                names[group] = found
+                found += 1
+            child[place] = names[group]
+    for place in range(start, stop):
+        scratch[below[codes[order[place]]]] = 0
+    return np.int64(1) if fails else found
+
+
+@numba.njit(nogil=True, cache=True)
+def _pool(starts, asked, wrong, first, child, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Put the children that violate a model into one part."""
+    for part in range(starts.shape[0] - 1):
+        if not asked[part]:
+            continue
+        place_of, found = np.zeros(number[part], np.int64), np.int64(1)
+        for at in range(number[part]):
+            if not wrong[first[part] + at]:
+                place_of[at] = found
+                found += 1
+        for place in range(starts[part], starts[part + 1]):
+            child[place] = place_of[child[place]]
+        number[part] = found

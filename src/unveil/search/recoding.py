@@ -1,0 +1,301 @@
+"""What does a finer recoding give? The protected records, what each attribute lost, and the models before and after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil import __version__
+from unveil.counts import Column, Counts
+from unveil.errors import ModelNotMetError, listed, shown
+from unveil.measures.equivalence import SUPPRESSED
+from unveil.models.asked import Place, nested
+from unveil.models.base import Measured
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+from unveil.search.space import KeyAttribute
+from unveil.search.task import Task
+from unveil.sources.alignment import write_link
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from unveil.sources.microdata import Microdata
+
+__all__ = ["Recoded", "Recoding", "Rule", "fully_general", "of_levels", "released"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Recoding(Result):
+    """A protected table in which records of one value need not share one label.
+
+    Attributes
+    ----------
+    method
+        What made it.
+    records
+        The protected records; `data` gives them in the caller's library.
+    transformation
+        For each key attribute how many labels it has in the release, how many records lost its exact value, and its Loss.
+    score
+        The Loss: the mean over the key attributes of the share of its values that a record's label stands for, scaled from 0
+        (nothing is generalised) to 1 (everything is).
+    classes
+        The combinations of labels in the release.
+    suppressed
+        How many records are suppressed.
+    models, before
+        What each required model says of the release, and of the data.
+    seconds
+        How long it took.
+    origin
+        For every protected record the row of the one it was made from: the steward's secret.
+    settings
+        What was asked for: enough to repeat it.
+    details
+        What only this method has to tell.
+    notes
+        What a user should know.
+    """
+
+    method: str
+    records: Microdata
+    transformation: Mapping[str, Mapping[str, Any]]
+    score: float
+    classes: int
+    suppressed: int
+    models: Mapping[Place, Measured]
+    before: Mapping[Place, Measured]
+    seconds: float
+    origin: NDArray[np.int64]
+    settings: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def objective(self) -> str:
+        """What the score measures."""
+        return "loss"
+
+    @property
+    def data(self) -> Any:
+        """The protected records as a data frame of the caller's library."""
+        return self.records.native()
+
+    def __repr__(self) -> str:
+        """Return one line: what was done, at what cost."""
+        size = f"{counted(self.classes, 'class', 'classes')}, {counted(self.records.records, 'record')}"
+        return f"Recoding({self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was done, without the records."""
+        return {
+            "method": self.method,
+            "transformation": jsonable(self.transformation),
+            "objective": self.objective,
+            "score": jsonable(self.score),
+            "classes": self.classes,
+            "suppressed": self.suppressed,
+            "records": self.records.records,
+            "models": nested(self.models),
+            "before": nested(self.before),
+            "seconds": self.seconds,
+            "settings": jsonable(self.settings),
+            "details": jsonable(self.details),
+            "notes": list(self.notes),
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the protected records, column by column."""
+        return {name: self.records.column(name).to_list() for name in self.records.names}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        figures = (
+            Figure("loss", self.score, "0: nothing is generalised; 1: everything is"),
+            Figure("Classes", self.classes, f"of {counted(self.records.records, 'record')}, in {self.seconds:.2f} s"),
+            Figure("Suppressed", self.suppressed, "records"),
+        )
+        rows = tuple((name, one["labels"], one["changed"], one["loss"]) for name, one in self.transformation.items())
+        models = tuple(
+            (" ".join(place), before.value, after.value, after.requirement, "yes" if after.met else "no")
+            for (place, after), before in zip(self.models.items(), self.before.values(), strict=True)
+        )
+        tables = (
+            Table(("Attribute", "Labels", "Records changed", "Loss"), rows, title="Recoding"),
+            Table(("Model", "Before", "After", "Required", "Met"), models, title="Models"),
+        )
+        return View(f"Release by {self.method}", figures, tables, self.notes)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the protected records to a file, whole or not at all: CSV, or Parquet and Arrow by the file's ending."""
+        self.records.write(path)
+
+    def write_link(self, path: str | os.PathLike[str]) -> None:
+        """Write which release record was made from which original one; the file undoes the protection and must stay private."""
+        write_link(str(path), self.origin)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """What the records hold in one attribute.
+
+    Attributes
+    ----------
+    labels
+        The labels there are; those of different code may be alike.
+    shares
+        The share of the attribute's leaves that each stands for.
+    exact
+        Which labels are values as they were.
+    leaves
+        How many leaves there are.
+    codes
+        The label of each record.
+    """
+
+    labels: Sequence[str | None]
+    shares: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    leaves: int
+    codes: NDArray[np.int64]
+
+    def loss(self, suppressed: NDArray[np.bool_]) -> float:
+        """Return ARX's Loss of the attribute: shares summed over the records, scaled from 0 to 1; what is suppressed counts 1."""
+        records = len(self.codes)
+        least = records / self.leaves
+        total = float(np.where(suppressed, 1.0, self.shares[self.codes]).sum())
+        return (total - least) / (records - least) if self.leaves > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recoded:
+    """What all records become: a rule for each key attribute, which records are suppressed, and what is to be told of it."""
+
+    rules: Mapping[str, Rule]
+    suppressed: NDArray[np.bool_]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """The mean of the attributes' losses."""
+        return float(np.mean([rule.loss(self.suppressed) for rule in self.rules.values()]))
+
+
+def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int64]) -> Rule:
+    """Return the rule that gives every record, of whose value the code is given, its label at a level of its own."""
+    levels = one.levels
+    starts = np.cumsum([0, *(len(labels) for labels in levels.labels)])
+    tables = np.stack(levels.groups)
+    labels = [label for row in levels.labels for label in row]
+    exact = np.arange(len(labels)) < starts[1]
+    return Rule(labels, np.concatenate(levels.shares), exact, levels.leaves, starts[level] + tables[level, codes])
+
+
+def fully_general(task: Task, known: Sequence[KeyAttribute]) -> Recoded:
+    """Return all records with every key attribute at its highest level: one class, which meets what can be met."""
+    records = len(task.rows)
+    rules = {one.name: of_levels(one, np.full(records, one.levels.height), task.codes(one.name)[task.of_row]) for one in known}
+    return Recoded(rules, np.zeros(records, dtype=bool))
+
+
+def _best_of(task: Task, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts, dict[Place, Measured]]:
+    """Return the candidate that costs least among those that meet the models, its count table and its models."""
+    for one in sorted(candidates, key=lambda one: one.score):
+        counts = _counted(task, one)
+        after = task.measured(counts)
+        failing = [(place, figure) for place, figure in after.items() if figure.met is False]
+        if not failing:
+            return one, counts, after
+    place, figure = failing[0]
+    about = f" of {shown(place[1])}" if len(place) > 1 else ""
+    raise ModelNotMetError(f"{figure.requirement}{about} is not met by any recoding found; ask for less, or allow suppression.")
+
+
+def released(
+    method: str,
+    task: Task,
+    candidates: Sequence[Recoded],
+    *,
+    began: float,
+    keep_order: bool,
+    seed: int,
+    settings: Mapping[str, Any],
+    proposed: Sequence[str] = (),
+) -> Recoding:
+    """Apply the best of the candidates, and measure what comes out."""
+    best, counts, after = _best_of(task, candidates)
+    changed = {name: _column(task.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
+    protected = task.records.replaced({name: column for name, column in changed.items() if column is not None})
+    order = np.arange(len(task.rows)) if keep_order else np.random.default_rng(seed).permutation(len(task.rows))
+    proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
+    return Recoding(
+        method=method,
+        records=protected.taken(order),
+        transformation={name: _summary(rule, best.suppressed) for name, rule in best.rules.items()},
+        score=best.score,
+        classes=len(counts.over(task.keys)),
+        suppressed=int(best.suppressed.sum()),
+        models=after,
+        before=task.measured(task.cells),
+        seconds=time.perf_counter() - began,
+        origin=task.rows[order],
+        settings={
+            "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
+            "key": list(task.keys),
+            "sensitive": list(task.secrets),
+            **settings,
+            "keep_order": keep_order,
+            "seed": seed,
+        },
+        details=best.details,
+        notes=(proposals,) if proposed else (),
+    )
+
+
+def _counted(task: Task, recoded: Recoded) -> Counts:
+    """Return the count table of the recoded records over keys and secrets."""
+    columns: list[Column] = []
+    codes: list[NDArray[np.integer[Any]]] = []
+    for at, name in enumerate(task.cells.names):
+        if name in recoded.rules:
+            rule = recoded.rules[name]
+            merged, place = _merged([*rule.labels, SUPPRESSED])
+            columns.append(Column(name, merged))
+            codes.append(place[np.where(recoded.suppressed, len(rule.labels), rule.codes)])
+        else:
+            columns.append(task.cells.columns[at])
+            codes.append(task.cells.codes[at][task.of_row])
+    rows = Counts(tuple(columns), tuple(codes), np.ones(len(task.of_row), dtype=np.int64))
+    return rows.regrouped(columns, codes)
+
+
+def _merged(labels: Sequence[str | None]) -> tuple[tuple[str | None, ...], NDArray[np.int64]]:
+    """Return the distinct labels, a null last, and the place of each label among them."""
+    distinct = [*dict.fromkeys(label for label in labels if label is not None), *([None] if None in labels else [])]
+    at = {label: place for place, label in enumerate(distinct)}
+    return tuple(distinct), np.array([at[label] for label in labels], dtype=np.int64)
+
+
+def _column(records: Microdata, name: str, rule: Rule, suppressed: NDArray[np.bool_]) -> Any:
+    """Return the column with its labels; None where every value stays as it is."""
+    if rule.exact[rule.codes].all() and not suppressed.any():
+        return None
+    return records.labelled(name, [*rule.labels, SUPPRESSED], np.where(suppressed, len(rule.labels), rule.codes))
+
+
+def _summary(rule: Rule, suppressed: NDArray[np.bool_]) -> dict[str, Any]:
+    used = {rule.labels[code] for code in np.unique(rule.codes[~suppressed]).tolist()}
+    changed = int(np.count_nonzero(suppressed | ~rule.exact[rule.codes]))
+    return {
+        "labels": len(used | ({SUPPRESSED} if suppressed.any() else set())),
+        "changed": changed,
+        "loss": rule.loss(suppressed),
+    }

@@ -1,0 +1,122 @@
+"""What is the best full-domain generalisation of some of a table's records, judged as part of the whole table?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.measures.equivalence import Equivalence, Spread
+from unveil.models.asked import AnyModel
+from unveil.partitions.levels import Levels
+from unveil.search.application import applied, suppressed_classes
+from unveil.search.full_domain import Budget, search
+from unveil.search.judge import Judge
+from unveil.search.objectives import objective_of
+from unveil.search.rollup import Table
+from unveil.search.space import KeyAttribute, Node, Secret, Space
+from unveil.search.task import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["full_domain", "round_of"]
+
+
+def full_domain(task: Task, known: Sequence[KeyAttribute], limit: int, time_limit: float | None = None) -> Node | None:
+    """Return the levels of the best full-domain generalisation of all records; None where none was found."""
+    found = round_of(task, known, np.arange(len(task.cells)), limit, budget=Budget(time_limit))
+    return None if found is None else found[0]
+
+
+def round_of(
+    task: Task,
+    known: Sequence[KeyAttribute],
+    cells: NDArray[np.int64],
+    limit: int,
+    *,
+    factor: float = 0.5,
+    budget: Budget | None = None,
+) -> tuple[Node, NDArray[np.bool_]] | None:
+    """Search the full-domain generalisations of some cells, in their order.
+
+    Parameters
+    ----------
+    task, known
+        The table, and its key attributes.
+    cells
+        Those of its cells that are generalised.
+    limit
+        How many of their records may be left over.
+    factor
+        From 0, where leaving records over costs nothing, over 0.5 to 1, where generalising costs nothing.
+    budget
+        How far the search may go.
+
+    Returns
+    -------
+    tuple or None
+        The levels, and which of the cells are left over; None where no generalisation meets the models.
+    """
+    counts = task.cells.where(_mask(cells, len(task.cells)))
+    own = tuple(_restricted(one, task.codes(one.name)[cells], task.cells.n[cells]) for one in known)
+    space = Space(counts, own, task.secret_groups())
+    whole = [Secret.of(task.cells, names) for names in task.secret_groups()]
+    judge = _PartJudge(space, list(task.models.values()), limit, {secret.name: secret for secret in whole})
+    goal = objective_of("loss", own, space.records, factor=factor)
+    found = search(space, judge, goal, limit, budget=budget)
+    if found.node is None:
+        return None
+    table, gone = suppressed_classes(space, judge, found.node)
+    codes = [counts.codes[counts.names.index(one.name)] for one in own]
+    return found.node, applied(space, found.node, table, gone, codes).suppressed
+
+
+class _PartJudge(Judge):
+    """A judge of a part of a table that compares classes with the whole of it."""
+
+    def __init__(self, space: Space, models: Sequence[AnyModel], limit: int, whole: Mapping[str, Secret]) -> None:
+        super().__init__(space, models, limit)
+        self._rulers = {}  # they know the part's shares only
+        self._whole = whole
+        self._places = {name: _places(space.secrets[name].values, one.values) for name, one in whole.items()}
+
+    def _equivalence(self, node: Node, table: Table, classes: NDArray[np.int64]) -> Equivalence:
+        found = super()._equivalence(node, table, classes)
+        return replace(found, spreads={name: self._in_whole(one) for name, one in found.spreads.items()})
+
+    def _in_whole(self, spread: Spread) -> Spread:
+        one = self._whole[spread.name]
+        place = self._places[spread.name][spread.value]
+        return replace(spread, values=one.values, value=place, whole=one.share)
+
+
+def _places(part: Sequence[Any], whole: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the place of each value among those of the whole table; both are in one order."""
+    place = {value: at for at, value in enumerate(whole)}
+    return np.array([place[value] for value in part], dtype=np.int64)
+
+
+def _mask(cells: NDArray[np.int64], number: int) -> NDArray[np.bool_]:
+    found = np.zeros(number, dtype=bool)
+    found[cells] = True
+    return found
+
+
+def _restricted(one: KeyAttribute, codes: NDArray[np.int64], n: NDArray[np.int64]) -> KeyAttribute:
+    """Return an attribute for the values that some cells hold; its leaves stay those of the hierarchy."""
+    records = np.bincount(codes, weights=n, minlength=len(one.records)).astype(np.int64)
+    used = np.flatnonzero(records)
+    if len(used) == len(records):
+        return replace(one, records=records)
+    groups, labels, shares = [], [], []
+    for numbers, names, parts in zip(one.levels.groups, one.levels.labels, one.levels.shares, strict=True):
+        kept, first, inverse = np.unique(numbers[used], return_index=True, return_inverse=True)
+        by_first = np.argsort(first)
+        groups.append(np.argsort(by_first)[inverse])
+        labels.append(tuple(names[at] for at in kept[by_first].tolist()))
+        shares.append(parts[kept[by_first]])
+    levels = Levels(tuple(groups), tuple(labels), tuple(shares), one.levels.leaves)
+    return replace(one, levels=levels, records=records[used])

@@ -1,0 +1,133 @@
+"""Which cells of a record must go so that enough others match it? Records against all others, attribute sets as bits.
+
+Rows stand for records; `codes` holds a line for each attribute, -1 where a cell is null. A row whose every cell is null matches
+nobody and has no weight. Two rows differ in a set of attributes: those where both hold a value, and not the same one. With the
+cells S of a row suppressed, the rows that match it are those that differ from it in a subset of S; so one pass over the rows
+counts them by the set in which they differ, and sums over subsets give the matches for every S at once.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+__all__ = ["cheapest", "restore", "suppress"]
+
+
+@numba.njit(nogil=True, cache=True)
+def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fill in for every row the set of attributes in which it differs from one; attribute by attribute, which vectorises."""
+    found[:] = 0
+    for at in range(codes.shape[0]):
+        column, own, bit = codes[at], codes[at, row], np.int32(1 << at)
+        if own >= 0:
+            for other in range(column.shape[0]):
+                found[other] |= bit * np.int32((column[other] != own) & (column[other] >= 0))
+
+
+@numba.njit(nogil=True, cache=True)
+def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Replace every entry by the sum of those of its subsets."""
+    for at in range(attributes):
+        bit = 1 << at
+        for chosen in range(sums.shape[0]):
+            if chosen & bit:
+                sums[chosen] += sums[chosen ^ bit]
+
+
+@numba.njit(nogil=True, cache=True)
+def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """For every set of cells of a row that may go: the records that then match it, and those of them that lack a match."""
+    _differences(codes, row, differs)
+    matches[:] = 0
+    helped[:] = 0
+    for other in range(differs.shape[0]):
+        matches[differs[other]] += weight[other]
+        if size[other] < k and other != row:
+            helped[differs[other]] += weight[other]
+    _over_subsets(matches, codes.shape[0])
+    _over_subsets(helped, codes.shape[0])
+
+
+@numba.njit(nogil=True, cache=True)
+def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the cheapest set of cells that makes a row match k records, of equals that which helps most others.
+
+    The row keeps a cell if it can.
+    """
+    held = np.int64(0)
+    for at in range(codes.shape[0]):
+        if codes[at, row] >= 0:
+            held |= np.int64(1) << at
+    best = held
+    for chosen in by_cost:
+        if best != held and costs[chosen] > costs[best]:
+            break
+        if chosen & held != chosen or chosen == held or matches[chosen] < k:
+            continue
+        if best == held or helped[chosen] > helped[best]:
+            best = chosen
+    return best
+
+
+@numba.njit(nogil=True, cache=True)
+def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return what making each of some rows match k records costs, as things stand."""
+    found, differs = np.empty(rows.shape[0]), np.empty(codes.shape[1], np.int32)
+    matches, helped = np.zeros(costs.shape[0], np.int64), np.zeros(costs.shape[0], np.int64)
+    for at in range(rows.shape[0]):
+        _profile(codes, weight, size, k, rows[at], differs, matches, helped)
+        found[at] = costs[_choice(codes, rows[at], k, costs, by_cost, matches, helped)]
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Go through rows, each of one record; where one lacks matches, suppress its cheapest set of cells.
+
+    Codes, weights and sizes (the records that match each row) are brought up to date.
+    """
+    differs = np.empty(codes.shape[1], np.int32)
+    matches, helped = np.zeros(costs.shape[0], np.int64), np.zeros(costs.shape[0], np.int64)
+    for row in rows:
+        if size[row] >= k or weight[row] == 0:
+            continue
+        _profile(codes, weight, size, k, row, differs, matches, helped)
+        chosen = _choice(codes, row, k, costs, by_cost, matches, helped)
+        for at in range(codes.shape[0]):
+            if chosen >> at & 1:
+                codes[at, row] = -1
+        left = (codes[:, row] >= 0).any()
+        for other in range(differs.shape[0]):
+            if left and differs[other] != 0 and differs[other] & chosen == differs[other]:
+                size[other] += 1
+            elif not left and differs[other] == 0:
+                size[other] -= 1
+        size[row] = matches[chosen]
+        weight[row] = np.int64(left)
+
+
+@numba.njit(nogil=True, cache=True)
+def restore(codes, weight, size, k, original, rows, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Put suppressed cells back, row by row and in the order of attributes given, where no row falls below k matches."""
+    differs = np.empty(codes.shape[1], np.int32)
+    for row in rows:
+        if weight[row] == 0:
+            continue
+        _differences(codes, row, differs)
+        for at in attributes:
+            value = original[at, row]
+            if codes[at, row] >= 0 or value < 0:
+                continue
+            own, allowed = size[row], True
+            for other in range(differs.shape[0]):
+                if differs[other] == 0 and weight[other] > 0 and codes[at, other] >= 0 and codes[at, other] != value:
+                    own -= weight[other]
+                    allowed = allowed and size[other] > k and own >= k
+            if allowed:
+                for other in range(differs.shape[0]):
+                    if codes[at, other] >= 0 and codes[at, other] != value:
+                        size[other] -= np.int64(differs[other] == 0)
+                        differs[other] |= np.int32(1 << at)
+                codes[at, row] = value
+                size[row] = own

@@ -1,0 +1,192 @@
+"""What is asked of a finer recoding, and of which table? Keys, secrets, models, and the records in coded form.
+
+Finer recodings have no lattice: they put records into parts, a label a part and attribute. What they share is here: the table
+read once, coded in an order that does not depend on that of its records, and the models that each part must meet.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, checked_nulls, names_of, require_columns
+from unveil.counts import Column, Counts
+from unveil.counts.grouping import group
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
+from unveil.measures.equivalence import equivalence
+from unveil.models.asked import Place, completed, measured_models
+from unveil.models.base import Measured, Model, SecretModel
+from unveil.models.orders import Scale
+from unveil.partitions import Hierarchy
+from unveil.results.numbers import number
+from unveil.search.hierarchies import propose_hierarchy
+from unveil.search.space import KeyAttribute, key_attributes
+from unveil.sources import Data, load
+from unveil.sources.microdata import Microdata, open_microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Task", "Trees", "limit_of", "read_records", "task_of"]
+
+Trees = Mapping[str, Hierarchy | str | os.PathLike[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A table and what its release must meet.
+
+    Attributes
+    ----------
+    keys, secrets
+        The key attributes, and the sensitive ones that the models name.
+    trees
+        The hierarchies given, by attribute.
+    records, rows
+        The records to protect, and the rows of the data that they are.
+    cells, of_row
+        The count table over keys and secrets, and the cell of each record.
+    models
+        The requirements by their place in the answer.
+    """
+
+    keys: tuple[str, ...]
+    secrets: tuple[str, ...]
+    trees: Mapping[str, Hierarchy]
+    records: Microdata
+    rows: NDArray[np.int64]
+    cells: Counts
+    of_row: NDArray[np.int64]
+    models: Mapping[Place, Model]
+
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """Return the code of an attribute in every cell."""
+        return self.cells.codes[self.cells.names.index(name)].astype(np.int64)
+
+    def values(self, name: str) -> Sequence[Any]:
+        """Return the values of an attribute, in order, a null last."""
+        return self.cells.columns[self.cells.names.index(name)].values
+
+    def key_trees(self) -> tuple[tuple[KeyAttribute, ...], list[str]]:
+        """Return every key attribute with its hierarchy, and those whose hierarchy had to be proposed."""
+        proposed = [name for name in self.keys if name not in self.trees]
+        trees = {name: self.trees[name] for name in self.keys if name in self.trees}
+        trees |= {name: propose_hierarchy(self.records.frame, name).hierarchy for name in proposed}
+        return key_attributes(self.cells, {name: trees[name] for name in self.keys}), proposed
+
+    def secret_groups(self) -> list[tuple[str, ...]]:
+        """Return the sensitive attributes that models name, alone or several jointly."""
+        asked = [model.attribute for model in self.models.values() if isinstance(model, SecretModel)]
+        return [(name,) if name in self.secrets else tuple(name.split(" + ")) for name in dict.fromkeys(asked)]
+
+    def measured(self, counts: Counts, *, wildcard: float | None = None) -> dict[Place, Measured]:
+        """Return what the models say of a count table over keys and secrets."""
+        try:
+            classes = equivalence(counts, self.keys, self.secrets, wildcard=wildcard)
+        except EmptyDataError:  # nothing is left of any key: one class
+            classes = equivalence(counts, self.keys, self.secrets, suppressed="class")
+        return measured_models(self.models, classes, None)
+
+    def require_reachable(self) -> None:
+        """Refuse models that fail even if all records look alike."""
+        columns = [Column(name, ("all",)) if name in self.keys else self.cells.columns[at] for at, name in _numbered(self.cells)]
+        codes = [
+            np.zeros_like(self.cells.codes[at]) if name in self.keys else self.cells.codes[at]
+            for at, name in _numbered(self.cells)
+        ]
+        for place, one in self.measured(self.cells.regrouped(columns, codes)).items():
+            if one.met is False:
+                value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
+                about = f" of {shown(place[1])}" if len(place) > 1 else ""
+                raise ModelNotMetError(
+                    f"{one.requirement}{about} cannot be met: with all records in one class the figure is {value}."
+                )
+
+
+def task_of(
+    data: Data,
+    attributes: Names | Trees,
+    models: Sequence[Any],
+    *,
+    hierarchies: Trees | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    identifiers: Names = (),
+    nulls: str = "category",
+) -> Task:
+    """Read a table, and check what is asked of it."""
+    keys, trees = _trees(attributes, hierarchies)
+    if not models:
+        raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
+    secrets = tuple(dict.fromkeys(part for model in models if isinstance(model, SecretModel) for part in _parts(model)))
+    for name in secrets:
+        if name in keys:
+            raise ArgumentError.key_is_sensitive(name)
+    scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, trees.get(name)) for name in secrets}
+    asked: dict[Place, Model] = {}
+    for place, model in completed(models, scales).items():
+        if not isinstance(model, Model):
+            raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
+        asked[place] = model
+    records, rows = read_records(data, keys, secrets, names_of(identifiers), nulls)
+    table = load(records.frame, [*keys, *secrets])
+    columns = tuple(Column(coded.name, coded.values) for coded in table.columns)
+    of_row, codes = group([coded.codes for coded in table.columns], [len(column.values) for column in columns])
+    cells = Counts(columns, tuple(codes), np.bincount(of_row).astype(np.int64))
+    task = Task(keys, secrets, trees, records, rows, cells, of_row, asked)
+    task.require_reachable()
+    return task
+
+
+def read_records(
+    data: Data, keys: Sequence[str], others: Sequence[str], identifiers: Sequence[str], nulls: str
+) -> tuple[Microdata, NDArray[np.int64]]:
+    """Return the records to protect, without identifiers, and the rows of the data that they are."""
+    policy, records = checked_nulls(nulls), open_microdata(data)
+    require_columns([*keys, *others, *identifiers], records.names)
+    if both := [name for name in identifiers if name in (*keys, *others)]:
+        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
+    records = records.without(identifiers)
+    rows = np.arange(records.records)
+    if policy == "category":
+        return records, rows
+    complete = records.complete([*keys, *others])
+    missing = int(np.count_nonzero(~complete))
+    if missing and policy == "error":
+        columns = listed([*keys, *others])
+        raise NullsError(f"{missing:,} of {len(rows):,} records have a null in {columns}; nulls='error' refuses them.")
+    if missing == len(rows):
+        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *others])}; none is left.")
+    return records.taken(rows[complete]), rows[complete]
+
+
+def limit_of(suppression: float, records: int) -> int:
+    """Return how many records may be suppressed."""
+    if not 0.0 <= suppression <= 1.0:
+        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
+    return math.floor(suppression * records)
+
+
+def _numbered(counts: Counts) -> list[tuple[int, str]]:
+    return list(enumerate(counts.names))
+
+
+def _parts(model: SecretModel) -> list[str]:
+    return model.attribute.split(" + ")
+
+
+def _trees(attributes: Names | Trees, hierarchies: Trees | None) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
+    """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
+    given = {**(hierarchies or {}), **(attributes if isinstance(attributes, Mapping) else {})}
+    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    if not keys:
+        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
+    if len(set(keys)) < len(keys):
+        raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
+    return keys, {
+        name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name) for name, tree in given.items()
+    }

@@ -1,0 +1,100 @@
+"""Local recoding: every round's classes meet the models, and the whole costs no more than one generalisation for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import unveil
+from helpers import shared, tables
+from search.recodings import KEYS, LEAVES, MODELS, TREES, as_one_class, loss_of, meets
+from unveil.errors import ArgumentError, ModelNotMetError
+from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
+
+ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
+
+
+@pytest.mark.parametrize("models", MODELS, ids=str)
+@given(table=tables(columns=4, max_rows=16), suppression=st.sampled_from([0.0, 0.2, 1.0]))
+@settings(max_examples=5)
+def test_every_model_is_met(models: list[Any], table: pl.DataFrame, suppression: float) -> None:
+    try:
+        release = unveil.recode_locally(table, KEYS, models, hierarchies=TREES, suppression=suppression)
+    except ModelNotMetError:
+        assert not meets(as_one_class(table), models)
+    else:
+        assert meets(release.data, models)
+        assert release.suppressed <= int(suppression * table.height)
+
+
+@given(table=tables(columns=3, max_rows=16, nulls=False), suppression=st.sampled_from([0.0, 0.2, 1.0]))
+@settings(max_examples=15)
+def test_it_costs_no_more_than_one_generalisation(table: pl.DataFrame, suppression: float) -> None:
+    options: dict[str, Any] = {"hierarchies": TREES, "suppression": suppression, "keep_order": True}
+    full = unveil.anonymize(table, KEYS, [KAnonymity(2)], **options)
+    release = unveil.recode_locally(table, KEYS, [KAnonymity(2)], **options)
+    assert release.score <= full.score + 1e-9
+    assert release.score == pytest.approx(loss_of(release.data))
+
+
+@given(table=tables(columns=3, max_rows=16, nulls=False))
+@settings(max_examples=15)
+def test_every_record_has_the_labels_of_one_round(table: pl.DataFrame) -> None:
+    release = unveil.recode_locally(table, KEYS, [KAnonymity(2)], hierarchies=TREES, keep_order=True)
+    rounds = release.details["rounds"]
+    assert sum(one["records"] for one in rounds) + release.suppressed == table.height
+    label = {row[0]: row for row in LEAVES}
+    for values, found in zip(table.rows(), release.data.rows(), strict=True):
+        ways = [tuple(label[v][one["levels"][key]] for v, key in zip(values, KEYS, strict=True)) for one in rounds]
+        assert found in ways
+
+
+@given(table=tables(columns=4, max_rows=14))
+@settings(max_examples=15)
+def test_the_order_of_the_records_does_not_matter(table: pl.DataFrame) -> None:
+    models = [KAnonymity(2)]
+    one, other = (
+        unveil.recode_locally(t, KEYS, models, hierarchies=TREES, keep_order=True).data for t in (table, table.reverse())
+    )
+    assert other.equals(one.reverse())
+
+
+def test_every_library_gives_the_same() -> None:
+    columns = {"a": list("xxyzzw"), "b": list("xyxyzz"), "d": list("pqpqpq")}
+    expected = unveil.recode_locally(pl.DataFrame(columns), ["a", "b"], [KAnonymity(2)], hierarchies=TREES, seed=3)
+    for frame in (pd.DataFrame(columns), pa.table(columns)):
+        found = unveil.recode_locally(frame, ["a", "b"], [KAnonymity(2)], hierarchies=TREES, seed=3)
+        assert isinstance(found.data, type(frame))
+        assert found.to_frame().equals(expected.data)
+
+
+def test_classes_are_compared_with_the_whole_table() -> None:
+    """What is left after a round is one-sided; a class of it is close to itself, but not to the whole table."""
+    table = pl.DataFrame({"a": list("xxxxzzzz"), "b": ["x"] * 8, "c": ["x"] * 8, "d": list("ppqqpppp")})
+    models = [TCloseness("d", 0.26)]
+    release = unveil.recode_locally(table, KEYS, models, hierarchies=TREES)
+    assert meets(release.data, models)
+    assert release.models["t_closeness", "d", "equal"].value == pytest.approx(0.25)
+
+
+def test_adult() -> None:
+    folder = shared("data/arx-adult")
+    adult = pl.read_csv(folder / "adult.csv", separator=";")
+    trees = unveil.Hierarchy.read_folder(folder, ADULT)
+    models = [KAnonymity(5), EntropyLDiversity("occupation", 3)]
+    release = unveil.recode_locally(adult, ADULT, models, hierarchies=trees)
+    assert release.suppressed == 0
+    assert release.score < 0.1
+    assert unveil.measure(release.data, ADULT, "occupation", models=models).met
+
+
+@pytest.mark.parametrize("options", [{"step": 0.0}, {"step": 1.5}, {"suppression": -0.1}])
+def test_bad_shares(options: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match="so it is not"):
+        unveil.recode_locally(pl.DataFrame({"a": ["x", "y"]}), "a", [KAnonymity(2)], hierarchies=TREES, **options)
