@@ -397,6 +397,7 @@ def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.Capture
         ("--k 2 --pseudonymize name", "the environment variable 'UNVEIL_KEY' holds no key"),
         ("--k 2 --pseudonymize name --key-file nowhere", "the key file 'nowhere' cannot be read"),
         ("--k 2 --pseudonymize age --key-file key", "column 'age' is to be pseudonymised, and named as key"),
+        ("--mechanism rank_swap --identifier name", "--identifier and --pseudonymize go with generalisation"),
         ("--k 2 --suppression 1 --factor 0", "suppresses all 12 records, so nothing is left"),
     ],
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,7 +13,6 @@ from unveil.cli.application import app
 from unveil.cli.options import (
     Data,
     Encoding,
-    Inputs,
     Json,
     Key,
     Missing,
@@ -26,6 +24,7 @@ from unveil.cli.options import (
     pair_of,
     showing_progress,
 )
+from unveil.cli.releases import check_apart, hierarchies_of, identifiers_of, release_place, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -42,25 +41,6 @@ from unveil.cli.requirements import (
 )
 from unveil.cli.steps import planned_steps, run_steps, single_step
 from unveil.errors import ArgumentError, shown
-from unveil.output import check_replaceable
-
-if TYPE_CHECKING:
-    from unveil.models.asked import AnyModel
-    from unveil.partitions import Hierarchy
-    from unveil.search.release import Release
-
-
-def _writable(place: Path | None) -> Path | None:
-    """Refuse a place where no file can be put before the work begins, not after it."""
-    if place is not None:
-        check_replaceable(place)
-    return place
-
-
-def _release_place(place: Path | None) -> Path | None:
-    from unveil.search.release import checked_place
-
-    return None if place is None else checked_place(place)
 
 
 @app.command(epilog="Example: unveil anonymize adult --key age --key sex --key race --k 5 --suppression 0.04 --out release.csv")
@@ -133,7 +113,7 @@ def anonymize(
     ] = None,
     link: Annotated[
         Path | None,
-        typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=_writable),
+        typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=writable),
     ] = None,
     project: ProjectFile = None,
     separator: Separator = None,
@@ -142,7 +122,7 @@ def anonymize(
     as_json: Json = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the release: .csv, .tsv, .parquet or .arrow.", callback=_release_place),
+        typer.Option("--out", metavar="FILE", help="Write the release: .csv, .tsv, .parquet or .arrow.", callback=release_place),
     ] = None,
 ) -> None:
     """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
@@ -160,13 +140,15 @@ def anonymize(
     )  # fmt: skip
     steps = planned_steps(inputs)
     asked = asked or ([] if steps else inputs.planned_models())
-    _apart(inputs, out, link)
+    check_apart(inputs, out, link)
     if mechanism is None and (attribute or settings):
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
+    if mechanism is not None and (identifier or pseudonymize):
+        raise ArgumentError("--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in.")
     if mechanism is not None:
         known = {
             "models": asked, "k": k, "sensitive": sensitive[0] if sensitive else None, "suppression": suppression or None,
-            "hierarchies": _hierarchies(inputs, asked, hierarchy_dir, hierarchy),
+            "hierarchies": hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
         }  # fmt: skip
         step = single_step(mechanism, attribute or inputs.key or (), settings, known)
         return run_steps(inputs, [step], seed=seed, as_json=as_json, out=out, link=link)
@@ -186,13 +168,13 @@ def anonymize(
             inputs.source,
             inputs.key,
             asked,
-            hierarchies=_hierarchies(inputs, asked, hierarchy_dir, hierarchy),
+            hierarchies=hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
             suppression=suppression,
             objective=objective,
             levels=dict(_level(text, inputs.key) for text in level or ()),
             weights=dict(_weight(text, inputs.key) for text in weight or ()),
             factor=factor,
-            identifiers=tuple(identifier or ()) or _identifiers(inputs, pseudonymize or ()),
+            identifiers=tuple(identifier or ()) or identifiers_of(inputs, pseudonymize or ()),
             pseudonyms=tuple(pseudonymize or ()),
             key_file=key_file,
             population=others,
@@ -204,48 +186,8 @@ def anonymize(
             node_limit=node_limit,
             progress=progress,
         )
-    _write(release, out, link)
+    write_release(release, out, link)
     return give(release, as_json=as_json, out=None)
-
-
-def _write(release: Release, out: Path | None, link: Path | None) -> None:
-    """Write the correspondence, then the release, each whole or not at all."""
-    if link is not None:
-        release.write_link(link)
-        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
-    if out is not None:
-        release.write(out)
-        sys.stderr.write(f"written: {out}\n")
-
-
-def _apart(inputs: Inputs, out: Path | None, link: Path | None) -> None:
-    """Refuse to write over the data, or the correspondence over the release."""
-    named = [place.resolve() for place in (out, link, Path(inputs.source.place)) if place is not None]
-    if len(set(named)) < len(named):
-        raise ArgumentError("the data, the release and the correspondence are different files; name another for --out or --link.")
-
-
-def _hierarchies(
-    inputs: Inputs, asked: Sequence[AnyModel], folder: Path | None, files: Sequence[str] | None
-) -> dict[str, Hierarchy]:
-    """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
-    from unveil.cli import requirements
-    from unveil.models import TCloseness as Closeness
-    from unveil.partitions import Hierarchy as Tree
-
-    apart = [model.attribute for model in asked if isinstance(model, Closeness) and model.distance == "hierarchical"]
-    wanted = [*(inputs.key or ()), *apart]
-    single = requirements.trees(files, inputs.source.names)
-    found = requirements.hierarchies(None, inputs.project, wanted)
-    if folder is not None:
-        found |= Tree.read_folder(folder, [name for name in wanted if name not in single])
-    return found | single
-
-
-def _identifiers(inputs: Inputs, kept: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the project calls identifiers, as far as the data has them and they are not kept as pseudonyms."""
-    names = inputs.project.names("identifier") if inputs.project is not None else ()
-    return tuple(name for name in names if name in inputs.source.names and name not in kept)
 
 
 def _level(text: str, keys: Sequence[str]) -> tuple[str, tuple[int, int]]:
