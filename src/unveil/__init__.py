@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import mechanisms as mechanisms
     from unveil import models as models
+    from unveil.assess.assessment import Assessment as Assessment
+    from unveil.assess.assessment import assess as assess
     from unveil.assess.policy.check import check as check
     from unveil.assess.policy.verdict import Verdict as Verdict
     from unveil.assess.start import start_project as start_project
     from unveil.assess.tradeoff import TradeOff as TradeOff
     from unveil.assess.tradeoff import trade_off as trade_off
+    from unveil.assess.comparison import Comparison as Comparison
+    from unveil.assess.comparison import compare as compare
     from unveil.attacks.attack import Attack as Attack
     from unveil.attacks.attack import attack as attack
     from unveil.counts import Counts as Counts
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from unveil.partitions import Partition as Partition
     from unveil.project import Need as Need
     from unveil.project import Project as Project
+    from unveil.project import Step as Step
     from unveil.search.anonymize import anonymize as anonymize
     from unveil.search.guided import Front as Front
     from unveil.search.guided import anonymize_front as anonymize_front
@@ -46,6 +51,8 @@ if TYPE_CHECKING:
     from unveil.search.cells import generalize_cells as generalize_cells
     from unveil.search.local_suppression import suppress_locally as suppress_locally
     from unveil.search.recoding import Recoding as Recoding
+    from unveil.search.chain import Protection as Protection
+    from unveil.search.chain import protect as protect
     from unveil.search.release import Release as Release
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
@@ -62,7 +69,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Assessment": "unveil.assess.assessment",
     "Attack": "unveil.attacks.attack",
+    "Comparison": "unveil.assess.comparison",
     "Counts": "unveil.counts",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Front": "unveil.search.guided",
@@ -73,9 +82,11 @@ _HOMES = {
     "Need": "unveil.project",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
+    "Protection": "unveil.search.chain",
     "Release": "unveil.search.release",
     "Propensity": "unveil.utility.propensity",
     "Scan": "unveil.measures.scan",
+    "Step": "unveil.project",
     "Task": "unveil.utility.tasks",
     "Tasks": "unveil.utility.tasks",
     "TradeOff": "unveil.assess.tradeoff",
@@ -84,11 +95,13 @@ _HOMES = {
     "Verdict": "unveil.assess.policy.verdict",
     "anonymize": "unveil.search.anonymize",
     "anonymize_front": "unveil.search.guided",
+    "assess": "unveil",
     "attack": "unveil.attacks.attack",
     "attacks": "unveil",
     "build_hierarchy": "unveil.search.hierarchies",
     "check": "unveil.assess.policy.check",
     "check_hierarchy": "unveil.search.hierarchies",
+    "compare": "unveil.assess.comparison",
     "count": "unveil.counts",
     "datasets": "unveil.sources",
     "direct_identifiers": "unveil.measures.direct_identifiers",
@@ -99,6 +112,7 @@ _HOMES = {
     "models": "unveil",
     "pmse": "unveil.utility.propensity",
     "propose_hierarchy": "unveil.search.hierarchies",
+    "protect": "unveil.search.chain",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "start_project": "unveil.assess.start",

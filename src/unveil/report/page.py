@@ -1,7 +1,7 @@
 """What a result looks like as a page that stands alone.
 
-One HTML5 file: nothing is fetched, no script runs. Its content security policy allows one thing, the page's own style
-sheet, named by its hash; so whatever a data value holds, a browser does not run, load or style by it.
+One HTML5 file: nothing is fetched. Its content security policy allows two things, the page's own style sheet and the script
+that sorts its tables, each named by its hash; so whatever a data value holds, a browser does not run, load or style by it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ footer { padding-bottom: 2.2rem; font-size: 0.8rem; opacity: 0.7; }
   linear-gradient(to left, var(--ground) 40%, transparent) right / 2.5rem 100% no-repeat local,
   linear-gradient(to right, rgba(128, 128, 128, 0.45), transparent) left / 0.8rem 100% no-repeat scroll,
   linear-gradient(to left, rgba(128, 128, 128, 0.45), transparent) right / 0.8rem 100% no-repeat scroll; }
+.unveil-view th[aria-sort] { cursor: pointer; }
+.unveil-view th[aria-sort=ascending]::after { content: " \\25b2"; font-size: 0.7em; }
+.unveil-view th[aria-sort=descending]::after { content: " \\25bc"; font-size: 0.7em; }
 @media (prefers-color-scheme: dark) { :root { --ground: #16181b; --text: #e4e6e8; } }
 @media (max-width: 40em) {
   main, footer { padding: 1.2rem 1rem 0; }
@@ -41,6 +44,36 @@ footer { padding-bottom: 2.2rem; font-size: 0.8rem; opacity: 0.7; }
   .unveil-view .unveil-scroll { background: none; }
   main, footer { max-width: none; padding: 0; }
   footer { padding-top: 1.2rem; }
+}
+"""
+
+# A click on a header, or Enter, sorts its table; numbers as numbers, the rest as text, what is missing last.
+_SCRIPT = """
+for (const head of document.querySelectorAll("thead")) {
+  const body = head.parentNode.tBodies[0];
+  if (body.rows.length < 2) continue;
+  for (const title of head.querySelectorAll("th")) {
+    const numeric = title.classList.contains("unveil-number");
+    const value = row => {
+      const text = row.cells[title.cellIndex].textContent;
+      if (!numeric) return text;
+      return text === "-" ? NaN : parseFloat(text.replace(/[,<>]/g, "").replace("\u221e", "Infinity"));
+    };
+    const compare = (a, b) => numeric ? a - b : a.localeCompare(b, "en", {numeric: true});
+    const sort = () => {
+      const falling = title.getAttribute("aria-sort") === (numeric ? "none" : "ascending")
+        || (numeric && title.getAttribute("aria-sort") === "ascending");
+      for (const other of head.querySelectorAll("th")) other.setAttribute("aria-sort", "none");
+      title.setAttribute("aria-sort", falling ? "descending" : "ascending");
+      const missing = row => numeric && Number.isNaN(value(row));
+      const order = (a, b) => missing(a) - missing(b) || (falling ? -1 : 1) * compare(value(a), value(b)) || 0;
+      body.append(...[...body.rows].sort(order));
+    };
+    title.setAttribute("aria-sort", "none");
+    title.tabIndex = 0;
+    title.addEventListener("click", sort);
+    title.addEventListener("keydown", event => { if (event.key === "Enter") sort(); });
+  }
 }
 """
 
@@ -69,7 +102,7 @@ def page(shown: View | Result) -> str:
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(css)}">
+<meta http-equiv="Content-Security-Policy" content="{_policy(css, _SCRIPT)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -82,12 +115,13 @@ def page(shown: View | Result) -> str:
 <main class="unveil-view">
 {markup}</main>
 <footer>Made by {made_by}</footer>
+<script>{_SCRIPT}</script>
 </body>
 </html>
 """
 
 
-def _policy(css: str) -> str:
-    """Allow the style sheet by its hash, and nothing else."""
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+def _policy(css: str, script: str) -> str:
+    """Allow the style sheet and the script by their hashes, and nothing else."""
+    style, code = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script))
+    return f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{code}'; base-uri 'none'; form-action 'none'"

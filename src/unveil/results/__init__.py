@@ -11,19 +11,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from unveil.errors import ArgumentError
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Figure", "Made", "Result", "Table", "View", "jsonable"]
+__all__ = ["Chart", "Figure", "Made", "Result", "Table", "View", "jsonable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One value that a person should see first, with what it means in a few words; the renderer formats a number."""
+    """One value that a person should see first, with what it means in a few words; the renderer formats a number.
+
+    A definition, of a figure as of a table or a chart, says exactly what was computed; a page keeps it one click away.
+    """
 
     label: str
     value: Any
     meaning: str = ""
+    definition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +41,56 @@ class Table:
     title: str = ""
     note: str = ""
     bars: frozenset[str] = frozenset()
+    definition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture of some figures, drawn in a page and in a notebook; a terminal shows tables only.
+
+    Attributes
+    ----------
+    name
+        A word to ask for it by.
+    kind
+        What `rows` hold. "bars": a label, a share from 0 to 1, and perhaps a second one, drawn as a mark. "columns": a label and
+        an amount. "dots": a label, what the dot stands for, its position up to 1, and how many records it stands for. "heat": a
+        row, a column and a share.
+    title, note, definition
+        What it shows, how to read it, and what exactly was computed.
+    columns
+        What each entry of a row is.
+    rows
+        The figures, in the order drawn.
+    """
+
+    name: str
+    kind: Literal["bars", "columns", "dots", "heat"]
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+    definition: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show of a result, in order: its title, its first figures, its tables, its remarks."""
+    """What to show of a result, in order: its title, what it comes to, its first figures, charts, tables, remarks, its parts."""
 
     title: str
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    lead: str = ""
+    parts: tuple[View, ...] = ()
+
+    def every_chart(self) -> dict[str, Chart]:
+        """Return the charts by name, those of the parts among them."""
+        found = {chart.name: chart for chart in self.charts}
+        for part in self.parts:
+            found |= part.every_chart()
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +143,21 @@ class Result:
         import narwhals as nw
 
         return nw.from_dict(dict(self.columns()), backend=backend).to_native()
+
+    def chart(self, name: str) -> Any:
+        """Return one of the answer's charts as an `altair.Chart`, to be changed or stored (extra `charts`).
+
+        Parameters
+        ----------
+        name
+            Which chart; a name that there is not is refused with those there are.
+        """
+        known = self.view().every_chart()
+        if name not in known:
+            raise ArgumentError.not_one_of("chart", name, tuple(known)) if known else ArgumentError("this answer has no charts.")
+        from unveil.results._altair import altair_chart
+
+        return altair_chart(known[name])
 
     def __rich__(self) -> RenderableType:
         """Show the answer in a terminal."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from unveil.results import Figure, Table, View
+    from unveil.results import Chart, Figure, Table, View
 
 __all__ = ["html_parts", "risk_colour", "to_html", "to_rich", "visible"]
 
@@ -154,6 +155,8 @@ class _Terminal:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         page = _Pen(console, options)
         yield page.text(visible(self.view.title), "bold")
+        if self.view.lead:
+            yield page.fitted(self.view.lead, "")
         if self.view.figures:
             yield Text()
             yield page.figures(self.view.figures)
@@ -163,6 +166,9 @@ class _Terminal:
         if self.view.notes:
             yield Text()
             yield page.notes(self.view.notes)
+        for part in self.view.parts:
+            yield Text()
+            yield from _Terminal(part).__rich_console__(console, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +333,8 @@ def _longest(column: _Column) -> int:
 # HTML -----------------------------------------------------------------------------------------------------------------
 
 _STEPS = 40
+_LOWEST_HEADING = 6
+_CODE, _WORD_OF_CODE = re.compile("`([^`]+)`"), re.compile(r"\S+")
 
 # Text and lines take the colours of what surrounds them: a notebook's theme need not be the system's.
 _CSS = """\
@@ -341,6 +349,28 @@ _CSS = """\
   font-variant-numeric: tabular-nums; }
 .unveil-view .unveil-figures .unveil-words { font-size: 1.1em; line-height: 1.4; padding: 0.15em 0; }
 .unveil-view .unveil-figures .unveil-meaning { font-size: 0.85em; opacity: 0.75; }
+.unveil-view .unveil-lead { font-size: 1.05em; margin: 0 0 1.4em; max-width: 46em; }
+.unveil-view .unveil-part { margin: 2.4em 0 0; }
+.unveil-view .unveil-part .unveil-title { font-size: 1.3em; }
+.unveil-view .unveil-part .unveil-part { margin: 1.8em 0 0; }
+.unveil-view .unveil-part .unveil-part .unveil-title { font-size: 1.1em; }
+.unveil-view code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 0.9em;
+  background: rgba(128, 128, 128, 0.14); border-radius: 0.25em; padding: 0.1em 0.3em; overflow-wrap: anywhere; }
+.unveil-view code span { display: inline-block; max-width: 100%; }
+.unveil-view .unveil-charts { display: grid; gap: 1.6em 2.4em; margin: 0 0 1.6em; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(24em, 100%), 1fr)); }
+.unveil-view .unveil-charts figure { margin: 0; max-width: 36em; break-inside: avoid; }
+.unveil-view .unveil-chart { display: block; width: 100%; height: auto; font-size: 12.5px; fill: currentColor; }
+.unveil-view .unveil-chart .unveil-mark, .unveil-view .unveil-chart .unveil-dot { fill: #2f6ab5; }
+.unveil-view .unveil-chart .unveil-dot { fill-opacity: 0.5; stroke: #2f6ab5; }
+.unveil-view .unveil-chart .unveil-rest { fill: rgba(128, 128, 128, 0.16); }
+.unveil-view .unveil-chart .unveil-axis { fill: none; stroke: rgba(128, 128, 128, 0.4); }
+.unveil-view .unveil-chart .unveil-small { font-size: 11px; }
+.unveil-view .unveil-chart .unveil-faint { opacity: 0.75; font-size: 11px; }
+.unveil-view .unveil-chart .unveil-strong { fill: #fff; }
+.unveil-view .unveil-definition { font-size: 0.85em; margin: 0.3em 0 0; max-width: 46em; }
+.unveil-view .unveil-definition summary { cursor: pointer; opacity: 0.75; width: max-content; }
+.unveil-view .unveil-definition p { margin: 0.3em 0 0; }
 .unveil-view .unveil-table { margin: 0 0 1.6em; }
 .unveil-view .unveil-caption { font-weight: 650; margin: 0 0 0.3em; }
 .unveil-view .unveil-scroll { overflow-x: auto; }
@@ -374,6 +404,8 @@ _CSS = """\
   .unveil-view table { font-size: 0.85em; }
   .unveil-view th, .unveil-view td { white-space: normal; padding-right: 0.8em; }
   .unveil-view tr, .unveil-view .unveil-figures > div { break-inside: avoid; }
+  .unveil-view .unveil-mark, .unveil-view .unveil-dot { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+  .unveil-view .unveil-title { break-after: avoid; }
 }
 """
 
@@ -389,18 +421,55 @@ def html_parts(view: View, *, level: int = 2) -> tuple[str, str]:
 
     No element has a `style` attribute, so that a page can forbid every style but its own sheet.
     """
-    tables = [_html_table(table) for table in view.tables]
-    steps = sorted({step for _, used in tables for step in used})
-    parts = [f'<h{level} class="unveil-title">{_escaped(view.title)}</h{level}>\n', _html_figures(view.figures)]
-    parts += [markup for markup, _ in tables]
+    steps: set[int] = set()
+    markup = _html_view(view, level, steps)
+    return _CSS + "".join(map(_step_rule, sorted(steps))), markup
+
+
+def _html_view(view: View, level: int, steps: set[int]) -> str:
+    """Return the markup of a view and of its parts; the steps of their bars are added to `steps`."""
+    heading = min(level, _LOWEST_HEADING)
+    parts = [f'<h{heading} class="unveil-title">{_escaped(view.title)}</h{heading}>\n']
+    if view.lead:
+        parts.append(f'<p class="unveil-lead">{_prose(view.lead)}</p>\n')
+    parts += [_html_figures(view.figures), _html_charts(view.charts)]
+    parts += [_html_table(table, steps) for table in view.tables]
     if view.notes:
-        items = "".join(f"<li>{_escaped(note)}</li>\n" for note in view.notes)
+        items = "".join(f"<li>{_prose(note)}</li>\n" for note in view.notes)
         parts.append(f'<ul class="unveil-notes">\n{items}</ul>\n')
-    return _CSS + "".join(map(_step_rule, steps)), "".join(parts)
+    parts += [f'<section class="unveil-part">\n{_html_view(part, level + 1, steps)}</section>\n' for part in view.parts]
+    return "".join(parts)
 
 
 def _escaped(text: str) -> str:
     return html.escape(visible(text))
+
+
+def _prose(text: str) -> str:
+    """Return a remark with what stands between backticks as code, whose lines break between its words only."""
+    return _CODE.sub(lambda code: "<code>" + _WORD_OF_CODE.sub(r"<span>\g<0></span>", code[1]) + "</code>", _escaped(text))
+
+
+def _html_definition(definition: str) -> str:
+    if not definition:
+        return ""
+    return f'<details class="unveil-definition"><summary>definition</summary><p>{_prose(definition)}</p></details>\n'
+
+
+def _html_charts(charts: Sequence[Chart]) -> str:
+    """Return the charts side by side, where there is room."""
+    if not charts:
+        return ""
+    from unveil.results._svg import svg
+
+    drawn = []
+    for chart in charts:
+        note = f'<p class="unveil-note">{_prose(chart.note)}</p>\n' if chart.note else ""
+        drawn.append(
+            f'<figure>\n<figcaption class="unveil-caption">{_escaped(chart.title)}</figcaption>\n'
+            f"{svg(chart, visible)}{note}{_html_definition(chart.definition)}</figure>\n"
+        )
+    return f'<div class="unveil-charts">\n{"".join(drawn)}</div>\n'
 
 
 def _step_rule(step: int) -> str:
@@ -418,15 +487,19 @@ def _html_figures(figures: Sequence[Figure]) -> str:
         meaning = f'<dd class="unveil-meaning">{_escaped(figure.meaning)}</dd>' if figure.meaning else ""
         boxes.append(
             f"<div><dt>{_escaped(figure.label)}</dt>"
-            f'<dd class="unveil-value{words}">{html.escape(value.text)}</dd>{meaning}</div>\n'
+            f'<dd class="unveil-value{words}">{html.escape(value.text)}</dd>{meaning}'
+            f"{_html_figure_definition(figure.definition)}</div>\n"
         )
     return f'<dl class="unveil-figures">\n{"".join(boxes)}</dl>\n'
 
 
-def _html_table(table: Table) -> tuple[str, set[int]]:
-    """Return the markup of a table, and the steps of its bars."""
+def _html_figure_definition(definition: str) -> str:
+    return f"<dd>{_html_definition(definition)}</dd>" if definition else ""
+
+
+def _html_table(table: Table, steps: set[int]) -> str:
+    """Return the markup of a table; the steps of its bars are added to `steps`."""
     columns = _columns(table)
-    steps: set[int] = set()
     rows = []
     for j in range(len(table.rows)):
         cells = [_html_cell(column.cells[j], column, steps) for column in columns]
@@ -434,14 +507,13 @@ def _html_table(table: Table) -> tuple[str, set[int]]:
     if not rows:
         rows.append(f'<tr><td class="unveil-null" colspan="{max(len(columns), 1)}">no rows</td></tr>\n')
     caption = f'<figcaption class="unveil-caption">{_escaped(table.title)}</figcaption>\n' if table.title else ""
-    note = f'<p class="unveil-note">{_escaped(table.note)}</p>\n' if table.note else ""
-    markup = (
+    note = f'<p class="unveil-note">{_prose(table.note)}</p>\n' if table.note else ""
+    return (
         f'<figure class="unveil-table">\n{caption}'
         f'<div class="unveil-scroll" role="region" tabindex="0" aria-label="{_escaped(table.title or "table")}">\n'
         f"<table>\n<thead><tr>{''.join(map(_html_header, columns))}</tr></thead>\n"
-        f"<tbody>\n{''.join(rows)}</tbody>\n</table>\n</div>\n{note}</figure>\n"
+        f"<tbody>\n{''.join(rows)}</tbody>\n</table>\n</div>\n{note}{_html_definition(table.definition)}</figure>\n"
     )
-    return markup, steps
 
 
 def _html_header(column: _Column) -> str:

@@ -1,0 +1,154 @@
+"""What should be done next? Plain words, each with its reason and the verb to run; thresholds are the reader's to choose."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unveil.errors import listed
+from unveil.results.numbers import counted, number
+
+if TYPE_CHECKING:
+    from unveil.assess.assessment import Assessment
+    from unveil.assess.rates import Disclosure
+
+__all__ = ["Advice", "advice_on"]
+
+_MOST_NAMED = 3
+_ASSUMING = frozenset({"assess", "check", "scan"})
+"""Verbs that take every column for a key attribute where none is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One step: what to do, why, and the command that does it or shows more; a word in capitals is yours to choose."""
+
+    what: str
+    why: str
+    run: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"what": self.what, "why": self.why, "run": self.run}
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        return f"{self.what} {self.why} Run: `{self.run}`"
+
+
+def advice_on(found: Assessment) -> tuple[Advice, ...]:
+    """Return the steps that follow from an assessment, the most pressing first."""
+    steps = [*_on_identifiers(found), *_on_roles(found), *_on_identity(found), *_on_secrets(found), *_on_the_gate(found)]
+    return tuple(steps)
+
+
+def _command(found: Assessment, verb: str, *words: str, roles: bool = True) -> str:
+    """Return a command on the same data with the same roles; what a verb assumes by itself need not be said."""
+    place = found.place if found.place != "the data frame" else "DATA"
+    project = [one.place for one in found.files if one.role == "project"]
+    if project:
+        return shlex.join(["unveil", verb, "--project", *project, *words])
+    sides = [] if found.assumed and verb in _ASSUMING else [word for name in found.made.key for word in ("--key", name)]
+    sides += [word for name in found.made.sensitive for word in ("--sensitive", name)]
+    return shlex.join(["unveil", verb, place, *(sides if roles else []), *words])
+
+
+def _on_identifiers(found: Assessment) -> Iterator[Advice]:
+    sure = dict.fromkeys(one.column for one in found.identifiers.findings if one.confidence != "possible")
+    doubtful = dict.fromkeys(one.column for one in found.identifiers.findings if one.column not in sure)
+    run = _command(found, "identifiers", roles=False)
+    if sure:
+        yield Advice(
+            f"Take out or replace {listed(sure)}.",
+            "What these columns hold names people outright, whatever is done to the other columns.",
+            run,
+        )
+    if doubtful:
+        yield Advice(f"Look at {listed(doubtful)}.", "They may name people; only a person can tell.", run)
+
+
+def _on_roles(found: Assessment) -> Iterator[Advice]:
+    if found.assumed:
+        yield Advice(
+            "Say what each column is.",
+            "No key was named: every column that is no direct identifier and not sensitive was taken for known to an intruder.",
+            shlex.join(["unveil", "init", found.place if found.place != "the data frame" else "DATA"]),
+        )
+    if not found.made.sensitive:
+        yield Advice(
+            "Name what is to be kept secret.",
+            "No sensitive attribute was named, so only identities were looked at, not what an intruder would learn.",
+            _command(found, "assess", "--sensitive", "COLUMN"),
+        )
+
+
+def _on_identity(found: Assessment) -> Iterator[Advice]:
+    minimal = found.combinations.minimal_identifiers
+    if minimal:
+        some = "; ".join(" + ".join(key) for key in minimal[:_MOST_NAMED])
+        more = f"; and {len(minimal) - _MOST_NAMED:,} more" if len(minimal) > _MOST_NAMED else ""
+        yield Advice(
+            "Do not release these together as they are.",
+            f"Each of these sets of attributes tells every record from every other: {some}{more}.",
+            _command(found, "scan", "--identity"),
+        )
+    uniques = found.measurement.uniqueness["sample"]["uniques"]
+    if not uniques:
+        return
+    best = min(found.without, key=lambda one: one.uniques, default=None)
+    helps = ""
+    if best is not None and best.uniques < uniques:
+        helps = f" Most of that comes through {best.name}: without it {counted(best.uniques, 'record')} would be alone."
+    yield Advice(
+        "Make the key attributes coarser, or suppress, until nobody stands alone.",
+        f"{counted(uniques, 'record')} of {found.made.records:,} share the key with no other record.{helps}",
+        _command(found, "anonymize", "--k", "K", "--out", "RELEASE"),
+    )
+
+
+def _on_secrets(found: Assessment) -> Iterator[Advice]:
+    for one in found.disclosures:
+        yield from _on_secret(found, one)
+    read = {one.sensitive for one in found.disclosures if one.partition is not None}
+    plain = [name for name in found.made.sensitive if name not in read]
+    if plain:
+        yield Advice(
+            f"Say which values of {listed(plain)} mean the same to an intruder.",
+            "Who learns that it is one of three cancers has learnt enough; a semantic partition measures that.",
+            _command(found, "assess", "--partition", f"NAME:{plain[0]}=FILE"),
+        )
+
+
+def _on_secret(found: Assessment, one: Disclosure) -> Iterator[Advice]:
+    if one.dr is None:
+        return
+    if one.kind == "zero-identifier" or (one.adjusted is not None and one.adjusted <= 0.0):
+        yield Advice(
+            f"Nothing to do for {one.title} beyond what protects identities.",
+            "The key says no more of it than a random key of the same classes would.",
+            _command(found, "measure"),
+        )
+        return
+    if one.partition is not None:
+        return
+    same = found.measurement.models.get(("distinct_l_diversity", one.sensitive))
+    if same is None or same.value is None or same.value > 1:
+        return
+    guess = found.measurement.vulnerability[one.sensitive]
+    yield Advice(
+        f"See to it that those who look alike differ in {one.sensitive}.",
+        "In some classes all records hold the same value, so that knowing the key is knowing the secret; an intruder's best "
+        f"guess is right for {number(guess['posterior'])} of the records with the key, for {number(guess['prior'])} without it.",
+        _command(found, "anonymize", "--l", f"distinct:L:{one.sensitive}", "--out", "RELEASE"),
+    )
+
+
+def _on_the_gate(found: Assessment) -> Iterator[Advice]:
+    yield Advice(
+        "Hold the release against the rule that binds you.",
+        "Whether these figures are low enough is not in the data: a policy, or a preset with its source, says it.",
+        _command(found, "check", "--policy", "POLICY"),
+    )

@@ -1,0 +1,287 @@
+"""What should a person see of an assessment? What to do first, then what identifies, what discloses, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from unveil.assess.redaction import MASK
+from unveil.models.view import view_of
+from unveil.results import Chart, Figure, Table, View
+from unveil.results.numbers import counted, number
+
+if TYPE_CHECKING:
+    from unveil.assess.assessment import Assessment
+    from unveil.assess.rates import AttributeRate, Disclosure
+
+__all__ = ["portrait"]
+
+_MOST_DRAWN = 15
+_MOST_IDENTIFIERS = 10
+
+_DR = (
+    "The Discrimination Rate DR(Y) = 1 - H(X|Y) / H(X): the share of the uncertainty about X that knowing Y removes. 0: nothing; "
+    "1: Y determines X. Entropies are in bits, from relative frequencies."
+)
+_IDENTITY = f"{_DR} Here X is the record's identity, so H(X) = log2 N for N records."
+_BY_VALUE = (
+    "For those who hold the value y: 1 - H(X|Y=y) / H(X), without weighing by how common y is. 1: whoever holds it is known; "
+    "below 0: less certain than before."
+)
+_ADJUSTED = (
+    "(DR - E) / (1 - E), where E is the rate that a random assignment of the same secrets to the same classes would give on "
+    "average. 0 is chance; the plain rate rises with the number of classes even for noise."
+)
+_RISK = "The prosecutor's risk of a record is 1 / (records with the same key): the target is known to be in the file."
+_BANDS = ("1", "2", "3-4", "5-9", "10-19", "20-49", "50-99", "100+")
+_RISKS = ("1", "1/2", "1/4-1/3", "1/9-1/5", "1/19-1/10", "1/49-1/20", "1/99-1/50", "to 1/100")
+_KINDS = (
+    "identifier: every class holds one value of the target; zero-identifier: the two are exactly independent; "
+    "partial-identifier: some class holds one value only; sketchy-identifier: none does. Decided on whole counts."
+)
+
+
+def portrait(found: Assessment) -> View:
+    """Return the report: what to do next, what identifies, what discloses, models and risks, origins, how it was made."""
+    parts = [View("What to do next", notes=tuple(one.text for one in found.advice)), _identity(found)]
+    if found.disclosures:
+        parts.append(View("What discloses", lead=_LEAD_ON_SECRETS, parts=tuple(_secrets(found))))
+    parts += [_models(found), *_origins(found), _made(found)]
+    return View(f"What {found.place} gives away", figures=tuple(_first_figures(found)), lead=_lead(found), parts=tuple(parts))
+
+
+_LEAD_ON_SECRETS = "How far an intruder who knows the key attributes of a person narrows down what is to be kept secret."
+
+
+def _lead(found: Assessment) -> str:
+    """Return the answer in one or two sentences."""
+    sample = found.measurement.uniqueness["sample"]
+    first = f"Who knows {counted(len(found.made.key), 'attribute')} of a person"
+    if not sample["uniques"]:
+        k = found.measurement["k_anonymity"].value
+        first += f" finds at least {number(k or 0)} records that fit: nobody stands alone."
+    else:
+        first += f" finds exactly one record for {sample['uniques']:,} of {found.made.records:,} people ({sample['share']:.1%})."
+    if not found.attributes:
+        return first
+    return f"{first} By itself, {found.attributes[0].name} says most about who is who."
+
+
+def _first_figures(found: Assessment) -> Iterator[Figure]:
+    prosecutor, sample = found.measurement.risk["prosecutor"], found.measurement.uniqueness["sample"]
+    yield Figure("records", found.made.records, f"in {counted(found.measurement.classes, 'class', 'classes')} of the key")
+    yield Figure("unique records", sample["uniques"], f"{sample['share']:.2%} of all", "Records whose key no other record has.")
+    yield Figure(
+        "k", found.measurement["k_anonymity"].value, "the smallest class", "The least number of records that share a key."
+    )
+    yield Figure("Discrimination Rate", found.rate, "of all key attributes, for who is who", _IDENTITY)
+    yield Figure("average risk", prosecutor["average"], "records that an intruder who links all gets right", _RISK)
+    direct = dict.fromkeys(one.column for one in found.identifiers.findings if one.confidence != "possible")
+    yield Figure("direct identifiers", len(direct), ", ".join(direct) or "none was recognised")
+    for one in found.disclosures:
+        if one.adjusted is not None and one.partition is None:
+            yield Figure(f"{one.sensitive}, adjusted", one.adjusted, "Discrimination Rate beyond chance", f"{_DR} {_ADJUSTED}")
+
+
+# What identifies ------------------------------------------------------------------------------------------------------
+
+
+def _identity(found: Assessment) -> View:
+    """Return what singles people out: attributes, values, pairs, combinations, minimal identifiers, direct identifiers."""
+    names = {rate.name for rate in found.attributes[:_MOST_DRAWN]}
+    charts = [
+        Chart(
+            "attributes", "bars", "What each attribute says about who is who", ("attribute", "DR"),
+            tuple((rate.name, rate.dr) for rate in found.attributes[:_MOST_DRAWN]), _more(found.attributes), _IDENTITY,
+        ),
+        _values_chart("values", "What each value says about who is who", found.attributes, found.small),
+    ]  # fmt: skip
+    if found.pairs:
+        charts.append(_pairs_chart(found, names))
+    tables = [_attribute_table(found)]
+    if found.riskiest:
+        tables.append(_combination_table(found))
+    if found.identifiers.findings:
+        tables.append(replace(found.identifiers.view().tables[0], title="Columns that may name people outright"))
+    return View("What identifies", tables=tuple(tables), notes=tuple(_identity_notes(found)), charts=tuple(charts))
+
+
+def _attribute_table(found: Assessment) -> Table:
+    rows = tuple((rate.name, rate.dr, rate.kind, rate.values, rate.masked) for rate in found.attributes)
+    few = f"held by fewer than {found.small}" if found.small else "masked"
+    return Table(
+        ("attribute", "DR", "kind", "values", few),
+        rows,
+        "Attributes, riskiest first",
+        "",
+        frozenset({"DR"}),
+        f"{_IDENTITY} {_KINDS}",
+    )
+
+
+def _combination_table(found: Assessment) -> Table:
+    rows = tuple((len(one.key), " + ".join(one.key), one.dr, one.kind, one.classes) for one in found.riskiest)
+    largest = found.combinations.max_size
+    note = f"sets of up to {largest} attributes were looked at" if largest and largest < len(found.made.key) else ""
+    return Table(
+        ("size", "attributes", "DR", "kind", "classes"), rows, "Riskiest combinations of each size", note, frozenset({"DR"}),
+        f"{_IDENTITY} {_KINDS}",
+    )  # fmt: skip
+
+
+def _pairs_chart(found: Assessment, names: set[str]) -> Chart:
+    order = [rate.name for rate in found.attributes if rate.name in names]
+    rates = {frozenset(one.key): one.dr for one in found.pairs} | {frozenset([rate.name]): rate.dr for rate in found.attributes}
+    rows = tuple(
+        (row, column, rates[frozenset((row, column))])
+        for at, row in enumerate(order)
+        for column in order[: at + 1]
+        if frozenset((row, column)) in rates
+    )
+    note = "Stronger colour: the two together say more about who is who; on the diagonal, one attribute alone."
+    return Chart("pairs", "heat", "Pairs of attributes", ("attribute", "with", "DR"), rows, note, _IDENTITY)
+
+
+def _values_chart(name: str, title: str, rates: Sequence[AttributeRate], small: int) -> Chart:
+    rows = tuple((rate.name, dot.what, dot.posterior, dot.records) for rate in rates[:_MOST_DRAWN] for dot in rate.dots)
+    hidden = f" A value of fewer than {small} records has no name." if small else ""
+    note = f"A dot is a value, or several alike; the larger, the more records.{hidden}"
+    return Chart(
+        name, "dots", title, ("attribute", "value", "rate for those who hold the value", "records"), rows, note, _BY_VALUE
+    )
+
+
+def _identity_notes(found: Assessment) -> Iterator[str]:
+    minimal = found.combinations.minimal_identifiers
+    if minimal:
+        some = "; ".join(" + ".join(key) for key in minimal[:_MOST_IDENTIFIERS])
+        more = f"; and {len(minimal) - _MOST_IDENTIFIERS:,} more" if len(minimal) > _MOST_IDENTIFIERS else ""
+        yield f"Minimal identifiers (they tell every record from every other, no part of them does): {some}{more}."
+    else:
+        yield "No set of attributes that was looked at tells every record from every other."
+    if found.assumed:
+        yield "No key was named: every column that is no direct identifier and not sensitive counts as known to an intruder."
+
+
+def _more(rates: Sequence[AttributeRate]) -> str:
+    return f"The {_MOST_DRAWN} highest of {len(rates):,}." if len(rates) > _MOST_DRAWN else ""
+
+
+# What discloses -------------------------------------------------------------------------------------------------------
+
+
+def _secrets(found: Assessment) -> Iterator[View]:
+    for at, one in enumerate(found.disclosures):
+        if one.dr is None:
+            yield View(one.title, notes=(one.reason or "",))
+            continue
+        yield View(
+            one.title,
+            figures=tuple(_secret_figures(found, one)),
+            tables=(_secret_table(one),),
+            charts=tuple(_secret_charts(found, one, f"disclosure-{at + 1}")),
+        )
+
+
+def _secret_figures(found: Assessment, one: Disclosure) -> Iterator[Figure]:
+    yield Figure("Discrimination Rate", one.dr, "of all key attributes together", _DR)
+    yield Figure("adjusted for chance", one.adjusted, one.reason or "0 is what a random key would give", _ADJUSTED)
+    yield Figure("kind", one.kind, "", _KINDS)
+    if one.partition is None:
+        guess = found.measurement.vulnerability[one.sensitive]
+        yield Figure(
+            "best guess", guess["posterior"], f"right that often; {number(guess['prior'])} without the key",
+            "Bayes vulnerability: the sum over the classes of the share of their most frequent value.",
+        )  # fmt: skip
+
+
+def _secret_table(one: Disclosure) -> Table:
+    rows = tuple((rate.name, rate.dr, rate.adjusted, rate.kind) for rate in one.attributes)
+    return Table(
+        ("attribute", "DR", "adjusted", "kind"), rows, f"What each attribute says about {one.sensitive}", "",
+        frozenset({"DR"}), f"{_DR} Adjusted: {_ADJUSTED} {_KINDS}",
+    )  # fmt: skip
+
+
+def _secret_charts(found: Assessment, one: Disclosure, name: str) -> Iterator[Chart]:
+    shown = one.attributes[:_MOST_DRAWN]
+    title = f"What each attribute says about {one.sensitive}"
+    if all(rate.adjusted is not None for rate in shown):
+        rows: tuple[tuple[Any, ...], ...] = tuple((rate.name, rate.adjusted, rate.dr) for rate in shown)
+        note = "Bar: adjusted for chance; line across: the plain rate."
+        yield Chart(name, "bars", title, ("attribute", "adjusted DR", "DR"), rows, note, f"{_DR} Adjusted: {_ADJUSTED}")
+    else:
+        rows = tuple((rate.name, rate.dr) for rate in shown)
+        yield Chart(name, "bars", title, ("attribute", "DR"), rows, _more(one.attributes), _DR)
+    yield _values_chart(f"{name}-values", f"What each value says about {one.sensitive}", one.attributes, found.small)
+
+
+# Models and risks -----------------------------------------------------------------------------------------------------
+
+
+def _models(found: Assessment) -> View:
+    """Return the models and risks as `unveil measure` shows them, with how risks and class sizes are distributed."""
+    shown = view_of(found.measurement)
+    sizes, total = found.class_sizes, sum(found.class_sizes.records)
+    risks = tuple(reversed([(label, records / total) for label, records in zip(_RISKS, sizes.records, strict=True)]))
+    charts = (
+        Chart(
+            "risk", "columns", "Records by their risk", ("prosecutor risk", "share of records"), risks,
+            "Further right is riskier.", _RISK,
+        ),
+        Chart(
+            "classes", "columns", "Classes by their size", ("records in a class", "classes"),
+            tuple(zip(_BANDS, sizes.classes, strict=True)), "", "A class: the records that share all values of the key.",
+        ),
+    )  # fmt: skip
+    masked = (f"Classes of fewer than {found.small} records are shown without their values.",) if found.small else ()
+    return View(
+        "Models and risks", shown.figures, tuple(_masked(table) for table in shown.tables), (*shown.notes, *masked), charts
+    )
+
+
+def _masked(table: Table) -> Table:
+    """Say that a class is masked, where nothing but its size is left."""
+    if "class that decides" not in table.columns:
+        return table
+    return replace(table, rows=tuple((*row[:-1], MASK if row[-1] == "" else row[-1]) for row in table.rows))
+
+
+def _origins(found: Assessment) -> Iterator[View]:
+    """Return what would be left without each attribute."""
+    if not found.without:
+        return
+    rows = tuple((one.name, one.uniques, one.k, one.average_risk) for one in sorted(found.without, key=lambda one: one.uniques))
+    sample, prosecutor = found.measurement.uniqueness["sample"], found.measurement.risk["prosecutor"]
+    k = found.measurement["k_anonymity"].value
+    everything = (("(nothing left out)", sample["uniques"], k, prosecutor["average"]),)
+    table = Table(
+        ("left out", "unique records", "k", "average risk"), (*everything, *rows), "If one attribute were left out", "",
+        frozenset({"average risk"}), f"The classes of the other key attributes. {_RISK}",
+    )  # fmt: skip
+    yield View("Where it comes from", tables=(table,))
+
+
+# How it was made ------------------------------------------------------------------------------------------------------
+
+
+def _made(found: Assessment) -> View:
+    made = found.made
+    rows: list[tuple[Any, ...]] = [
+        ("data", found.place),
+        ("key", ", ".join(made.key)),
+        ("sensitive", ", ".join(made.sensitive) or None),
+        ("partitions", ", ".join(made.partitions) or None),
+        ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
+        ("weights", made.weights),
+        ("largest sets of attributes", str(found.combinations.max_size)),
+        ("values masked", f"in classes of fewer than {found.small} records" if found.small else "no"),
+        ("direct identifiers", f"up to {found.identifiers.sample:,} values a column, seed {found.identifiers.seed}"),
+        ("version", f"unveil {made.version}"),
+    ]
+    tables = [Table(("setting", "value"), tuple(rows), "Settings")]
+    if found.files:
+        files = tuple((one.role, one.place, one.size, one.sha256) for one in found.files)
+        tables.append(Table(("file", "place", "bytes", "SHA-256"), files, "Files"))
+    return View("How it was made", tables=tuple(tables))

@@ -1,0 +1,205 @@
+"""How much does each key attribute give away, and through which of its values? Rates of single attributes, ready to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.assess.redaction import MASK
+from unveil.errors import UndefinedMeasureError
+from unveil.measures.discrimination import ByValue, DiscriminationRate, discrimination_rate
+from unveil.results import jsonable
+from unveil.sources import Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["AttributeRate", "Disclosure", "Dot", "Measure", "ValueRate", "attribute_rate", "disclosure"]
+
+_MOST_VALUES = 10
+_RESOLUTION = 100
+"""Dots of a chart that lie nearer than one part in this many are one dot."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRate:
+    """The rate of one value: weighted by how common it is (`dr`), and for those who hold it (`posterior`)."""
+
+    value: Any
+    count: int
+    dr: float
+    posterior: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"value": jsonable(self.value), "count": self.count, "dr": self.dr, "posterior": self.posterior}
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One or several values of about the same posterior rate: what they are, where they lie, how many records hold them."""
+
+    what: str
+    posterior: float
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRate:
+    """What one key attribute gives away of a target.
+
+    Attributes
+    ----------
+    name
+        The attribute.
+    dr, kind, adjusted
+        Its Discrimination Rate, kind of identifier, and rate adjusted for chance (None against record identity).
+    values, masked
+        How many values it holds, and how many of them too few records hold for them to be shown.
+    riskiest
+        The values that give most away among those that may be shown.
+    dots
+        All values, for a picture.
+    """
+
+    name: str
+    dr: float
+    kind: str
+    adjusted: float | None
+    values: int
+    masked: int
+    riskiest: tuple[ValueRate, ...]
+    dots: tuple[Dot, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "attribute": self.name,
+            "dr": self.dr,
+            "adjusted": self.adjusted,
+            "kind": self.kind,
+            "values": self.values,
+            "masked_values": self.masked,
+            "riskiest_values": [value.to_dict() for value in self.riskiest],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What the key gives away of one sensitive attribute, its values as they are or grouped by a partition.
+
+    Attributes
+    ----------
+    sensitive, partition
+        The attribute, and the name of the semantic partition it is read by; None: its values as they are.
+    dr, adjusted, kind
+        Of all key attributes taken together; None where the rate is undefined.
+    reason
+        Why a figure is None.
+    attributes
+        The rates of the single attributes, highest first.
+    """
+
+    sensitive: str
+    partition: str | None
+    dr: float | None
+    adjusted: float | None
+    kind: str | None
+    reason: str | None
+    attributes: tuple[AttributeRate, ...]
+
+    @property
+    def title(self) -> str:
+        """The attribute, and the partition it is read by."""
+        return self.sensitive if self.partition is None else f"{self.sensitive}, read by the partition {self.partition}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "sensitive": self.sensitive,
+            "partition": self.partition,
+            "dr": self.dr,
+            "adjusted": self.adjusted,
+            "kind": self.kind,
+            "reason": self.reason,
+            "attributes": [rate.to_dict() for rate in self.attributes],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Asks for the rate of some columns of one table, always under the same settings."""
+
+    source: Source
+    nulls: str
+    weights: str | None
+    small: int
+
+    def rate(self, key: str | Sequence[str], sensitive: str | None, blocks: Mapping[str, Any]) -> DiscriminationRate:
+        """Return the rate; a partition of a column that is not asked about is left out."""
+        asked = {key, sensitive} if isinstance(key, str) else {*key, sensitive}
+        chosen = {name: block for name, block in blocks.items() if name in asked}
+        return discrimination_rate(self.source, key, sensitive, partitions=chosen, nulls=self.nulls, weights=self.weights)
+
+
+def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: Mapping[str, Any]) -> AttributeRate:
+    """Return what one key attribute gives away of a sensitive attribute, or of who is who."""
+    found = measure.rate(name, sensitive, blocks)
+    table = found.table
+    hidden = table.classes.n < measure.small
+    order = [at for at in table.riskiest().tolist() if not hidden[at]][:_MOST_VALUES]
+    riskiest = tuple(_value_rate(table, at) for at in order)
+    dots = _dots(table, hidden)
+    return AttributeRate(name, found.value, found.kind, found.adjusted, len(table.classes), int(hidden.sum()), riskiest, dots)
+
+
+def disclosure(
+    measure: Measure,
+    keys: Sequence[str],
+    sensitive: str,
+    partition: str | None,
+    blocks: Mapping[str, Any],
+    done: Callable[[], None],
+) -> Disclosure:
+    """Return what the key attributes, alone and together, give away of a sensitive attribute; `done` is called after each."""
+    try:
+        together = measure.rate(keys, sensitive, blocks)
+    except UndefinedMeasureError as undefined:
+        return Disclosure(sensitive, partition, None, None, None, str(undefined), ())
+    done()
+    rates = []
+    for name in keys:
+        rates.append(attribute_rate(measure, name, sensitive, blocks))
+        done()
+    rates.sort(key=lambda rate: -rate.dr)
+    reason = together.adjusted_reason if together.adjusted is None else None
+    return Disclosure(sensitive, partition, together.value, together.adjusted, together.kind, reason, tuple(rates))
+
+
+def _value_rate(table: ByValue, at: int) -> ValueRate:
+    value = table.classes.columns[0].values[int(table.classes.codes[0][at])]
+    return ValueRate(value, int(table.classes.n[at]), float(table.dr[at]), float(table.posterior[at]))
+
+
+def _dots(table: ByValue, hidden: NDArray[np.bool_]) -> tuple[Dot, ...]:
+    """Return the values as dots; those that lie at one place together are one, and one that is hidden has no name."""
+    places, of_place = np.unique(np.round(table.posterior * _RESOLUTION), return_inverse=True)
+    values = np.bincount(of_place, minlength=len(places))
+    records = np.bincount(of_place, weights=table.classes.n, minlength=len(places))
+    single = np.zeros(len(places), dtype=np.int64)
+    single[of_place] = np.arange(len(of_place))
+    found = []
+    for at in range(len(places)):
+        one = int(single[at])
+        what = f"{values[at]:,} values"
+        if values[at] == 1:
+            what = MASK if hidden[one] else _shown(_value_rate(table, one).value)
+        found.append(Dot(what, float(places[at] / _RESOLUTION), int(records[at])))
+    return tuple(found)
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else str(value)

@@ -1,0 +1,101 @@
+"""What does the table give away as a whole, and what should be done next?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import (
+    Data,
+    Encoding,
+    Json,
+    Key,
+    Missing,
+    NullPolicy,
+    Out,
+    ProjectFile,
+    Separator,
+    Weights,
+    gather,
+    give,
+)
+from unveil.cli.requirements import SensitiveColumns
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from unveil.assess.assessment import Stages
+
+
+@app.command(epilog="Example: unveil assess adult --key age --key sex --key race --sensitive occupation --out report.html")
+def assess(
+    data: Data = None,
+    key: Key = None,
+    sensitive: SensitiveColumns = None,
+    partition: Annotated[
+        list[str] | None,
+        typer.Option("--partition", metavar="NAME:COLUMN=FILE", help="A named semantic partition of a sensitive column."),
+    ] = None,
+    max_size: Annotated[
+        int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; none: what time allows.")
+    ] = None,
+    redact: Annotated[bool, typer.Option("--redact/--no-redact", help="Show small classes without their values.")] = True,
+    small: Annotated[int, typer.Option("--small", min=1, help="Classes of fewer records are small.")] = 5,
+    nulls: NullPolicy = None,
+    weights: Weights = None,
+    project: ProjectFile = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Ask everything at once: what identifies, what discloses, which risks there are, where they come from, what to do next."""
+    from unveil.assess.assessment import assess as assess_table
+    from unveil.cli import requirements
+
+    inputs = gather(
+        data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=weights, project=project,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    with _showing_stages() as progress:
+        result = assess_table(
+            inputs.source,
+            key,
+            sensitive,
+            project=inputs.project,
+            partitions=requirements.attackers(partition, inputs.source.names),
+            nulls=inputs.nulls,
+            weights=inputs.weights,
+            max_size=max_size,
+            redact=redact,
+            small=small,
+            progress=progress,
+        )
+    give(result, as_json=as_json, out=out)
+
+
+@contextmanager
+def _showing_stages() -> Iterator[Stages | None]:
+    """Show a bar a stage with the time left, on standard error, where a person watches it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<20}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield tell

@@ -1,0 +1,209 @@
+"""What does a chart look like? A small SVG picture inside the page: crisp, printable, read aloud by its title and description.
+
+No script, no style of its own and nothing fetched: classes take their colours from the sheet in `_render`, text the colour of
+what surrounds it. Every value of the data is escaped. A picture is 480 units wide, so that it can be read on a telephone.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unveil.results.numbers import number
+
+if TYPE_CHECKING:
+    from unveil.results import Chart
+
+__all__ = ["svg"]
+
+_WIDTH = 480
+_LEFT = 140
+_ROW = 25
+_LONGEST_LABEL = 19
+_STRONG = 0.85
+"""From here on a cell of the heat map is dark, and its text light."""
+_CELL_WITH_TEXT = 24
+_TICKS = 4
+
+
+def svg(chart: Chart, visible: Callable[[str], str]) -> str:
+    """Return a chart as an SVG element of an HTML page.
+
+    Parameters
+    ----------
+    chart
+        What to draw.
+    visible
+        Writes out what cannot be seen in a text.
+    """
+    said = _Words(visible)
+    parts, height = _DRAWN[chart.kind](chart, said)
+    return (
+        f'<svg class="unveil-chart" viewBox="0 0 {_WIDTH} {height:g}" role="img" aria-label="{said.plain(chart.title)}">\n'
+        f"<title>{said.plain(chart.title)}</title><desc>{said.plain(_described(chart))}</desc>\n"
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+class _Words:
+    """Writes data into the picture."""
+
+    def __init__(self, visible: Callable[[str], str]) -> None:
+        self._visible = visible
+
+    def plain(self, value: object) -> str:
+        """Return a text escaped, with nothing hidden in it."""
+        return html.escape(self._visible(str(value)))
+
+    def label(self, value: object) -> str:
+        """Return a text cut to what fits beside a picture; the whole of it is a title that a pointer shows."""
+        text = str(value)
+        if len(text) <= _LONGEST_LABEL:
+            return self.plain(text)
+        return f"{self.plain(text[: _LONGEST_LABEL - 1])}…<title>{self.plain(text)}</title>"
+
+
+def _described(chart: Chart) -> str:
+    """Say in words what the picture shows, for those who do not see it."""
+    if not chart.rows:
+        return "nothing to show"
+    if chart.kind == "dots":
+        return f"{len(chart.rows):,} values of {len({row[0] for row in chart.rows}):,} attributes; {chart.note}"
+    highest = max(chart.rows, key=lambda row: row[2] if chart.kind == "heat" else row[1])
+    where = " and ".join(map(str, highest[:2])) if chart.kind == "heat" else highest[0]
+    return f"{len(chart.rows):,} figures; the highest is {number(highest[2 if chart.kind == 'heat' else 1])}, of {where}"
+
+
+def _text(x: float, y: float, content: str, anchor: str = "start", mark: str = "") -> str:
+    marked = f' class="{mark}"' if mark else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{marked}>{content}</text>'
+
+
+def _bars(chart: Chart, said: _Words) -> tuple[list[str], float]:
+    """Draw a bar a row, its length a share; a second share is a mark across it."""
+    room, parts = _WIDTH - _LEFT - 62, []
+    for at, (label, share, *mark) in enumerate(chart.rows):
+        top = at * _ROW
+        length = room * min(max(share, 0.0), 1.0)
+        parts += [
+            _text(_LEFT - 8, top + 17, said.label(label), "end"),
+            f'<rect class="unveil-rest" x="{_LEFT}" y="{top + 5}" width="{room}" height="15" rx="2"/>',
+            f'<rect class="unveil-mark" x="{_LEFT}" y="{top + 5}" width="{length:.1f}" height="15" rx="2"/>',
+            _text(_WIDTH, top + 17, said.plain(number(share)), "end"),
+        ]
+        if mark and mark[0] is not None:
+            across = _LEFT + room * min(max(mark[0], 0.0), 1.0)
+            parts.append(
+                f'<rect class="unveil-line" x="{across - 1:.1f}" y="{top + 2}" width="2" height="21">'
+                f"<title>{said.plain(f'{chart.columns[2]}: {number(mark[0])}')}</title></rect>"
+            )
+    return parts, max(len(chart.rows), 1) * _ROW + 4
+
+
+def _columns(chart: Chart, said: _Words) -> tuple[list[str], float]:
+    """Draw a column a row, its height an amount that stands above it."""
+    bottom, top = 190, 24
+    highest = max((row[1] for row in chart.rows), default=0) or 1
+    step = _WIDTH / max(len(chart.rows), 1)
+    parts = [f'<path class="unveil-axis" d="M0 {bottom}H{_WIDTH}"/>']
+    for at, (label, amount) in enumerate(chart.rows):
+        height = (bottom - top) * amount / highest
+        middle = (at + 0.5) * step
+        parts += [
+            (
+                f'<rect class="unveil-mark" x="{middle - step * 0.38:.1f}" y="{bottom - height:.1f}" width="{step * 0.76:.1f}" '
+                f'height="{height:.1f}"/>'
+            ),
+            _text(middle, bottom - height - 6, said.plain(_amount(amount)), "middle", "unveil-small"),
+            _text(middle, bottom + 17, said.plain(label), "middle", "unveil-small"),
+        ]
+    parts.append(_text(_WIDTH / 2, bottom + 38, said.plain(chart.columns[0]), "middle", "unveil-faint"))
+    return parts, bottom + 46
+
+
+def _amount(value: float) -> str:
+    """Return a share as a percentage, a number of things as it is."""
+    if isinstance(value, int):
+        return number(value)
+    percent = 100 * value
+    return "0" if not value else "<0.1 %" if percent < 0.05 else f"{percent:.1f} %"  # noqa: PLR2004 - it would read 0.0
+
+
+def _dots(chart: Chart, said: _Words) -> tuple[list[str], float]:
+    """Draw a line a label with its dots: the larger, the more records."""
+    labels = list(dict.fromkeys(row[0] for row in chart.rows))
+    low = min((min(row[2] for row in chart.rows), 0.0)) if chart.rows else 0.0
+    most = max((row[3] for row in chart.rows), default=1)
+    left, right = _LEFT + 8, _WIDTH - 12
+
+    def place(value: float) -> float:
+        return left + (value - low) / (1.0 - low) * (right - left)
+
+    bottom = len(labels) * (_ROW + 2) + 4
+    parts = [
+        f'<path class="unveil-axis" d="M{place(tick):.1f} 0V{bottom}"/>'
+        + _text(place(tick), bottom + 16, f"{tick:g}", "middle", "unveil-small")
+        for tick in _ticks(low)
+    ]
+    for at, name in enumerate(labels):
+        middle = at * (_ROW + 2) + 16
+        parts.append(_text(_LEFT - 8, middle + 4, said.label(name), "end"))
+        parts.append(f'<path class="unveil-axis" d="M{left} {middle}H{right}"/>')
+        for _, what, position, records in sorted((row for row in chart.rows if row[0] == name), key=lambda row: -row[3]):
+            size = 2.5 + 7 * math.sqrt(records / most)
+            tip = f"{what}: {number(position)}, {number(records)} records"
+            parts.append(
+                f'<circle class="unveil-dot" cx="{place(position):.1f}" cy="{middle}" r="{size:.1f}"><title>{said.plain(tip)}'
+                "</title></circle>"
+            )
+    parts.append(_text((left + right) / 2, bottom + 36, said.plain(chart.columns[2]), "middle", "unveil-faint"))
+    return parts, bottom + 44
+
+
+def _ticks(low: float) -> Iterator[float]:
+    """Return round numbers from `low` to 1, 1 among them."""
+    step = next(step for step in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1e6) if (1.0 - low) / step <= _TICKS + 1)
+    for at in range(math.floor((1.0 - low) / step) + 1):
+        yield 1.0 - at * step + 0.0
+
+
+def _heat(chart: Chart, said: _Words) -> tuple[list[str], float]:
+    """Draw a cell a pair, the darker the higher its share."""
+    names = list(dict.fromkeys(row[0] for row in chart.rows))
+    side = min((_WIDTH - _LEFT - 4) / max(len(names), 1), 46.0)
+    parts = []
+    for row, column, share in chart.rows:
+        x, y = _LEFT + names.index(column) * side, names.index(row) * side
+        tip = row if row == column else f"{row} + {column}"
+        parts.append(
+            f'<rect class="unveil-mark" x="{x + 1:.1f}" y="{y + 1:.1f}" width="{side - 2:.1f}" height="{side - 2:.1f}" rx="2" '
+            f'fill-opacity="{0.06 + 0.94 * share:.3f}"><title>{said.plain(f"{tip}: {number(share)}")}</title></rect>'
+        )
+        if side >= _CELL_WITH_TEXT:
+            mark = "unveil-small unveil-strong" if share >= _STRONG else "unveil-small"
+            parts.append(_text(x + side / 2, y + side / 2 + 4, said.plain(_short(share)), "middle", mark))
+    for at, name in enumerate(names):
+        parts.append(_text(_LEFT - 8, (at + 0.5) * side + 4, said.label(name), "end"))
+        turned = f'transform="translate({_LEFT + (at + 0.5) * side + 4:.1f} {len(names) * side + 10:.1f}) rotate(-50)"'
+        parts.append(f'<text {turned} text-anchor="end">{said.label(name)}</text>')
+    longest = min(max(map(len, names), default=0), _LONGEST_LABEL)
+    return parts, len(names) * side + 24 + 5.2 * longest
+
+
+def _short(share: float) -> str:
+    """Return a share in two digits; what is not quite 0 or 1 is never written as such."""
+    if share in (0.0, 1.0):
+        return f"{share:g}"
+    rounded = f"{share:.2f}"
+    return ">.99" if rounded == "1.00" else "<.01" if rounded == "0.00" else rounded.removeprefix("0")
+
+
+_DRAWN: dict[str, Callable[[Chart, _Words], tuple[Sequence[Any], float]]] = {
+    "bars": _bars,
+    "columns": _columns,
+    "dots": _dots,
+    "heat": _heat,
+}
