@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
 __all__ = ["app"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Verb(TyperCommand):
@@ -27,7 +30,7 @@ class _Verb(TyperCommand):
 class _Program(typer.Typer):
     """A program of such verbs."""
 
-    def command(self, *names: Any, **settings: Any) -> Any:
+    def command(self, *names: Any, **settings: Any) -> Callable[[_Function], _Function]:
         """Let a function be a verb."""
         return super().command(*names, **{"cls": _Verb, **settings})
 

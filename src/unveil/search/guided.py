@@ -172,11 +172,11 @@ class Front(Result):
         columns = {
             name.removeprefix("level of "): values for name, values in self.columns().items() if name != "identity combined"
         }
-        columns["chosen"] = ["yes" if chosen else None for chosen in columns.pop("chosen")]
+        marks = ["chosen" if mark else "" for mark in columns.pop("chosen")]
         rows = sorted({*np.linspace(0, len(self) - 1, min(_SHOWN_ROWS, len(self))).astype(int).tolist(), self.choice})
         table = Table(
-            ("release", *columns),
-            tuple((at, *(values[at] for values in columns.values())) for at in rows),
+            ("release", "", *columns),
+            tuple((at, marks[at], *(values[at] for values in columns.values())) for at in rows),
             title="Front, least risk first",
             note=f"{len(rows)} of {len(self):,}; to_frame gives all" if len(rows) < len(self) else "",
         )

@@ -1,0 +1,73 @@
+"""Where a release is written, and what the verbs that make one share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unveil.cli.options import Inputs
+from unveil.errors import ArgumentError
+from unveil.output import check_replaceable
+
+if TYPE_CHECKING:
+    from unveil.models.asked import AnyModel
+    from unveil.partitions import Hierarchy
+    from unveil.search.release import Release
+
+__all__ = ["check_apart", "hierarchies_of", "identifiers_of", "release_place", "writable", "write_release"]
+
+
+def writable(place: Path | None) -> Path | None:
+    """Refuse a place where no file can be put before the work begins, not after it."""
+    if place is not None:
+        check_replaceable(place)
+    return place
+
+
+def release_place(place: Path | None) -> Path | None:
+    """Refuse a place where no release can be put, or whose ending names no form."""
+    from unveil.search.release import checked_place
+
+    return None if place is None else checked_place(place)
+
+
+def write_release(release: Release, out: Path | None, link: Path | None) -> None:
+    """Write the correspondence, then the release, each whole or not at all."""
+    if link is not None:
+        release.write_link(link)
+        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+    if out is not None:
+        release.write(out)
+        sys.stderr.write(f"written: {out}\n")
+
+
+def check_apart(inputs: Inputs, out: Path | None, link: Path | None) -> None:
+    """Refuse to write over the data, or the correspondence over the release."""
+    named = [place.resolve() for place in (out, link, Path(inputs.source.place)) if place is not None]
+    if len(set(named)) < len(named):
+        raise ArgumentError("the data, the release and the correspondence are different files; name another for --out or --link.")
+
+
+def hierarchies_of(
+    inputs: Inputs, asked: Sequence[AnyModel], folder: Path | None, files: Sequence[str] | None
+) -> dict[str, Hierarchy]:
+    """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
+    from unveil.cli import requirements
+    from unveil.models import TCloseness as Closeness
+    from unveil.partitions import Hierarchy as Tree
+
+    apart = [model.attribute for model in asked if isinstance(model, Closeness) and model.distance == "hierarchical"]
+    wanted = [*(inputs.key or ()), *apart]
+    single = requirements.trees(files, inputs.source.names)
+    found = requirements.hierarchies(None, inputs.project, wanted)
+    if folder is not None:
+        found |= Tree.read_folder(folder, [name for name in wanted if name not in single])
+    return found | single
+
+
+def identifiers_of(inputs: Inputs, kept: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that the project calls identifiers, as far as the data has them and they are not kept as pseudonyms."""
+    names = inputs.project.names("identifier") if inputs.project is not None else ()
+    return tuple(name for name in names if name in inputs.source.names and name not in kept)
