@@ -6,5 +6,18 @@ from unveil.cli.application import app
 
 __all__ = ["app"]
 
-for _verbs in ("init", "look", "measure", "assess", "attack", "utility", "anonymize", "check", "hierarchy", "reference"):
+for _verbs in (
+    "init",
+    "assess",
+    "look",
+    "measure",
+    "attack",
+    "utility",
+    "anonymize",
+    "front",
+    "compare",
+    "check",
+    "hierarchy",
+    "reference",
+):
     import_module(f"{__name__}.{_verbs}")
