@@ -54,6 +54,8 @@ role = "key"
 role = "key"
 [attributes.occupation]
 role = "sensitive"
+[attributes.fnlwgt]
+role = "identifier"
 [protect.coding]
 mechanism = "top_bottom_code"
 attributes = ["age"]
@@ -73,6 +75,7 @@ window = 5.0
     assert run(["anonymize", "--project", str(tmp_path / "unveil.toml"), "--out", release, "--link", link, "--json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
     assert len(steps) == 3
+    assert "fnlwgt" not in pl.read_csv(release).columns
     assert steps[1]["models"]["k_anonymity"]["met"]
     keys = ["--key", "age", "--key", "sex"]
     assert run(["measure", release, *keys, "--sensitive", "occupation", "--k", "5"]) == 0
@@ -109,10 +112,15 @@ def test_a_project_names_the_models_that_anonymize_enforces(tmp_path: Path, caps
 def test_a_mechanism_from_the_command_line(tmp_path: Path, words: list[str], columns: set[str]) -> None:
     ADULT.write_parquet(tmp_path / "people.parquet")
     out = tmp_path / "release.parquet"
-    assert run(["anonymize", str(tmp_path / "people.parquet"), *words, "--out", str(out)]) == 0
+    place, link = str(tmp_path / "people.parquet"), tmp_path / "link.csv"
+    assert run(["anonymize", place, *words, "--keep-order", "--out", str(out)]) == 0
     release = pl.read_parquet(out)
     assert release.height == 400
     assert {name for name in ADULT.columns if not release[name].equals(ADULT[name])} == columns
+    assert run(["anonymize", place, *words, "--out", str(out), "--link", str(link)]) == 0
+    shuffled, rows = pl.read_parquet(out), pl.read_csv(link).sort("release")["original"] - 1
+    assert shuffled.equals(release[rows.to_list()])
+    assert not shuffled.equals(release)
 
 
 def test_anatomy_writes_two_files(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import inspect
 import sys
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +34,14 @@ def planned_steps(inputs: Inputs) -> list[Step]:
     return list(inputs.project.protect.values()) if inputs.project is not None else []
 
 
-def run_steps(inputs: Inputs, steps: Sequence[Step], *, seed: int, as_json: bool, out: Path | None, link: Path | None) -> None:
+def run_steps(
+    inputs: Inputs, steps: Sequence[Step], *, keep_order: bool, seed: int, as_json: bool, out: Path | None, link: Path | None
+) -> None:
     """Run one step or several, write what they give, and show what was done."""
     from unveil.search.chain import protect, run_step
 
     made = run_step(inputs.source, steps[0], seed) if len(steps) == 1 else protect(inputs.source, steps, seed=seed)
+    made = _fit_to_leave(made, inputs, steps, keep_order=keep_order, seed=seed)
     if link is not None and not hasattr(made, "write_link"):
         raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")
     if out is not None and hasattr(made, "write"):
@@ -48,6 +52,22 @@ def run_steps(inputs: Inputs, steps: Sequence[Step], *, seed: int, as_json: bool
         made.write_link(link)
         sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
     give(made, as_json=as_json, out=None if hasattr(made, "write") else out)
+
+
+def _fit_to_leave(made: Any, inputs: Inputs, steps: Sequence[Step], *, keep_order: bool, seed: int) -> Any:
+    """Return the records without the project's identifiers that no step treats, shuffled unless they keep their order."""
+    from unveil.search.release import shuffled
+    from unveil.sources.microdata import Microdata
+
+    if not isinstance(getattr(made, "records", None), Microdata):
+        return made
+    named = inputs.project.names("identifier") if inputs.project is not None else ()
+    treated = {name for step in steps for name in step.attributes}
+    left = made.records.without([name for name in named if name in made.records.names and name not in treated])
+    if keep_order:
+        return replace(made, records=left)
+    order = shuffled(left, seed)
+    return replace(made, records=left.taken(order), origin=made.origin[order])
 
 
 def _places(made: Any, out: Path) -> list[Path]:

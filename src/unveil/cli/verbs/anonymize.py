@@ -151,9 +151,9 @@ def anonymize(
             "hierarchies": hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
         }  # fmt: skip
         step = single_step(mechanism, attribute or inputs.key or (), settings, known)
-        return run_steps(inputs, [step], seed=seed, as_json=as_json, out=out, link=link)
+        return run_steps(inputs, [step], keep_order=keep_order, seed=seed, as_json=as_json, out=out, link=link)
     if not asked and steps:
-        return run_steps(inputs, steps, seed=seed, as_json=as_json, out=out, link=link)
+        return run_steps(inputs, steps, keep_order=keep_order, seed=seed, as_json=as_json, out=out, link=link)
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     sides_of(inputs.key, inputs.sensitive)
