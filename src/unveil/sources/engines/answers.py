@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import polars as pl
@@ -10,22 +10,23 @@ import polars as pl
 from unveil.errors import UnsupportedDataError, shown
 from unveil.sources.frames import Tally
 
-__all__ = ["named", "numbers", "tally_of"]
+__all__ = ["named", "tally_of"]
 
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """1 January 1 and 31 December 9999, in days from 1970: what a date can be in Python."""
 _LONGEST = 38
 
 
-def tally_of(answer: pl.DataFrame, columns: Sequence[str]) -> Tally:
+def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> Tally:
     """Read combinations, with their counts in the last column."""
     counts = answer.to_series(len(columns))
-    return Tally(named(answer, columns), counts.cast(pl.Int64).to_numpy().astype(np.int64))
+    return Tally(named(answer, columns, numeric=numeric), counts.cast(pl.Int64).to_numpy().astype(np.int64))
 
 
-def named(answer: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Read columns in their order."""
-    return pl.DataFrame({name: _usual(name, answer.to_series(at)) for at, name in enumerate(columns)})
+def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> pl.DataFrame:
+    """Read columns in their order; those in `numeric` came as texts, so that no digit is lost on the way."""
+    found = {name: answer.to_series(at) for at, name in enumerate(columns)}
+    return pl.DataFrame({name: _usual(name, _numbers(held) if name in numeric else held) for name, held in found.items()})
 
 
 def _usual(name: str, series: pl.Series) -> pl.Series:
@@ -42,11 +43,12 @@ def _usual(name: str, series: pl.Series) -> pl.Series:
     return series
 
 
-def numbers(texts: pl.Series) -> pl.Series:
-    """Read decimal numbers that came as texts; NaN is a null, and numbers too long for a decimal become floating point."""
+def _numbers(texts: pl.Series) -> pl.Series:
+    """Read decimal numbers; those too long become floating point, or stay texts where that would merge some. NaN is a null."""
     finite = texts.set(texts == "NaN", None)
     parts = finite.str.strip_chars("-").str.split_exact(".", 1).struct.unnest()
     whole, behind = (int(parts.to_series(at).str.len_bytes().max() or 0) for at in (0, 1))  # type: ignore[arg-type]
-    if whole + behind > _LONGEST or finite.str.contains("Infinity").any():
-        return finite.cast(pl.Float64)
-    return finite.str.to_decimal(scale=behind)
+    if whole + behind <= _LONGEST and not finite.str.contains("Infinity").any():
+        return finite.str.to_decimal(scale=behind)
+    rounded = finite.cast(pl.Float64)
+    return rounded if rounded.n_unique() == finite.n_unique() else finite

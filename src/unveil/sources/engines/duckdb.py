@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["open_database", "open_relation"]
 
 _UNCOUNTABLE = ("array", "blob", "list", "map", "struct", "union", "variant")
-_AS_TEXT = ("bignum", "bit", "geometry", "interval", "time with time zone", "varint")
+_AS_TEXT = ("bignum", "bit", "geometry", "hugeint", "interval", "time with time zone", "uhugeint", "varint")
+_LONG = ("bignum", "hugeint", "uhugeint", "varint")
 _TABLES = (
     "SELECT table_name FROM information_schema.tables "
     "WHERE table_catalog = current_database() AND table_schema = coalesce(?, current_schema()) ORDER BY table_name"
@@ -39,7 +40,9 @@ def open_relation(relation: Any, place: str = "the DuckDB relation") -> Source:
 
 def open_database(address: Address) -> Source:
     """Open a table of a database file: the one named, or the only one there is."""
-    file = Path(locate(address.target).path or "")
+    file = Path(address.target)
+    if not file.is_file():  # else it is not touched: to close a file drops the lock of a connection that this program may have
+        locate(file)
     if address.rest or address.path is not None:
         raise ArgumentError(f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME where it has several.")
     with _relation(file, address) as relation:
@@ -94,7 +97,8 @@ def _table(connection: Any, address: Address) -> str:
 def _collected(relation: Any, columns: Sequence[str], place: str) -> pl.DataFrame:
     kinds = _kinds(relation)
     with _failure_reported(place):
-        return named(relation.project(selection([_expression(name, kinds[name]) for name in columns])).pl(), columns)
+        answer = relation.project(selection([_expression(name, kinds[name]) for name in columns])).pl()
+    return named(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
 
 
 def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
@@ -104,7 +108,8 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
             raise UnsupportedDataError.uncountable(name, kinds[name])
     keys = [_expression(name, kinds[name]) for name in columns]
     with _failure_reported(place):
-        return tally_of(relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys)).pl(), columns)
+        answer = relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys)).pl()
+    return tally_of(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
 
 
 def _kinds(relation: Any) -> dict[str, str]:

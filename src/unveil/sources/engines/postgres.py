@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
-from unveil.sources.engines.answers import named, numbers, tally_of
+from unveil.sources.engines.answers import named, tally_of
 from unveil.sources.engines.sql import quoted, selection, tally
 from unveil.sources.frames import Source, Tally, text_names
 
@@ -81,8 +81,8 @@ class _Column:
 
     @property
     def shown(self) -> str:
-        """What is asked for: exact decimal numbers come as text."""
-        return f"{self.key}::text" if self.kind == "numeric" else self.key
+        """What is asked for: exact decimal numbers come as text, without zeros at their end."""
+        return f"trim_scale({self.key})::text" if self.kind == "numeric" else self.key
 
 
 def open_table(address: Address) -> Source:
@@ -103,7 +103,8 @@ def open_table(address: Address) -> Source:
             for setting in _ONE_ORDER:
                 cursor.execute(setting)
             cursor.execute(f"SELECT {selection([column.shown for column in asked])} FROM {name}")  # noqa: S608 - quoted
-            return named(_decimals(pl.DataFrame(cursor.fetch_arrow()), asked), wanted)
+            answer = pl.DataFrame(cursor.fetch_arrow_table())
+        return named(answer, wanted, numeric=_numeric(asked))
 
     def count(wanted: Sequence[str]) -> Tally:
         asked = [columns[column] for column in wanted]
@@ -112,14 +113,14 @@ def open_table(address: Address) -> Source:
                 raise UnsupportedDataError.uncountable(column.name, column.kind.removeprefix("_"))
         with _transaction(address) as cursor:
             cursor.execute(tally(name, [column.shown for column in asked], [column.key for column in asked]))
-            return tally_of(_decimals(pl.DataFrame(cursor.fetch_arrow()), asked), wanted)
+            answer = pl.DataFrame(cursor.fetch_arrow_table())  # through pyarrow, which keeps the SQLSTATE of a failure
+        return tally_of(answer, wanted, numeric=_numeric(asked))
 
     return Source(address.place, text_names(list(columns), address.place), collect, count)
 
 
-def _decimals(answer: pl.DataFrame, columns: Sequence[_Column]) -> pl.DataFrame:
-    found = {str(at): numbers(answer.to_series(at)) for at, column in enumerate(columns) if column.kind == "numeric"}
-    return answer.with_columns(**found) if found else answer
+def _numeric(columns: Sequence[_Column]) -> list[str]:
+    return [column.name for column in columns if column.kind == "numeric"]
 
 
 @contextmanager

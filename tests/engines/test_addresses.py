@@ -1,0 +1,90 @@
+"""Which table an address names, and that no message repeats what it holds besides."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import unveil
+from unveil.errors import ArgumentError, UnveilError
+from unveil.sources.engines.address import parse
+from unveil.sources.engines.sql import quoted
+
+SECRET = "hunter2"  # noqa: S105 - the one that must not be seen
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+def test_a_quoted_name_is_the_name(name: str) -> None:
+    assert duckdb.execute(f"SELECT 1 AS {quoted(name)}").description[0][0] == name  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("text", "engine", "table", "place"),
+    [
+        ("people.duckdb", "duckdb", None, "people.duckdb"),
+        ("a/people.DDB?table=x", "duckdb", "x", "a/people.DDB, 'x'"),
+        ("duckdb:///a/b%20c.db?table=caf%C3%A9&schema=s", "duckdb", "café", "/a/b c.db, 's.café'"),
+        ("postgres://me@h:1/d?table=a+b%26c", "postgresql", "a+b&c", "postgresql://h:1/d, 'a+b&c'"),
+        ("postgresql:///d?table=t&host=x", "postgresql", "t", "postgresql:///d, 't'"),
+        ("spark://local[2]?table=t", "spark", "t", "spark://local[2], 't'"),
+        ("spark://h:7077?path=/x", "spark", None, "spark://h:7077, '/x'"),
+    ],
+)
+def test_addresses(text: str, engine: str, table: str | None, place: str) -> None:
+    address = parse(text)
+    assert address is not None
+    assert (address.engine, address.table, address.place) == (engine, table, place)
+
+
+@pytest.mark.parametrize("text", ["people.csv", "a?table=b.parquet", "-", "adult"])
+def test_a_plain_file_is_no_address(text: str) -> None:
+    assert parse(text) is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://me:{SECRET}@127.0.0.1:1/d?table=t",
+        f"postgresql://me:a@{SECRET}@127.0.0.1:1/d?table=t",
+        f"postgresql://me:a/{SECRET}@127.0.0.1:1/d?table=t",
+        f"postgresql://me:{SECRET}?a@127.0.0.1:1/d?table=t",
+        f"postgresql://me:{SECRET}/a?b@127.0.0.1:1/d?table=t",
+        f"postgresql://me:{SECRET}#a@127.0.0.1:1/d?table=t",
+        f"postgresql://me:{SECRET}?table=t",
+        f"postgresql://127.0.0.1:1/d?table=t&password={SECRET}",
+        f"postgresql://127.0.0.1:1/d?password={SECRET}",
+        f"postgresql://127.0.0.1:1/d?{SECRET}=1&table=t",
+        f"postgress://me:{SECRET}@127.0.0.1/d?table=t",
+        f"mysql://me:{SECRET}@127.0.0.1/d",
+    ],
+)
+def test_a_password_is_never_shown(address: str) -> None:
+    with pytest.raises(UnveilError) as failure:
+        unveil.count(address, ["a"])
+    assert SECRET not in str(failure.value)
+    assert "me" not in str(failure.value).split("'")[0].split()
+    assert "\n" not in str(failure.value)
+    assert SECRET not in "".join(traceback.format_exception(failure.value))
+
+
+def test_an_unknown_scheme_is_named() -> None:
+    with pytest.raises(ArgumentError, match=r"scheme 'postgress' is unknown; .* did you mean 'postgres"):
+        unveil.count("postgress://h/d?table=t", ["a"])
+
+
+@pytest.mark.parametrize(
+    ("address", "module", "extra"),
+    [
+        ("postgresql://h/d?table=t", "adbc_driver_postgresql", "postgres"),
+        ("spark://local?table=t", "pyspark.sql", "spark"),
+    ],
+)
+def test_the_extra_that_is_missing_is_named(address: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(unveil.errors.MissingExtraError, match=rf"pip install 'unveil\[{extra}\]'"):
+        unveil.count(address, ["a"])

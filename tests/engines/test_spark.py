@@ -1,0 +1,59 @@
+"""Spark: addresses, types, and what a failing job says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as PySpark's own documentation does
+
+import unveil
+from unveil.errors import ArgumentError, EngineError, UnsupportedDataError
+
+
+def test_a_table_and_files_by_address(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.range(10).select((F.col("id") % 3).alias("age"))
+    frame.createOrReplaceTempView("crowd")
+    frame.write.parquet(str(tmp_path / "crowd"))
+    assert unveil.count("spark://local?table=crowd", ["age"]).n.tolist() == [4, 3, 3]
+    assert unveil.count(f"spark://local?path={tmp_path / 'crowd'}", ["age"]).n.tolist() == [4, 3, 3]
+
+
+def test_what_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    assert spark.range(1).count() == 1
+    for address in ("table=none`x", "table=t&schema=no.where", f"path={tmp_path / 'none'}"):
+        with pytest.raises(EngineError, match="Spark finds no such table or files"):
+            unveil.count(f"spark://local?{address}", ["age"])
+    with pytest.raises(ArgumentError, match="name a table with"):
+        unveil.count("spark://local", ["age"])
+
+
+def test_types(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT INTERVAL 1 DAY AS span, 1.50 AS exact, 7BD AS whole, map(1, 2) AS pairs, struct(1) AS parts")
+    values = {name: unveil.count(frame, [name]).columns[0].values[0] for name in ("exact", "whole")}
+    assert (str(values["exact"]), values["whole"]) == ("1.50", 7)
+    assert "1" in str(unveil.count(frame, ["span"]).columns[0].values[0])
+    for name in ("pairs", "parts"):
+        with pytest.raises(UnsupportedDataError, match=f"column '{name}' holds (map|struct) values"):
+            unveil.count(frame, [name])
+
+
+def test_a_job_that_fails(spark: SparkSession) -> None:
+    frame = spark.range(3).select(F.raise_error(F.lit("hunter2")).cast("int").alias("a"))
+    with pytest.raises(EngineError, match="a Spark job failed or lost its executors") as failure:
+        unveil.count(frame, ["a"])
+    assert "hunter2" not in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_a_worker_that_dies(spark: SparkSession) -> None:
+    def die(_: Iterable[int]) -> Iterable[Any]:
+        os._exit(1)
+
+    frame = spark.createDataFrame(spark.sparkContext.parallelize([1], 1).mapPartitions(die), "a int")
+    with pytest.raises(EngineError, match="a Spark job failed or lost its executors"):
+        unveil.count(frame, ["a"])
