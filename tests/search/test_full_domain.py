@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import unveil
@@ -32,6 +32,7 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
+from unveil.search import full_domain
 from unveil.search.objectives import OBJECTIVES, Candidate
 
 AGES = unveil.Hierarchy.from_levels(
@@ -426,3 +427,31 @@ def test_bad_input_is_refused(options: dict[str, Any], error: type[Exception], w
     given_: dict[str, Any] = {"attributes": {"age": AGES}, "models": [KAnonymity(2)], **options}
     with pytest.raises(error, match=words):
         unveil.anonymize(frame, **given_)
+
+
+@settings(max_examples=30)
+@given(people, st.sampled_from([0.0, 0.2]), st.sampled_from(["loss", "loss-geometric", "precision", "entropy"]))
+def test_a_lattice_too_large_to_hold_is_searched_best_first(
+    rows: list[tuple[int, str, str, str]], share: float, objective: str
+) -> None:
+    models = [KAnonymity(3), DistinctLDiversity("job", 2)]
+    expected = best(rows, models, share, objective)
+    assume(expected is not None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(full_domain, "_MOST_NODES", 1)
+        release = unveil.anonymize(frame_of(rows), TREES, models, suppression=share, objective=objective)
+    assert release.optimal
+    assert release.score == pytest.approx(expected, abs=1e-9)
+    assert release.bound == release.score
+
+
+def test_a_large_lattice_that_is_not_finished_has_an_honest_bound() -> None:
+    whole = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(full_domain, "_MOST_NODES", 1)
+        cut = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02, node_limit=25)
+        done = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02)
+    assert not cut.optimal
+    assert cut.bound <= whole.score <= cut.score
+    assert done.optimal
+    assert done.score == whole.score

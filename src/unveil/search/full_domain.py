@@ -8,6 +8,7 @@ first, until none can be better: the solution is the best there is.
 
 from __future__ import annotations
 
+import heapq
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Budget", "Found", "search"]
 
 _MOST_NODES = 1 << 26
-"""Lattices up to this many nodes are searched to the end; of larger ones only chains and their surroundings are."""
+"""Lattices up to this many nodes are held as a whole; larger ones are searched best first, one node after the other."""
+_PATIENCE = 60.0
+"""Seconds after which the search of a larger one stops where no limit is given."""
+_MOST_FAILING = 4096
 _ROUNDING = 1e-6
 _MOST_RAISED = 1 << 17
 """Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it spares."""
@@ -131,6 +135,8 @@ class _Search:
         self.whole = space.size <= _MOST_NODES
         self.closed: NDArray[np.bool_] = np.zeros(space.shape if self.whole else (), dtype=bool)
         self.bounds: NDArray[np.float64] = self._first_bounds()
+        self.failing: NDArray[np.int64] = np.zeros((0, len(space.shape)), dtype=np.int64)
+        self.lowest = self._bottom_bound()
 
     def run(self) -> Found:
         """Search until nothing better can be left, or the budget is used up."""
@@ -143,6 +149,8 @@ class _Search:
             if self.whole:
                 self._visit_rest()
                 optimal = True
+            else:
+                optimal = self._best_first()
         except _Spent:
             pass
         seen = self.seen
@@ -204,6 +212,8 @@ class _Search:
             self.seen.closest = (at, lost)
         if node is not None and self.whole:
             self.closed[_below(node)] = True
+        elif node is not None:
+            self.failing = np.vstack([self.failing[-_MOST_FAILING:], [node]])
 
     def _first_bounds(self) -> NDArray[np.float64]:
         if not self.whole:
@@ -272,10 +282,34 @@ class _Search:
             if not closed[at] and bounds[at] < self.seen.score:
                 self.look(tuple(int(level) for level in np.unravel_index(at, self.space.shape)))
 
+    def _best_first(self) -> bool:
+        """Look at the nodes of a lattice too large to hold, those of the lowest bound first, until none can be better.
+
+        Bounds rise with the levels, so when a node is taken, no node with a lower bound is left.
+        """
+        if not isinstance(self.objective, Separable):
+            return False
+        nothing = np.zeros(len(self.space.shape))
+        waiting: list[tuple[float, Node, int]] = [(self.lowest, self.space.bottom, 0)]
+        while waiting:
+            self.lowest, node, first = heapq.heappop(waiting)
+            if self.lowest >= self.seen.score:
+                return True
+            if not self.budget.nodes and not self.budget.seconds and time.monotonic() - self.began > _PATIENCE:
+                raise _Spent
+            self._spend()
+            if not (self.failing >= node).all(axis=1).any():
+                self.look(node)
+            for at in range(first, len(node)):
+                if node[at] < self.space.shape[at] - 1:
+                    raised = (*node[:at], node[at] + 1, *node[at + 1 :])
+                    heapq.heappush(waiting, (self.objective.floor(raised, nothing), raised, at))
+        return True
+
     def _lowest_left(self) -> float:
         """Return a bound on the score of what was not looked at."""
         if not self.whole:
-            return min(self.seen.score, self._bottom_bound())
+            return min(self.seen.score, self.lowest)
         open_ = self.bounds[~self.closed]
         return min(self.seen.score, float(open_.min())) if open_.size else self.seen.score
 
