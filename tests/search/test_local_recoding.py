@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -16,6 +18,8 @@ from helpers import shared, tables
 from search.recodings import KEYS, LEAVES, MODELS, TREES, as_one_class, loss_of, meets
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
+from unveil.search.rounds import round_of
+from unveil.search.task import task_of
 
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 
@@ -74,13 +78,28 @@ def test_every_library_gives_the_same() -> None:
         assert found.to_frame().equals(expected.data)
 
 
-def test_classes_are_compared_with_the_whole_table() -> None:
-    """What is left after a round is one-sided; a class of it is close to itself, but not to the whole table."""
-    table = pl.DataFrame({"a": list("xxxxzzzz"), "b": ["x"] * 8, "c": ["x"] * 8, "d": list("ppqqpppp")})
-    models = [TCloseness("d", 0.26)]
-    release = unveil.recode_locally(table, KEYS, models, hierarchies=TREES)
-    assert meets(release.data, models)
-    assert release.models["t_closeness", "d", "equal"].value == pytest.approx(0.25)
+@given(table=tables(columns=4, max_rows=16, nulls=False), start=st.integers(0, 8))
+@settings(max_examples=30)
+def test_classes_of_a_part_are_compared_with_the_whole_table(table: pl.DataFrame, start: int) -> None:
+    """The last cells of a table are settled by themselves; a class's distance is that from all records."""
+    task = task_of(table, KEYS, [TCloseness("d", 0.3)], hierarchies=TREES)
+    known, _ = task.key_trees()
+    cells = np.arange(min(start, len(task.cells) - 1), len(task.cells))
+    found = round_of(task, known, cells, int(task.cells.n[cells].sum()))
+    assert found is not None
+    node, gone = found
+    whole = {value: n / table.height for value, n in Counter(table["d"]).items()}
+    classes: dict[Any, Counter[Any]] = {}
+    for cell in cells.tolist():
+        key = tuple(int(one.levels.groups[level][task.codes(one.name)[cell]]) for one, level in zip(known, node, strict=True))
+        classes.setdefault(key, Counter())[task.values("d")[task.codes("d")[cell]]] += int(task.cells.n[cell])
+    far = {
+        key: sum(abs(held[value] / held.total() - share) for value, share in whole.items()) / 2 > 0.3 + 1e-9
+        for key, held in classes.items()
+    }
+    for cell, dropped in zip(cells.tolist(), gone.tolist(), strict=True):
+        key = tuple(int(one.levels.groups[level][task.codes(one.name)[cell]]) for one, level in zip(known, node, strict=True))
+        assert dropped == far[key]
 
 
 def test_adult() -> None:
