@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import given
 
 import unveil
 from helpers import kind, rate, tables, together
+from unveil.cli import run
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError
 from unveil.report import page, write
 from unveil.results import Result
@@ -296,3 +298,18 @@ def test_without_a_column_left_for_the_key_it_says_so() -> None:
     frame = pl.DataFrame({"mail": [f"p{at}@example.org" for at in range(30)], "ill": ["flu", "aids"] * 15})
     with pytest.raises(ArgumentError, match="no column is left to be a key attribute"):
         unveil.assess(frame, sensitive="ill")
+
+
+def test_commands_of_the_advice_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.json").write_text('{"blocks": [["flu"], ["aids", "plague"]]}', "utf-8")
+    chosen = {"K": "1", "POLICY": "cell-size-3", "RELEASE": str(tmp_path / "out.csv"), "distinct:L:ill": "distinct:1:ill"}
+    chosen["NAME:ill=FILE"] = f"severe:ill={tmp_path / 'p.json'}"
+    frame = people().with_columns(number=pl.Series([str(at * 7 % 12) for at in range(12)]))
+    frame.write_csv(tmp_path / "people.csv")
+    verbs = []
+    for step in unveil.assess(tmp_path / "people.csv", ["town", "job", "number"], "ill").advice:
+        words = [chosen.get(word, word) for word in shlex.split(step.run)]
+        verbs.append(words[1])
+        code = run(words[1:])
+        assert code in {0, 1}, (step.run, capsys.readouterr().err)
+    assert {"scan", "anonymize", "assess", "check"} <= set(verbs)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "advice_on"]
 
 _MOST_NAMED = 3
-_ASSUMING = frozenset({"assess", "check", "scan"})
+_ASSUMING = frozenset({"assess", "check"})
 """Verbs that take every column for a key attribute where none is named."""
 
 
@@ -52,7 +52,8 @@ def _command(found: Assessment, verb: str, *words: str, roles: bool = True) -> s
     if project:
         return shlex.join(["unveil", verb, "--project", *project, *words])
     sides = [] if found.assumed and verb in _ASSUMING else [word for name in found.made.key for word in ("--key", name)]
-    sides += [word for name in found.made.sensitive for word in ("--sensitive", name)]
+    if "--identity" not in words:
+        sides += [word for name in found.made.sensitive for word in ("--sensitive", name)]
     return shlex.join(["unveil", verb, place, *(sides if roles else []), *words])
 
 

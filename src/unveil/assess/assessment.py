@@ -239,9 +239,9 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     >>> import unveil
     >>> found = unveil.assess("paper-4", key=["ZIP", "Age"], sensitive="Disease")
     >>> found
-    Assessment(paper-4: k = 1, 8 of 9 records unique, ...)
+    Assessment(paper-4: k = 1, 9 of 9 records unique, 5 steps to take)
     >>> [(rate.name, round(rate.dr, 4)) for rate in found.attributes]
-    [('Age', 0.7632), ('ZIP', 0.6793)]
+    [('ZIP', 0.9299), ('Age', 0.7632)]
     """
     if small < 1:
         raise ArgumentError(f"small is a number of records, at least 1, so not {small}.")

@@ -40,6 +40,22 @@ _KINDS = (
     "identifier: every class holds one value of the target; zero-identifier: the two are exactly independent; "
     "partial-identifier: some class holds one value only; sketchy-identifier: none does. Decided on whole counts."
 )
+_MODELS = (
+    "Over the classes of the key, the worst class decides. p-sensitivity and distinct l: the different secrets in a class. "
+    "Entropy l: 2 to the power of their entropy. Recursive c for l: the most frequent secret's count over the sum from the l-th "
+    "on. t-closeness: the distance between a class's distribution of secrets and that of the table. alpha: the share of a class's "
+    "most frequent secret. beta-likeness: by which factor, less one, a secret becomes more likely in a class (enhanced: not past "
+    "-ln of its share). delta-disclosure: the largest |ln| of that factor."
+)
+_DEFINED = {
+    "k": "The least number of records that share a key.",
+    "highest risk": _RISK,
+    "average risk": f"{_RISK} Here the mean over the records, which is classes / records.",
+    "records at risk": f"{_RISK} Here the share of records whose risk exceeds the threshold.",
+    "sample uniques": "Records whose key no other record has.",
+    "Risk": f"{_RISK} The journalist's counts the population instead of the file, the marketer's is the mean over the records.",
+    "Classes": "k-anonymity: the smallest class. Average risk: classes / records.",
+}
 
 
 def portrait(found: Assessment) -> View:
@@ -236,16 +252,16 @@ def _models(found: Assessment) -> View:
         ),
     )  # fmt: skip
     masked = (f"Classes of fewer than {found.small} records are shown without their values.",) if found.small else ()
-    return View(
-        "Models and risks", shown.figures, tuple(_masked(table) for table in shown.tables), (*shown.notes, *masked), charts
-    )
+    figures = tuple(replace(figure, definition=_DEFINED.get(figure.label, "")) for figure in shown.figures)
+    return View("Models and risks", figures, tuple(map(_explained, shown.tables)), (*shown.notes, *masked), charts)
 
 
-def _masked(table: Table) -> Table:
-    """Say that a class is masked, where nothing but its size is left."""
+def _explained(table: Table) -> Table:
+    """Add what the models are, and say that a class is masked where nothing but its size is left."""
+    defined = replace(table, definition=_DEFINED.get(table.title, _MODELS))
     if "class that decides" not in table.columns:
-        return table
-    return replace(table, rows=tuple((*row[:-1], MASK if row[-1] == "" else row[-1]) for row in table.rows))
+        return defined
+    return replace(defined, rows=tuple((*row[:-1], MASK if row[-1] == "" else row[-1]) for row in table.rows))
 
 
 def _origins(found: Assessment) -> Iterator[View]:
