@@ -43,7 +43,7 @@ _KINDS = (
 _MODELS = (
     "Over the classes of the key, the worst class decides. p-sensitivity and distinct l: the different secrets in a class. "
     "Entropy l: 2 to the power of their entropy. Recursive c for l: the most frequent secret's count over the sum from the l-th "
-    "on. t-closeness: the distance between a class's distribution of secrets and that of the table. alpha: the share of a class's "
+    "on. t-closeness: the distance between a class's distribution of secrets and the table's. alpha: the share of a class's "
     "most frequent secret. beta-likeness: by which factor, less one, a secret becomes more likely in a class (enhanced: not past "
     "-ln of its share). delta-disclosure: the largest |ln| of that factor."
 )
