@@ -2,8 +2,8 @@
 
 Subsets are visited so that every subset comes before its supersets: attributes are numbered, a subset is a binary number,
 and the walk goes up through the numbers, each subset refining the classes of the one without its lowest attribute. So a
-superset of a known identifier is never computed, and at most one refinement a level is held in memory. The attribute with
-most values gets the highest number: half of all subsets then begin with classes that are nearly split up.
+superset of a known identifier is never computed, and at most one refinement a level is held in memory. The attribute that
+splits the cells furthest gets the highest number: half of all subsets then begin with classes that are nearly split up.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,8 +26,9 @@ from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.entropy import entropy_bits
 from unveil.measures.kinds import IdentifierKind
+from unveil.measures.scan_checkpoint import Checkpoint, default_place
 from unveil.partitions import Partition
-from unveil.results import Figure, Made, Result, Table, View
+from unveil.results import Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.sources import Data, Source, open_source, tallied
 
@@ -37,6 +39,9 @@ __all__ = ["Progress", "Scan", "Subset", "scan"]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the number of subsets done and the number of all."""
+
+_Figures: TypeAlias = list[Any]
+"""What is kept of a subset: rate, kind, rate against record identity, classes."""
 
 _MOST_SUBSETS = 1 << 20
 _SHOWN_ROWS = 20
@@ -178,7 +183,7 @@ class Scan(Result):
         return " + ".join(self.made.sensitive) or "record identity"
 
 
-def scan(
+def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     data: Data,
     key: Names | None = None,
     sensitive: Names | None = None,
@@ -189,6 +194,8 @@ def scan(
     weights: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
 ) -> Scan:
     """Measure the Discrimination Rate of every subset of the key attributes.
 
@@ -210,6 +217,11 @@ def scan(
         How many threads to use; none: two where they help.
     progress
         Called with the number of subsets done and the number of all.
+    checkpoint
+        A file that keeps the subsets done, every few seconds, so that a scan that was stopped can go on; removed at the end.
+    resume
+        Whether to go on with the checkpoint, if it is there; where none is named, with the one beside the data's file. One that
+        was made for other data, or another question, is refused.
 
     Returns
     -------
@@ -232,6 +244,9 @@ def scan(
     keys, secrets = sides_of(key, sensitive)
     blocks = checked_partitions(partitions, (*keys, *secrets))
     largest = _checked_size(len(keys), max_size)
+    question = {"key": list(keys), "sensitive": list(secrets), "max_size": max_size, "nulls": nulls, "weights": weights}
+    question |= {"partitions": jsonable({name: block.to_dict() for name, block in blocks.items()}), "version": __version__}
+    kept = _checkpoint(source, question, checkpoint, resume=resume)
     counts, dropped, within = _counted(source, keys, secrets, blocks, nulls, weights)
     if reason := undefined_reason(counts, secrets) or undefined_reason(counts, ()):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
@@ -247,7 +262,9 @@ def scan(
     )
     rates = _Rates(counts, secrets, within)
     place = {name: at for at, name in enumerate(keys)}
-    subsets = _Walk(counts, keys, rates, largest, progress).run(threads)
+    subsets = _Walk(counts, keys, rates, largest, progress, kept).run(threads)
+    if kept is not None:
+        kept.remove()
     subsets.sort(key=lambda subset: (-subset.dr, len(subset.key), [place[name] for name in subset.key]))
     return Scan(tuple(subsets), _minimal(subsets, place), max_size, made)
 
@@ -259,6 +276,19 @@ def _counted(
     table = tallied(source, [*keys, *secrets], nulls=nulls, weights=weights)
     within = 0.0 if table.mass is None or table.weights is None else float((table.mass * np.log2(table.weights)).sum())
     return count_table(table, blocks), table.dropped, within
+
+
+def _checkpoint(
+    source: Source, question: dict[str, Any], place: str | os.PathLike[str] | None, *, resume: bool
+) -> Checkpoint | None:
+    """Return the file that keeps what is done, if one is asked for; it fits the data as its file is now."""
+    if place is None and not resume:
+        return None
+    data = Path(source.place)
+    if data.is_file():
+        found = data.stat()
+        question = {**question, "file size": found.st_size, "file time": found.st_mtime_ns}
+    return Checkpoint(Path(place) if place is not None else default_place(source.place), question, resume)
 
 
 def _checked_size(attributes: int, max_size: int | None) -> int:
@@ -353,13 +383,22 @@ def _all_single(records: int, within: float) -> Refinement:
 class _Walk:
     """Visits the subsets, in the order of their binary numbers."""
 
-    def __init__(self, counts: Counts, keys: Sequence[str], rates: _Rates, largest: int, progress: Progress | None) -> None:
-        sizes = {column.name: len(column.values) for column in counts.columns}
-        self._order = sorted(keys, key=lambda name: sizes[name])
+    def __init__(
+        self,
+        counts: Counts,
+        keys: Sequence[str],
+        rates: _Rates,
+        largest: int,
+        progress: Progress | None,
+        kept: Checkpoint | None = None,
+    ) -> None:
+        self._order = _by_cost(counts, keys)
         self._place = [keys.index(name) for name in self._order]
-        self._counts, self._rates, self._largest, self._progress = counts, rates, largest, progress
+        self._counts, self._rates, self._largest, self._progress, self._kept = counts, rates, largest, progress, kept
         self._total = _subsets_up_to(len(keys), largest)
-        self._identified: set[int] = set()
+        self._found: dict[int, _Figures] = {} if kept is None else kept.load(counts)
+        self._identified = {mask for mask, figures in self._found.items() if figures[-1] == counts.records}
+        self._known_below = _below_each(self._found)
         self._stop = threading.Event()
 
     def run(self, threads: int | None) -> list[Subset]:
@@ -367,84 +406,98 @@ class _Walk:
         if threads is None:
             cost = len(self._counts) * self._total
             threads = 2 if cost > _THREADS_PAY and (os.cpu_count() or 1) > 1 else 1
-        found: list[Subset] = []
+        try:
+            self._visit(threads)
+        except BaseException:
+            if self._kept is not None:
+                self._kept.keep(self._found, now=True)
+            raise
+        self._report()
+        return [self._subset(mask, *figures) for mask, figures in self._found.items()]
+
+    def _visit(self, threads: int) -> None:
         cells = None
         with ThreadPoolExecutor(threads) as pool:
             for top in range(len(self._order)):
+                if self._done(1 << top, top, 1):
+                    continue
                 if cells is None or len(self._order) <= _FEW:
                     cells = None  # let the last ones go before the next are made
                     cells = self._cells(top)
                 if threads > 1:
-                    self._share(top, cells, pool, found)
+                    self._share(top, cells, pool)
                     continue
                 node = self._child(cells.whole(), top, cells)
-                self._record(node, found)
-                self._below(node, top, cells, found)
-        self._report(len(found))
-        return found
+                self._below(node, top, cells)
 
     def _cells(self, top: int) -> _Cells:
         """Return the cells that the subsets below a top attribute need; those of all where there are many attributes."""
         needed = self._order[: top + 1] if len(self._order) <= _FEW else self._order
         return _Cells.over(self._counts, needed, self._rates)
 
-    def _share(self, top: int, cells: _Cells, pool: ThreadPoolExecutor, found: list[Subset]) -> None:
+    def _share(self, top: int, cells: _Cells, pool: ThreadPoolExecutor) -> None:
         """Let the pool visit a top attribute and what lies below it, by the two attributes that follow."""
         node = pool.submit(self._child, cells.whole(), top, cells).result()
-        self._record(node, found)
         if self._largest == 1:
             return
-        lists: list[list[Subset]] = []
-        waiting = set()
-        for second in range(top):
-            for third in range(-1, second):
-                lists.append([])
-                waiting.add(pool.submit(self._branch, node, second, third, cells, lists[-1]))
+        waiting = {
+            pool.submit(self._branch, node, second, third, cells)
+            for second in range(top)
+            for third in range(-1, second)
+            if third < 0 or not self._done(node.mask | 1 << second | 1 << third, third, 3)
+        }
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
-                self._report(len(found) + sum(len(some) for some in lists))
+                self._report()
         except BaseException:
             self._stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-        found.extend(subset for some in lists for subset in some)
 
-    def _branch(self, node: _Node, second: int, third: int, cells: _Cells, found: list[Subset]) -> None:
+    def _branch(self, node: _Node, second: int, third: int, cells: _Cells) -> None:
         """Visit the node's subset with a second attribute, or (third >= 0) with two more and all that lies below them."""
+        if third < 0 and node.mask | 1 << second in self._found:
+            return
         node = self._child(node, second, cells)
-        if third < 0:
-            self._record(node, found)
-        elif node.size < self._largest:
+        if third >= 0 and node.size < self._largest:
             node = self._child(node, third, cells)
-            self._record(node, found)
-            self._below(node, third, cells, found)
+            self._below(node, third, cells)
 
-    def _below(self, parent: _Node, lowest: int, cells: _Cells, found: list[Subset]) -> None:
+    def _below(self, parent: _Node, lowest: int, cells: _Cells) -> None:
         """Visit every subset that adds attributes numbered below `lowest` to the parent's."""
         if parent.size == self._largest:
             return
         for at in range(lowest):
             if self._stop.is_set():
                 return
+            if self._done(parent.mask | 1 << at, at, parent.size + 1):
+                continue
             node = self._child(parent, at, cells)
-            self._record(node, found)
-            if not len(found) % 32:
-                self._report(len(found))
-            self._below(node, at, cells, found)
+            self._below(node, at, cells)
 
     def _child(self, parent: _Node, at: int, cells: _Cells) -> _Node:
         """Return the parent's subset with one attribute more; what is known to identify every record is not computed."""
         mask = parent.mask | 1 << at
         if self._contains_identifier(mask):
             self._identified.add(mask)
-            return _Node(self._rates.all_single, mask, parent.size + 1)
-        split = cells.split(parent.split, at)
-        if split.classes == split.settled_single:
-            self._identified.add(mask)
+            split = self._rates.all_single
+        else:
+            split = cells.split(parent.split, at)
+            if split.classes == split.settled_single:
+                self._identified.add(mask)
+        self._found[mask] = [*self._rates.of(split), split.classes]
+        if not len(self._found) % 32:
+            self._report()
         return _Node(split, mask, parent.size + 1)
+
+    def _done(self, mask: int, lowest: int, size: int) -> bool:
+        """Whether a checkpoint held a subset and all that lie below it."""
+        return mask in self._known_below and self._known_below[mask] == 1 + _subsets_up_to(
+            lowest, min(lowest, self._largest - size)
+        )
 
     def _contains_identifier(self, mask: int) -> bool:
         """Whether one of the subsets with one attribute less identifies every record."""
@@ -456,14 +509,37 @@ class _Walk:
             rest ^= lowest
         return False
 
-    def _record(self, node: _Node, found: list[Subset]) -> None:
-        dr, kind, identity = self._rates.of(node.split)
-        key = sorted((self._place[at], self._order[at]) for at in _bits(node.mask))
-        found.append(Subset(tuple(name for _, name in key), dr, kind, identity, node.split.classes))
+    def _subset(self, mask: int, dr: float, kind: IdentifierKind, identity: float, classes: int) -> Subset:
+        key = sorted((self._place[at], self._order[at]) for at in _bits(mask))
+        return Subset(tuple(name for _, name in key), dr, kind, identity, classes)
 
-    def _report(self, done: int) -> None:
-        if self._progress is not None and threading.current_thread() is threading.main_thread():
-            self._progress(done, self._total)
+    def _report(self) -> None:
+        """Tell how far the walk is, and keep what is done, where a person may interrupt it: in the main thread."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        if self._kept is not None:
+            self._kept.keep(self._found)
+        if self._progress is not None:
+            self._progress(len(self._found), self._total)
+
+
+def _by_cost(counts: Counts, keys: Sequence[str]) -> list[str]:
+    """Return the attributes by how far each splits the cells, least first, so that most subsets begin with small classes."""
+    spread = {}
+    for column, codes in zip(counts.columns, counts.codes, strict=True):
+        spread[column.name] = entropy_bits(np.bincount(codes, minlength=len(column.values)).astype(np.float64))
+    return sorted(keys, key=spread.__getitem__)
+
+
+def _below_each(found: Iterable[int]) -> dict[int, int]:
+    """Count for every subset those found that lie below it on the walk, itself included."""
+    below: dict[int, int] = {}
+    for mask in found:
+        above = mask
+        while above:
+            below[above] = below.get(above, 0) + 1
+            above &= above - 1
+    return below
 
 
 class _Cells:

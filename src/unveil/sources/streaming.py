@@ -30,7 +30,6 @@ from unveil.sources.streaming_batches import Batch, IrregularTextError, ParquetF
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.streaming_keys import KeyCounter
 
 __all__ = ["LIMITS", "BytesRead", "Limits", "Sampled", "Stream", "StreamSource", "limited", "open_stream"]
 
@@ -38,11 +37,19 @@ BytesRead: TypeAlias = Callable[[int, int], None]
 """Called with the number of bytes read and the number of all."""
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
+_Batches: TypeAlias = "Callable[[], Iterator[list[Codes]]]"
+"""Reads a file from its beginning: the codes of each batch, column by column."""
 _Found = TypeVar("_Found")
 
 _WIDE = (pl.Int128, pl.UInt128)
 _NO_CODE = (1 << 32) - 1
 _ALL = 1 << 31
+_PACKED = 8
+_DRAWN = 1 << 17
+"""Of the records at most so many are drawn to find the large classes, which are drawn at least `_OFTEN` times."""
+_OFTEN = 8
+_ROOM = 4
+"""Large classes take at most one place in this many."""
 _AS_ENUM = 1 << 16
 """Columns of up to this many texts are handed over as numbers into a list of texts; others as texts."""
 
@@ -54,7 +61,7 @@ class Limits:
     Attributes
     ----------
     stream_from
-        The size in bytes from which on a file is streamed.
+        The size in bytes of text from which on a file is streamed; a compressed file, as Parquet is, counts eightfold.
     rows, text
         A batch: rows of Parquet, bytes of delimited text.
     combinations
@@ -93,12 +100,12 @@ def limited(**changes: Any) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """All records of a random share of the combinations of the key, and the whole's sensitive values.
+    """All records of the large classes of a key and of a random share of the others, and the whole's sensitive values.
 
     Attributes
     ----------
-    cells
-        The combinations of key and sensitive columns whose key is in the sample.
+    cells, certain
+        The combinations of key and sensitive columns whose key is in the random share, and those whose key is large.
     secrets
         The combinations of the sensitive columns, of all records; none without sensitive columns.
     records
@@ -108,6 +115,7 @@ class Sampled:
     """
 
     cells: Tally
+    certain: Tally
     secrets: Tally | None
     records: int
     level: int
@@ -124,11 +132,11 @@ class Stream:
         """Count the combinations of the columns."""
         from unveil.sources.streaming_keys import KeyCounter
 
-        def counted(batches: Iterator[list[Codes]], coders: Sequence[_Coder]) -> Tally:
+        def counted(batches: _Batches, coders: Sequence[_Coder]) -> Tally:
             with KeyCounter(len(columns), LIMITS.get().combinations) as counter:
-                for codes in batches:
+                for codes in batches():
                     counter.add(codes, [coder.size for coder in coders])
-                return _decoded(counter, coders, columns)
+                return _decoded(columns, coders, *counter.cells([coder.size for coder in coders]))
 
         return self._run(columns, counted)
 
@@ -141,24 +149,23 @@ class Stream:
         found = {name: frame[str(at)] for at, name in enumerate(columns)}
         return pl.DataFrame({name: _typed(column) if name in held.texts else column for name, column in found.items()})
 
-    def sample(self, key: Sequence[str], sensitive: Sequence[str], most: int) -> Sampled:
-        """Count as `tally` does, and beyond `most` combinations only those of a random share of the key's."""
-        from unveil.sources.streaming_keys import KeyCounter
+    def sample(self, key: Sequence[str], sensitive: Sequence[str], most: int, seed: int) -> Sampled:
+        """Count as `tally` does; beyond `most` combinations, read again for large classes of the key and a share of others."""
 
-        def counted(batches: Iterator[list[Codes]], coders: Sequence[_Coder]) -> Sampled:
-            hidden = KeyCounter(max(1, len(sensitive)), LIMITS.get().combinations)
-            with KeyCounter(len(coders), most, sampled=len(key)) as counter, hidden:
-                for codes in batches:
-                    sizes = [coder.size for coder in coders]
-                    counter.add(codes, sizes)
-                    if sensitive:
-                        hidden.add(codes[len(key) :], sizes[len(key) :])
-                secrets = _decoded(hidden, coders[len(key) :], sensitive) if sensitive else None
-                return Sampled(_decoded(counter, coders, [*key, *sensitive]), secrets, counter.records, counter.level)
+        def counted(batches: _Batches, coders: Sequence[_Coder]) -> Sampled:
+            first = _Pass(key, sensitive, coders, most, seed)
+            for codes in batches():
+                first.look(codes)
+            if not first.counter.level:
+                return first.result()
+            second = _Pass(key, sensitive, coders, most, seed, first)
+            for codes in batches():
+                second.counter.add(codes, [coder.size for coder in coders])
+            return second.result()
 
         return self._run([*key, *sensitive], counted)
 
-    def _run(self, columns: Sequence[str], counted: Callable[[Iterator[list[Codes]], Sequence[_Coder]], _Found]) -> _Found:
+    def _run(self, columns: Sequence[str], counted: Callable[[_Batches, Sequence[_Coder]], _Found]) -> _Found:
         """Count the batches; those of text again, record by record, where its quotes ask for it."""
         limits = LIMITS.get()
         if _is_parquet(self.path):
@@ -166,14 +173,70 @@ class Stream:
             for name in columns:
                 require_countable(name, pl.Series(dtype=held.schema[name]))
             coders = [_coder(held.schema[name], None if name not in held.texts else ()) for name in columns]
-            return counted(_coded(held.batches(columns, limits.rows, _expressions(coders)), held.total, coders), coders)
+            return counted(lambda: _coded(held.batches(columns, limits.rows, _expressions(coders)), held.total, coders), coders)
         text = TextFile.at(self.path, self.options)
         coders = [_coder(pl.String(), self.options.missing) for _ in columns]
         try:
-            return counted(_coded(text.batches(columns, limits.text, _expressions(coders)), text.total, coders), coders)
+            return counted(lambda: _coded(text.batches(columns, limits.text, _expressions(coders)), text.total, coders), coders)
         except IrregularTextError:
-            coders = [_coder(pl.String(), self.options.missing) for _ in columns]
-            return counted(_coded(text.by_hand(columns, _expressions(coders)), text.total, coders), coders)
+            again = [_coder(pl.String(), self.options.missing) for _ in columns]
+            return counted(lambda: _coded(text.by_hand(columns, _expressions(again)), text.total, again), again)
+
+
+class _Pass:
+    """One reading of a file that is sampled: the first looks for large classes of the key, the second holds them."""
+
+    def __init__(
+        self,
+        key: Sequence[str],
+        sensitive: Sequence[str],
+        coders: Sequence[_Coder],
+        most: int,
+        seed: int,
+        before: _Pass | None = None,
+    ) -> None:
+        from unveil.sources.streaming_keys import KeyCounter
+
+        self._names, self._coders, self._key = [*key, *sensitive], coders, len(key)
+        self._secrets = KeyCounter(max(1, len(sensitive)), LIMITS.get().combinations)
+        certain = np.empty(0, dtype=np.uint64)
+        if before is not None:
+            self._secrets, certain = before._secrets, before._large(most)  # noqa: SLF001 - of the same kind
+        self.counter = KeyCounter(len(coders), most, sampled=len(key), certain=certain, seed=seed)
+        self._random, self._share = np.random.default_rng(seed), 1.0
+        self._drawn = np.empty(0, dtype=np.uint64)
+
+    def look(self, codes: list[Codes]) -> None:
+        """Count a batch, and draw some of its records."""
+        from unveil.sources.streaming_keys import hashed
+
+        sizes = [coder.size for coder in self._coders]
+        self.counter.add(codes, sizes)
+        if len(self._names) > self._key:
+            self._secrets.add(codes[self._key :], sizes[self._key :])
+        drawn = self._random.random(len(codes[0])) < self._share
+        self._drawn = np.concatenate([self._drawn, hashed([column[drawn] for column in codes[: self._key]], self.counter.seed)])
+        while len(self._drawn) > _DRAWN:
+            self._drawn = self._drawn[self._random.random(len(self._drawn)) < 0.5]  # noqa: PLR2004
+            self._share /= 2
+
+    def result(self) -> Sampled:
+        """Return what was counted, the large classes apart."""
+        from unveil.sources.streaming_keys import hashed, is_among
+
+        codes, n = self.counter.cells([coder.size for coder in self._coders])
+        large = is_among(hashed(codes[: self._key], self.counter.seed), self.counter.certain)
+        parts = [_decoded(self._names, self._coders, [c[kept] for c in codes], n[kept]) for kept in (~large, large)]
+        hidden, secrets = self._coders[self._key :], None
+        if hidden:
+            secrets = _decoded(self._names[self._key :], hidden, *self._secrets.cells([coder.size for coder in hidden]))
+        return Sampled(parts[0], parts[1], secrets, self.counter.records, self.counter.level)
+
+    def _large(self, most: int) -> NDArray[np.uint64]:
+        """Return the hashes of the classes that were drawn often, at most so many that they leave room for others."""
+        found, times = np.unique(self._drawn, return_counts=True)
+        often = np.argsort(-times, kind="stable")[: most // _ROOM]
+        return np.sort(found[often[times[often] >= _OFTEN]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +251,19 @@ def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
     stream = Stream(path, options)
     if os.path.isdir(path):  # noqa: PTH112 - to Path the empty path is the present folder
         names = tuple(ParquetFiles.at(path).schema)
-    elif not os.path.isfile(path) or Path(path).stat().st_size < LIMITS.get().stream_from:  # noqa: PTH113
+    elif not os.path.isfile(path) or _unpacked(path) < LIMITS.get().stream_from:  # noqa: PTH113
         return None
     elif files._format(locate(path)) in ("parquet", "delimited"):  # noqa: SLF001
         names = tuple(files.column_names(path, options))
     else:
         return None
     return StreamSource(path, names, stream.collect, stream.tally, stream)
+
+
+def _unpacked(path: str) -> int:
+    """Return about how many bytes of text a file holds; compressed ones, as Parquet is, hold a multiple of their size."""
+    size = Path(path).stat().st_size
+    return size * _PACKED if path.lower().endswith((".gz", ".parquet", ".pq")) else size
 
 
 def _is_parquet(path: str) -> bool:
@@ -317,9 +386,8 @@ def _gathered(values: pl.Series, codes: Codes) -> pl.Series:
     return pl.concat([pl.Series([None], dtype=values.dtype), values.alias("")]).gather(codes)
 
 
-def _decoded(counter: KeyCounter, coders: Sequence[_Coder], names: Sequence[str]) -> Tally:
-    """Return the combinations counted, as values."""
-    codes, n = counter.cells([coder.size for coder in coders])
+def _decoded(names: Sequence[str], coders: Sequence[_Coder], codes: list[Codes], n: NDArray[np.int64]) -> Tally:
+    """Return combinations as values; their codes are used up."""
     columns = {}
     for at, (name, coder) in enumerate(zip(names, coders, strict=True)):
         columns[name] = coder.column(codes[at])

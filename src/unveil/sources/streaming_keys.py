@@ -25,13 +25,13 @@ from unveil.errors import OutputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KeyCounter", "Numbering"]
+__all__ = ["KeyCounter", "Numbering", "hashed", "is_among"]
 
 _WORD = 64
 _FIRST_CAPACITY = 1 << 12
 _PARTS = 64
 """Into how many files entries are spilled, each counted by itself at the end."""
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+_ODD = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,11 @@ class KeyCounter:
         None: every combination is counted. A number of columns: beyond `most` combinations, those of a random half, quarter, ...
         of the combinations of these first columns are kept, whole, and no others; nothing is spilled.
 
+    certain
+        Hashes, in order, of combinations of the first columns that are kept whatever the share.
+    seed
+        The seed of the hash that decides which combinations are in the share.
+
     Attributes
     ----------
     level
@@ -98,6 +103,8 @@ class KeyCounter:
     columns: int
     most: int
     sampled: int | None = None
+    certain: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
+    seed: int = 0
     level: int = 0
     records: int = 0
     _layout: _Layout = field(init=False)
@@ -192,13 +199,14 @@ class KeyCounter:
         return keys[kept], None if n is None else n[kept], 0
 
     def _in_sample(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-        """Tell which rows belong to the sample: those whose hash ends in as many zeros as the level."""
-        return np.asarray(_hashed(codes[: self.sampled]) & np.uint64((1 << self.level) - 1) == 0)
+        """Tell which rows belong to the sample: those that are certain, or whose hash ends in as many zeros as the level."""
+        found = hashed(codes[: self.sampled], self.seed)
+        return np.asarray((found & np.uint64((1 << self.level) - 1) == 0) | is_among(found, self.certain))
 
     def _spill(self) -> None:
         """Write the table's entries to the temporary files, by the hash of their codes."""
         keys, n = self._entries()
-        part = (_hashed(self._layout.unpack(keys)) % np.uint64(_PARTS)).astype(np.uint8)
+        part = (hashed(self._layout.unpack(keys)) % np.uint64(_PARTS)).astype(np.uint8)
         order = np.argsort(part, kind="stable")
         ends = np.cumsum(np.bincount(part, minlength=_PARTS))
         try:
@@ -257,9 +265,16 @@ def _no_room(error: OSError) -> OutputError:
     )
 
 
-def _hashed(codes: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+def is_among(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Tell which hashes are among those known, which are in order."""
+    if not len(known):
+        return np.zeros(len(hashes), dtype=bool)
+    return np.asarray(known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes)
+
+
+def hashed(codes: Sequence[NDArray[Any]], seed: int = 0) -> NDArray[np.uint64]:
     """Return a hash of every row's codes, whatever layout they are packed in."""
-    found = np.full(len(codes[0]), _ODD, dtype=np.uint64)
+    found = np.full(len(codes[0]), (seed + 1) * _ODD % (1 << _WORD), dtype=np.uint64)
     for column in codes:
         found ^= column.astype(np.uint64)
         found ^= found >> np.uint64(30)

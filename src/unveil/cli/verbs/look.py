@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,7 +41,13 @@ def dr(
     weights: Weights = None,
     bootstrap: Annotated[int, typer.Option(help="Resamples for an interval; 0: none.")] = 0,
     confidence: Annotated[float, typer.Option(help="The interval's confidence.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="The seed of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the resampling, or of the sample.")] = 0,
+    max_distinct: Annotated[
+        int | None,
+        typer.Option(
+            "--max-distinct", metavar="N", help="Of a large file hold at most N combinations; beyond, estimate with an error."
+        ),
+    ] = None,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -49,7 +56,9 @@ def dr(
     out: Out = None,
 ) -> None:
     """How far do the key columns, taken together, refine a sensitive column, or single out records?"""
+    from unveil.measures.approximate import approximate_rate
     from unveil.measures.discrimination import discrimination_rate
+    from unveil.sources.streaming import limited
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
@@ -57,17 +66,30 @@ def dr(
     )  # fmt: skip
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
-    result = discrimination_rate(
-        inputs.source,
-        inputs.key,
-        one_sensitive(inputs, sensitive, identity=identity),
-        partitions=inputs.partitions,
-        nulls=inputs.nulls,
-        weights=inputs.weights,
-        bootstrap=bootstrap,
-        confidence=confidence,
-        seed=seed,
-    )
+    secrets = one_sensitive(inputs, sensitive, identity=identity)
+    if max_distinct is not None and (inputs.partitions or inputs.weights or bootstrap or inputs.nulls != "category"):
+        raise ArgumentError(
+            "--max-distinct does not go with --partition, --weights, --bootstrap or another --nulls than category."
+        )
+    with showing_progress("bytes") as progress, limited(progress=progress):
+        if max_distinct is not None:
+            give(
+                approximate_rate(inputs.source, inputs.key, secrets, max_distinct=max_distinct, seed=seed),
+                as_json=as_json,
+                out=out,
+            )
+            return
+        result = discrimination_rate(
+            inputs.source,
+            inputs.key,
+            secrets,
+            partitions=inputs.partitions,
+            nulls=inputs.nulls,
+            weights=inputs.weights,
+            bootstrap=bootstrap,
+            confidence=confidence,
+            seed=seed,
+        )
     give(result, as_json=as_json, out=out)
 
 
@@ -82,6 +104,13 @@ def scan(
     nulls: NullPolicy = None,
     weights: Weights = None,
     threads: Annotated[int | None, typer.Option(help="Threads; none: two where they help.", min=1)] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FILE", help="Keep the subsets done in a file, so that a stopped scan can go on."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the checkpoint if there is one; none named: beside the data.")
+    ] = False,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -91,12 +120,13 @@ def scan(
 ) -> None:
     """Which columns, alone or together, single people out? The rate of every subset of the key columns (none named: all)."""
     from unveil.measures.scan import scan as scan_subsets
+    from unveil.sources.streaming import limited
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    with showing_progress("subsets") as progress:
+    with showing_progress("bytes, then subsets") as progress, limited(progress=progress):
         result = scan_subsets(
             inputs.source,
             inputs.key,
@@ -107,6 +137,8 @@ def scan(
             weights=inputs.weights,
             threads=threads,
             progress=progress,
+            checkpoint=checkpoint,
+            resume=resume,
         )
     give(result, as_json=as_json, out=out)
 

@@ -1,0 +1,249 @@
+"""How far does a key refine a sensitive attribute, where there are too many combinations to hold? An estimate with its error.
+
+A large file is read twice: first to find the largest classes of the key, from records drawn at random, then to keep all records
+of these and of a random share of the other classes. Such a class is in or out by a hash of its values, so the share is a random
+sample, and what it says of the others carries a standard error. Nothing is estimated where the limit is not reached, and an
+estimate always says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil import __version__
+from unveil.attributes import Names, require_columns, sides_of
+from unveil.counts import count
+from unveil.counts.grouping import summed
+from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
+from unveil.measures.entropy import entropy_bits
+from unveil.results import Figure, Made, Result, View
+from unveil.results.numbers import counted, number
+from unveil.sources import Data, Source, open_source
+from unveil.sources.frames import Tally
+from unveil.sources.streaming import Sampled, StreamSource
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ApproximateRate", "Estimate", "approximate_rate"]
+
+_FEWEST = 30
+"""Classes below which a sample says too little of its own error."""
+_NORMAL_95 = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure estimated from a sample, with its standard error and the 95 % interval that follows from it."""
+
+    value: float
+    error: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float, error: float, most: float = math.inf) -> Estimate:
+        """Return the estimate of a figure from 0 to `most`."""
+        reach = _NORMAL_95 * error
+        inside = [min(most, max(0.0, each)) for each in (value, value - reach, value + reach)]
+        return cls(inside[0], error, inside[1], inside[2])
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the fields."""
+        return {"value": self.value, "error": self.error, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ApproximateRate(Result):
+    r"""The Discrimination Rate of a key, estimated from a random share of the key's classes.
+
+    Attributes
+    ----------
+    rate
+        :math:`DR_X(Y)` with its standard error.
+    entropy
+        :math:`H(X)` in bits; exact.
+    classes, uniques
+        How many classes the key has, and how many of one record.
+    share, sampled_classes
+        The share of the classes that was kept, and how many these are.
+    max_distinct
+        The limit that made the estimate necessary.
+    made
+        How the result was made.
+    """
+
+    rate: Estimate
+    entropy: float
+    classes: Estimate
+    uniques: Estimate
+    share: float
+    sampled_classes: int
+    max_distinct: int
+    made: Made
+
+    @property
+    def value(self) -> float:
+        """The estimated rate."""
+        return self.rate.value
+
+    def __repr__(self) -> str:
+        """Return one line: the question, the rate and its error."""
+        return f"ApproximateRate({self._question()}: {number(self.value)}, standard error {self.rate.error:.2g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "approximate": True,
+            "value": self.value,
+            "error": self.rate.error,
+            "interval": {"low": self.rate.low, "high": self.rate.high, "confidence": 0.95},
+            "entropy": self.entropy,
+            "classes": self.classes.to_dict(),
+            "uniques": self.uniques.to_dict(),
+            "share": self.share,
+            "sampled_classes": self.sampled_classes,
+            "max_distinct": self.max_distinct,
+            "records": self.made.records,
+            "made": self.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row a figure."""
+        rows = {"rate": self.rate, "classes": self.classes, "uniques": self.uniques}
+        return {
+            "figure": list(rows),
+            "value": [row.value for row in rows.values()],
+            "error": [row.error for row in rows.values()],
+            "low": [row.low for row in rows.values()],
+            "high": [row.high for row in rows.values()],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        figures = (
+            Figure("Discrimination Rate", self.value, "estimated"),
+            Figure(
+                "95% interval", f"{number(self.rate.low)} to {number(self.rate.high)}", f"standard error {self.rate.error:.2g}"
+            ),
+            Figure("classes", round(self.classes.value), f"standard error {self.classes.error:,.0f}"),
+            Figure("classes of one record", round(self.uniques.value), f"standard error {self.uniques.error:,.0f}"),
+            Figure("H(X)", f"{self.entropy:.4f} bit", "exact"),
+            Figure("records", self.made.records),
+        )
+        note = (
+            f"Approximate: there are more than {self.max_distinct:,} combinations, so all records of 1 class in "
+            f"{round(1 / self.share):,} were kept and all of the large ones, "
+            f"{counted(self.sampled_classes, 'class', 'classes')}. Without a limit the answer is exact."
+        )
+        return View(f"Discrimination Rate, approximate: {self._question()}", figures, (), (note,))
+
+    def _question(self) -> str:
+        return f"{' + '.join(self.made.key)} -> {' + '.join(self.made.sensitive) or 'record identity'}"
+
+
+def approximate_rate(
+    data: Data, key: Names, sensitive: Names | None = None, *, max_distinct: int, seed: int = 0
+) -> DiscriminationRate | ApproximateRate:
+    r"""Measure the Discrimination Rate of a large file while holding a limited number of combinations.
+
+    Of the classes :math:`y` of the key all large ones (:math:`L`) are kept, and a random share :math:`q` of the others
+    (:math:`S`). With :math:`m_y` the records of a class and :math:`g_y = \sum_x m_{xy} \log_2 (m_y / m_{xy})`,
+
+    .. math:: \widehat{DR} = 1 - \frac{\sum_{y \in L} g_y + \hat R (N - \sum_{y \in L} m_y)}{N H(X)}, \qquad
+        \hat R = \frac{\sum_{y \in S} g_y}{\sum_{y \in S} m_y}, \qquad
+        \widehat{se} = \frac{\sqrt{1 - q}}{q N H(X)} \sqrt{\sum_{y \in S} (g_y - \hat R m_y)^2},
+
+    :math:`H(X)` and the number of records :math:`N` being exact. The numbers of classes, and of classes of one record, are those
+    of the share over :math:`q`, with the standard error :math:`\sqrt{(1 - q) c} / q` for :math:`c` of them in the share.
+
+    Parameters
+    ----------
+    data
+        A path or a data frame. Only a file that is counted in batches is sampled; of others all combinations are held anyway.
+    key, sensitive
+        As in `discrimination_rate`.
+    max_distinct
+        How many combinations of key and sensitive columns may be held.
+    seed
+        Decides which classes are drawn.
+
+    Returns
+    -------
+    DiscriminationRate or ApproximateRate
+        The exact answer if the limit was enough, else the estimate.
+
+    References
+    ----------
+    .. [1] Cochran (1977), Sampling Techniques, 3rd ed., chapter 6 (ratio estimators).
+
+    Examples
+    --------
+    >>> from unveil.measures.approximate import approximate_rate
+    >>> approximate_rate("paper-4", "Age", "Disease", max_distinct=1000)
+    DiscriminationRate(Age -> Disease: 0.7002, partial-identifier)
+    """
+    if max_distinct < 1:
+        raise ArgumentError(f"max_distinct is how many combinations may be held, so not {max_distinct}.")
+    keys, secrets = sides_of(key, sensitive)
+    source = open_source(data)
+    if not isinstance(source, StreamSource) or source.stream is None:
+        return discrimination_rate(source, keys, secrets or None)
+    require_columns([*keys, *secrets], source.names)
+    found = source.stream.sample(keys, secrets, max_distinct, seed)
+    if not found.level:
+        return discrimination_rate(_source_of(found.cells), keys, secrets or None)
+    made = Made(found.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+    return _estimated(found, made, max_distinct)
+
+
+def _estimated(found: Sampled, made: Made, max_distinct: int) -> ApproximateRate:
+    """Estimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
+    share, records = 2.0**-found.level, found.records
+    entropy = math.log2(records) if found.secrets is None or found.secrets.n is None else entropy_bits(found.secrets.n)
+    if entropy == 0:
+        raise UndefinedMeasureError("the Discrimination Rate is undefined: the sensitive column holds one value only.")
+    drawn, large = (_uncertain(tally, made.key, made.sensitive) for tally in (found.cells, found.certain))
+    if len(drawn[0]) < _FEWEST:
+        raise ArgumentError(
+            f"with max_distinct {max_distinct:,} fewer than {_FEWEST} classes of the key can be drawn, too few for an estimate; "
+            "raise it."
+        )
+    sizes, uncertain = drawn
+    ratio = float(uncertain.sum() / sizes.sum())
+    total = float(large[1].sum()) + ratio * (records - float(large[0].sum()))
+    spread = float(np.sqrt((1 - share) * ((uncertain - ratio * sizes) ** 2).sum())) / share
+    single = int(np.count_nonzero(sizes == 1))
+    return ApproximateRate(
+        Estimate.of(1.0 - total / (records * entropy), spread / (records * entropy), most=1.0),
+        entropy,
+        Estimate.of(len(large[0]) + len(sizes) / share, math.sqrt((1 - share) * len(sizes)) / share),
+        Estimate.of(single / share, math.sqrt((1 - share) * single) / share),
+        share,
+        len(sizes) + len(large[0]),
+        max_distinct,
+        made,
+    )
+
+
+def _uncertain(tally: Tally, keys: Sequence[str], secrets: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return of every class the records, and these times the uncertainty that stays among them."""
+    if tally.frame.is_empty():
+        return np.empty(0), np.empty(0)
+    counts = count(_source_of(tally), [*keys, *secrets])
+    classes = counts.classes(keys)
+    uncertain = classes.mass * np.log2(classes.mass)
+    if secrets:
+        uncertain -= summed(classes.of_cell, counts.mass * np.log2(counts.mass), len(classes))
+    return classes.mass, uncertain
+
+
+def _source_of(tally: Tally) -> Source:
+    """Return combinations that were counted as data that can be counted."""
+    return Source("the file", tuple(tally.frame.columns), tally.frame.select, lambda _: tally)

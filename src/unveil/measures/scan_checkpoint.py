@@ -1,0 +1,112 @@
+"""Where was a scan that was stopped? A file of the subsets done so far, which fits the data and the question it was made for.
+
+The file is replaced whole, so a process that is killed leaves the one before. It holds column names and rates, no data values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unveil.counts import Counts
+from unveil.errors import ArgumentError, DataFileError, OutputError
+from unveil.output import atomic_write, check_replaceable
+
+__all__ = ["Checkpoint", "default_place"]
+
+_EVERY = 10.0
+"""Seconds between two writings, at least."""
+_SHARE = 20
+"""Writing takes at most one part in this many of the time."""
+_FORM = "unveil scan checkpoint 1"
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """The file of a scan's subsets done so far.
+
+    Parameters
+    ----------
+    path
+        The file.
+    question
+        What the answer depends on besides the data's counts; a file made for another one is refused.
+    resume
+        Whether to go on with a file that is there; otherwise such a file is refused, as it may be wanted still.
+    """
+
+    path: Path
+    question: Mapping[str, Any]
+    resume: bool
+    _due: float = field(default_factory=lambda: time.monotonic() + _EVERY)
+
+    def __post_init__(self) -> None:
+        """Refuse, before any work is done, a place that cannot be written and a file that is not to be touched."""
+        check_replaceable(self.path)
+        if self.path.exists() and not self.resume:
+            raise ArgumentError(
+                f"the checkpoint {str(self.path)!r} is there already; go on with it (resume), remove it, or name another."
+            )
+
+    def load(self, counts: Counts) -> dict[int, list[Any]]:
+        """Return the figures of the subsets done, by their number; none where there is no file."""
+        self.question = {**self.question, "counts": _digest(counts)}
+        if not self.path.exists():
+            return {}
+        held = self._read()
+        if held["question"] != self.question:
+            before = held["question"]
+            other = sorted(name for name in {*before, *self.question} if before.get(name) != self.question.get(name))
+            raise ArgumentError(
+                f"the checkpoint {str(self.path)!r} was made for another scan: {', '.join(other)} changed since; remove "
+                "it, or name another."
+            )
+        return {int(mask): figures for mask, *figures in held["subsets"]}
+
+    def keep(self, found: Mapping[int, list[Any]], *, now: bool = False) -> None:
+        """Write the subsets done, if it is time for it."""
+        start = time.monotonic()
+        if start < self._due and not now:
+            return
+        subsets = [[mask, *figures] for mask, figures in list(found.items())]
+        with atomic_write(self.path) as file:
+            file.write(json.dumps({"form": _FORM, "question": self.question, "subsets": subsets}).encode())
+        self._due = time.monotonic() + max(_EVERY, _SHARE * (time.monotonic() - start))
+
+    def remove(self) -> None:
+        """Remove the file; the scan is done."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"the checkpoint {str(self.path)!r} cannot be removed: {error.strerror}.") from None
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            held = json.loads(self.path.read_bytes())
+            if held["form"] == _FORM and isinstance(held["question"], dict) and isinstance(held["subsets"], list):
+                return dict(held)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        raise DataFileError(f"{self.path}: this is no checkpoint of a scan, or it is damaged; remove it, or name another file.")
+
+
+def default_place(place: str) -> Path:
+    """Return where the checkpoint of a scan of a file is kept, if none is named: beside the file."""
+    if not Path(place).exists():
+        raise ArgumentError(f"{place} is no file, so name one for the checkpoint (checkpoint) to go on with the scan later.")
+    return Path(f"{place.rstrip('/')}.unveil-scan")
+
+
+def _digest(counts: Counts) -> str:
+    """Return a fingerprint of the combinations and how often each occurs."""
+    found = hashlib.blake2b(digest_size=16)
+    for column in counts.columns:
+        found.update(f"{column.name}\0{len(column.values)}\0".encode())
+    for array in (*counts.codes, counts.n, counts.mass):
+        found.update(array.tobytes())
+    return found.hexdigest()
