@@ -396,7 +396,7 @@ def test_front_shows_itself() -> None:
     assert frame["chosen"].sum() == 1
     assert frame.columns[:4] == ["chosen", "level of age", "level of place", "level of sex"]
     view = front.view()
-    assert any(row[-1] == "yes" and row[0] == front.choice for row in view.tables[0].rows)
+    assert any(row[1] == "chosen" and row[0] == front.choice for row in view.tables[0].rows)
     assert "<table" in front._repr_html_()
     with pytest.raises(ArgumentError, match="counted from 0"):
         front.release(len(front))

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.attributes import Names, checked_nulls, names_of, require_columns
+from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Column, Counts, count_table
-from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed, shown
 from unveil.measures.equivalence import equivalence
 from unveil.mechanisms.columns import checked_count
 from unveil.mechanisms.pseudonyms import pseudonymize
 from unveil.models.asked import AnyModel, Place, completed, measured_models
-from unveil.models.base import Measured, Model, SecretModel
+from unveil.models.base import Measured, SecretModel
 from unveil.models.orders import Scale
 from unveil.models.population import DeltaPresence, KMap, Population
 from unveil.partitions import Hierarchy
@@ -26,13 +26,14 @@ from unveil.results.numbers import counted, number
 from unveil.search.application import Applied, applied, recoded, suppressed_classes
 from unveil.search.full_domain import Budget, Found, search
 from unveil.search.hierarchies import propose_hierarchy
+from unveil.search.inputs import limit_of, records_of, secrets_of, trees_of
 from unveil.search.judge import Judge
 from unveil.search.objectives import Candidate, Objective, objective_of
 from unveil.search.release import Release, shuffled
 from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -250,10 +251,8 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
 ) -> Plan:
     """Count the data and search its generalisations; the arguments are those of `anonymize`."""
     keys, trees = trees_of(attributes, hierarchies)
-    secrets = _secrets(models, keys)
+    secrets = secrets_of(models, keys)
     records, rows = records_of(data, keys, secrets, identifiers, checked_nulls(nulls))
-    if not 0.0 <= suppression <= 1.0:
-        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
     began = time.perf_counter()
     table = load(records.frame, [*keys, *secrets])
     counts = count_table(table)
@@ -269,7 +268,7 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
         raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
     groups = list(dict.fromkeys(_parts(model.attribute, secrets) for model in asked.values() if isinstance(model, SecretModel)))
     space = Space(counts, known, groups, whole)
-    limit = math.floor(suppression * space.records)
+    limit = limit_of(suppression, space.records)
     judge = Judge(space, list(asked.values()), limit)
     goal = objective_of(objective, known, space.records, weights=weights, factor=factor)
     found = search(space, judge, goal, limit, budget=budget, progress=progress)
@@ -278,22 +277,6 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
         records, rows, codes, keys, secrets, counts, whole, space, judge, goal, asked, proposed, limit, found,
         time.perf_counter() - began,
     )  # fmt: skip
-
-
-def trees_of(
-    attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
-) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
-    """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
-    given = dict(hierarchies or {})
-    if isinstance(attributes, Mapping):
-        given |= attributes
-    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
-    if not keys:
-        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
-    if len(set(keys)) < len(keys):
-        raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
-    trees = {name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name) for name, tree in given.items()}
-    return keys, trees
 
 
 def _pseudonymised(
@@ -306,7 +289,7 @@ def _pseudonymised(
             raise ArgumentError("a key file is named, but no column to pseudonymise.")
         return data, ""
     keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
-    taken = {*keys, *_secrets(models, keys), *identifiers}
+    taken = {*keys, *secrets_of(models, keys), *identifiers}
     if both := [name for name in pseudonyms if name in taken]:
         raise ArgumentError(
             f"column {shown(both[0])} is to be pseudonymised, and named as key, sensitive or identifier; it can be one of them."
@@ -321,49 +304,12 @@ def _budget(seconds: float | None, nodes: int | None) -> Budget:
     return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 
-def _secrets(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the sensitive attributes that the models name."""
-    if not models:
-        raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
-    for model in models:
-        if isinstance(model, Model) and model.threshold is None:
-            raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
-    parts = [part for model in models if isinstance(model, SecretModel) for part in model.attribute.split(" + ")]
-    secrets = tuple(dict.fromkeys(parts))
-    for name in secrets:
-        if name in keys:
-            raise ArgumentError.key_is_sensitive(name)
-    return secrets
-
-
 def _parts(attribute: str, secrets: Sequence[str]) -> tuple[str, ...]:
     return (attribute,) if attribute in secrets else tuple(attribute.split(" + "))
 
 
 def _order(orders: Mapping[str, Sequence[Any]] | None, name: str) -> tuple[Any, ...] | None:
     return tuple(orders[name]) if orders is not None and name in orders else None
-
-
-def records_of(
-    data: Data, keys: Sequence[str], secrets: Sequence[str], identifiers: Sequence[str], nulls: str
-) -> tuple[Microdata, NDArray[np.int64]]:
-    """Return the records to protect, without identifiers, and the rows of the data that they are."""
-    records = open_microdata(data)
-    require_columns([*keys, *secrets, *identifiers], records.names)
-    if both := [name for name in identifiers if name in (*keys, *secrets)]:
-        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
-    records = records.without(identifiers)
-    rows = np.arange(records.records)
-    if nulls == "category":
-        return records, rows
-    complete = records.complete([*keys, *secrets])
-    missing = int(np.count_nonzero(~complete))
-    if missing and nulls == "error":
-        columns = listed([*keys, *secrets])
-        raise NullsError(f"{missing:,} of {len(rows):,} records have a null in {columns}; nulls='error' refuses them.")
-    if missing == len(rows):
-        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *secrets])}; none is left.")
-    return records.taken(rows[complete]), rows[complete]
 
 
 def _population(population: Data, keys: Sequence[str], counts: Counts) -> tuple[Counts, Counts]:

@@ -18,12 +18,13 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.search.axes import TreeAxis
+from unveil.search.inputs import limit_of
 from unveil.search.parts import Parts, split_parts
 from unveil.search.recoding import Recoded, Recoding, fully_general, released
 from unveil.search.requirements import Requirements
 from unveil.search.space import KeyAttribute
 from unveil.search.subtrees import subtree_cuts
-from unveil.search.task import Task, Trees, limit_of, task_of
+from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:

@@ -30,11 +30,12 @@ from unveil.partitions import Hierarchy
 from unveil.project import Need
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.search.anonymize import anonymize, records_of, trees_of
+from unveil.search.anonymize import anonymize
 from unveil.search.front import Point, Thresholds
 from unveil.search.frontier import Frontier, Question, frontier
 from unveil.search.full_domain import Budget
 from unveil.search.hierarchies import propose_hierarchy
+from unveil.search.inputs import records_of, trees_of
 from unveil.search.judge import Judge
 from unveil.search.noderates import Identity, Rate
 from unveil.search.objectives import Separable, objective_of

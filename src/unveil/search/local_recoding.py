@@ -17,10 +17,11 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
 from unveil.search.full_domain import Budget
+from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
 from unveil.search.rounds import round_of
 from unveil.search.space import KeyAttribute, Node
-from unveil.search.task import Task, Trees, limit_of, task_of
+from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:

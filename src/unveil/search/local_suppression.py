@@ -23,6 +23,7 @@ from unveil.measures.equivalence import suppressed_cells
 from unveil.measures.wildcard import wildcard_sums
 from unveil.models import KAnonymity
 from unveil.search.recoding import Recoding
+from unveil.search.release import shuffled
 from unveil.search.suppression_kernels import cheapest, restore, suppress
 from unveil.search.task import Task, task_of
 from unveil.sources import Data, load
@@ -248,7 +249,7 @@ def _released(
     changed |= {name: _with_nulls(task.records, name, lost[key]) for name, key in followed.items() if cells[key]}
     protected = task.records.replaced(changed)
     counts = count_table(load(protected.frame, task.keys))
-    order = np.arange(len(task.rows)) if keep_order else np.random.default_rng(seed).permutation(len(task.rows))
+    order = np.arange(len(task.rows)) if keep_order else shuffled(task.records, seed)
     after = task.measured(counts, wildcard=1.0)
     return Recoding(
         method="local suppression",

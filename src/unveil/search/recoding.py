@@ -17,6 +17,7 @@ from unveil.models.asked import Place, nested
 from unveil.models.base import Measured
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
+from unveil.search.release import shuffled
 from unveil.search.space import KeyAttribute
 from unveil.search.task import Task
 from unveil.sources.alignment import write_link
@@ -234,7 +235,7 @@ def released(
     best, counts, after = _best_of(task, candidates)
     changed = {name: _column(task.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
     protected = task.records.replaced({name: column for name, column in changed.items() if column is not None})
-    order = np.arange(len(task.rows)) if keep_order else np.random.default_rng(seed).permutation(len(task.rows))
+    order = np.arange(len(task.rows)) if keep_order else shuffled(task.records, seed)
     proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
     return Recoding(
         method=method,

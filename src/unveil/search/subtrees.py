@@ -18,11 +18,12 @@ import numpy as np
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
+from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
 from unveil.search.requirements import Requirements
 from unveil.search.rounds import full_domain
 from unveil.search.space import KeyAttribute
-from unveil.search.task import Task, Trees, limit_of, task_of
+from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:

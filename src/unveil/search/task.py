@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.attributes import Names, checked_nulls, names_of, require_columns
+from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Column, Counts
 from unveil.counts.grouping import group
-from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, shown
 from unveil.measures.equivalence import equivalence
 from unveil.models.asked import Place, completed, measured_models
 from unveil.models.base import Measured, Model, SecretModel
@@ -25,14 +25,15 @@ from unveil.models.orders import Scale
 from unveil.partitions import Hierarchy
 from unveil.results.numbers import number
 from unveil.search.hierarchies import propose_hierarchy
+from unveil.search.inputs import records_of, secrets_of, trees_of
 from unveil.search.space import KeyAttribute, key_attributes
 from unveil.sources import Data, load
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Task", "Trees", "limit_of", "read_records", "task_of"]
+__all__ = ["Task", "Trees", "task_of"]
 
 Trees = Mapping[str, Hierarchy | str | os.PathLike[str]]
 
@@ -119,20 +120,15 @@ def task_of(
     nulls: str = "category",
 ) -> Task:
     """Read a table, and check what is asked of it."""
-    keys, trees = _trees(attributes, hierarchies)
-    if not models:
-        raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
-    secrets = tuple(dict.fromkeys(part for model in models if isinstance(model, SecretModel) for part in _parts(model)))
-    for name in secrets:
-        if name in keys:
-            raise ArgumentError.key_is_sensitive(name)
+    keys, trees = trees_of(attributes, hierarchies)
+    secrets = secrets_of(models, keys)
     scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, trees.get(name)) for name in secrets}
     asked: dict[Place, Model] = {}
     for place, model in completed(models, scales).items():
         if not isinstance(model, Model):
             raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
         asked[place] = model
-    records, rows = read_records(data, keys, secrets, names_of(identifiers), nulls)
+    records, rows = records_of(data, keys, secrets, names_of(identifiers), checked_nulls(nulls))
     table = load(records.frame, [*keys, *secrets])
     columns = tuple(Column(coded.name, coded.values) for coded in table.columns)
     of_row, codes = group([coded.codes for coded in table.columns], [len(column.values) for column in columns])
@@ -142,51 +138,5 @@ def task_of(
     return task
 
 
-def read_records(
-    data: Data, keys: Sequence[str], others: Sequence[str], identifiers: Sequence[str], nulls: str
-) -> tuple[Microdata, NDArray[np.int64]]:
-    """Return the records to protect, without identifiers, and the rows of the data that they are."""
-    policy, records = checked_nulls(nulls), open_microdata(data)
-    require_columns([*keys, *others, *identifiers], records.names)
-    if both := [name for name in identifiers if name in (*keys, *others)]:
-        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
-    records = records.without(identifiers)
-    rows = np.arange(records.records)
-    if policy == "category":
-        return records, rows
-    complete = records.complete([*keys, *others])
-    missing = int(np.count_nonzero(~complete))
-    if missing and policy == "error":
-        columns = listed([*keys, *others])
-        raise NullsError(f"{missing:,} of {len(rows):,} records have a null in {columns}; nulls='error' refuses them.")
-    if missing == len(rows):
-        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *others])}; none is left.")
-    return records.taken(rows[complete]), rows[complete]
-
-
-def limit_of(suppression: float, records: int) -> int:
-    """Return how many records may be suppressed."""
-    if not 0.0 <= suppression <= 1.0:
-        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
-    return math.floor(suppression * records)
-
-
 def _numbered(counts: Counts) -> list[tuple[int, str]]:
     return list(enumerate(counts.names))
-
-
-def _parts(model: SecretModel) -> list[str]:
-    return model.attribute.split(" + ")
-
-
-def _trees(attributes: Names | Trees, hierarchies: Trees | None) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
-    """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
-    given = {**(hierarchies or {}), **(attributes if isinstance(attributes, Mapping) else {})}
-    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
-    if not keys:
-        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
-    if len(set(keys)) < len(keys):
-        raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
-    return keys, {
-        name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name) for name, tree in given.items()
-    }

@@ -1,0 +1,82 @@
+"""What is to be protected, and by what? Keys, hierarchies, sensitive attributes, records and limits, as callers name them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, names_of, require_columns
+from unveil.errors import ArgumentError, EmptyDataError, NullsError, listed, shown
+from unveil.models.asked import AnyModel
+from unveil.models.base import Model, SecretModel
+from unveil.partitions import Hierarchy
+from unveil.sources import Data
+from unveil.sources.microdata import Microdata, open_microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["limit_of", "records_of", "secrets_of", "trees_of"]
+
+
+def trees_of(
+    attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
+) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
+    """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
+    given = dict(hierarchies or {})
+    if isinstance(attributes, Mapping):
+        given |= attributes
+    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    if not keys:
+        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
+    if len(set(keys)) < len(keys):
+        raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
+    trees = {name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name) for name, tree in given.items()}
+    return keys, trees
+
+
+def secrets_of(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the sensitive attributes that the models name."""
+    if not models:
+        raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
+    for model in models:
+        if isinstance(model, Model) and model.threshold is None:
+            raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
+    parts = [part for model in models if isinstance(model, SecretModel) for part in model.attribute.split(" + ")]
+    secrets = tuple(dict.fromkeys(parts))
+    for name in secrets:
+        if name in keys:
+            raise ArgumentError.key_is_sensitive(name)
+    return secrets
+
+
+def records_of(
+    data: Data, keys: Sequence[str], secrets: Sequence[str], identifiers: Sequence[str], nulls: str
+) -> tuple[Microdata, NDArray[np.int64]]:
+    """Return the records to protect, without identifiers, and the rows of the data that they are."""
+    records = open_microdata(data)
+    require_columns([*keys, *secrets, *identifiers], records.names)
+    if both := [name for name in identifiers if name in (*keys, *secrets)]:
+        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
+    records = records.without(identifiers)
+    rows = np.arange(records.records)
+    if nulls == "category":
+        return records, rows
+    complete = records.complete([*keys, *secrets])
+    missing = int(np.count_nonzero(~complete))
+    if missing and nulls == "error":
+        columns = listed([*keys, *secrets])
+        raise NullsError(f"{missing:,} of {len(rows):,} records have a null in {columns}; nulls='error' refuses them.")
+    if missing == len(rows):
+        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *secrets])}; none is left.")
+    return records.taken(rows[complete]), rows[complete]
+
+
+def limit_of(suppression: float, records: int) -> int:
+    """Return how many records may be suppressed."""
+    if not 0.0 <= suppression <= 1.0:
+        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
+    return math.floor(suppression * records)
