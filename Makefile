@@ -15,12 +15,22 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test
 	touch $@
 
+KEYS := --key age --key workclass --key education --key marital-status --key race --key sex --key native-country
+UNVEIL := $(BIN)/unveil
+
 demo: $(VENV)/.installed
 	mkdir -p demo
-	$(BIN)/unveil scan adult --sensitive income-per-year --max-size 3 \
-	  --key age --key workclass --key education --key marital-status --key occupation \
-	  --key race --key sex --key native-country --out demo/adult-scan.html
-	@echo "The report is in demo/adult-scan.html"
+	$(UNVEIL) assess adult $(KEYS) --sensitive occupation --out demo/assessment.html
+	$(UNVEIL) anonymize adult $(KEYS) --k 10 --suppression 0.05 --out demo/k10.csv --link demo/k10-link.csv
+	$(UNVEIL) anonymize adult $(KEYS) --k 10 --t 0.3:equal:occupation --suppression 0.05 \
+	  --out demo/t03.csv --link demo/t03-link.csv
+	$(UNVEIL) compare adult k10=demo/k10.csv t0.3=demo/t03.csv $(KEYS) --sensitive occupation \
+	  --privacy k --privacy t --privacy attack \
+	  --need 'income: income-per-year given age, education, race, native-country' \
+	  --link k10=demo/k10-link.csv --link t0.3=demo/t03-link.csv --out demo/comparison.html
+	$(UNVEIL) check demo/k10.csv --policy cell-size-5 $(KEYS) --sensitive occupation
+	@echo "What Adult gives away: demo/assessment.html"
+	@echo "The two releases compared: demo/comparison.html"
 
 test: lint types contracts unit
 

@@ -278,11 +278,11 @@ def test_the_picture_shows_every_release_and_fills_the_front() -> None:
     circles = drawn.findall(f"{SVG}circle")
     texts = [text.text for text in drawn.findall(f"{SVG}text")]
     assert len(circles) == 3
-    assert sum(circle.get("fill") != "none" for circle in circles) == 2
+    assert sum(circle.get("class") == "unveil-mark" for circle in circles) == 2
     assert {"<b>&", "20", "worse", "il1s (lower is better)", "prosecutor (lower is safer)"} <= set(texts)
     right = {text.text: float(text.get("x", "nan")) for text in drawn.findall(f"{SVG}text") if text.text in releases}
     assert right["20"] < right["worse"]
-    assert found.svg() in found._repr_html_()
+    assert '<svg class="unveil-chart"' in found._repr_html_()
     assert "<b>&" not in found._repr_html_()
     with pytest.raises(ArgumentError, match="the figure of privacy 'il1s' is unknown"):
         found.svg(privacy="il1s")

@@ -61,6 +61,8 @@ class AttributeChange:
         """Say in words what became of it."""
         if self.missing:
             return "the release leaves it out"
+        if self.values_after == 0:
+            return "it is suppressed throughout"
         parts = [f"{counted(self.values_after, 'value')} of {self.values_before:,} left"]
         if self.suppressed > 0.0:
             parts.append(f"{number(self.suppressed)} of its cells are suppressed")
@@ -115,15 +117,13 @@ class Comparison(Result):
         rows = tuple((name, line) for name, lines in self.reasons.items() for line in lines)
         why = Table(("Release", "Why"), rows, title="What was lost, and why")
         figures = (Figure("Releases", len(self.trade_off.releases)), Figure("Undominated", ", ".join(self.front) or "none"))
-        return View("Comparison of releases", figures, (*whole.tables[:1], why, *whole.tables[1:]), whole.notes)
+        return View(
+            "Comparison of releases", figures, (*whole.tables[:1], why, *whole.tables[1:]), whole.notes, charts=whole.charts
+        )
 
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
         """Return a picture of a figure of privacy against one of utility."""
         return self.trade_off.svg(privacy, utility)
-
-    def _repr_html_(self) -> str:
-        """Show the picture and the tables in a notebook."""
-        return f"<div>\n{self.svg()}{Result._repr_html_(self)}</div>\n"  # a class with slots has no super()
 
 
 def compare(  # noqa: PLR0913 - privacy and utility have their own arguments

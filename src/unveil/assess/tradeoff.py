@@ -15,11 +15,10 @@ import numpy as np
 
 from unveil import __version__
 from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, Pair, Pairing, Readings, Shared
-from unveil.assess.scatter import Dot, scatter
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need
-from unveil.results import Figure, Made, Result, Table, View, jsonable
+from unveil.results import Chart, Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.sources import Data
 from unveil.sources.microdata import open_microdata
@@ -134,10 +133,10 @@ class TradeOff(Result):
             for reason, axes in _grouped(point.reasons).items()
         )
         figures = (Figure("releases", len(self.releases)), Figure("undominated", list(self.front) or "none"))
-        return View("Privacy against utility", figures, tables, notes)
+        return View("Privacy against utility", figures, tables, notes, charts=(self.picture(),))
 
-    def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
-        """Return a picture of two figures, utility to the right and privacy upwards; undominated releases are filled.
+    def picture(self, privacy: str | None = None, utility: str | None = None) -> Chart:
+        """Return a chart of two figures, utility to the right and privacy upwards; undominated releases are filled.
 
         Parameters
         ----------
@@ -145,22 +144,28 @@ class TradeOff(Result):
             The names of the figures; none: the first of either.
         """
         x, y = self._axis("utility", utility), self._axis("privacy", privacy)
-        dots = []
+        rows = []
         for name, point in self.releases.items():
             across, up = point.figures[x.name], point.figures[y.name]
             if across is not None and up is not None and math.isfinite(across) and math.isfinite(up):
-                dots.append(Dot(name, across, up, marked=bool(point.undominated)))
-        return scatter(dots, x=f"{x.name} ({x.direction})", y=f"{y.name} ({y.direction})")
+                rows.append((name, across, up, bool(point.undominated)))
+        columns = ("release", f"{x.name} ({x.direction})", f"{y.name} ({y.direction})", "undominated")
+        note = "Filled: no other release is at least as good in every figure and better in one."
+        return Chart("trade-off", "points", f"{y.name} against {x.name}", columns, tuple(rows), note)
+
+    def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
+        """Return that chart as an SVG picture."""
+        from unveil.results._render import visible
+        from unveil.results._svg import svg
+
+        drawn = svg(self.picture(privacy, utility), visible)
+        return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
 
     def _axis(self, about: str, name: str | None) -> Axis:
         known = {axis.name: axis for axis in self.axes if axis.about == about}
         if name is not None and name not in known:
             raise ArgumentError.not_one_of(f"the figure of {about}", name, list(known))
         return known[next(iter(known)) if name is None else name]
-
-    def _repr_html_(self) -> str:
-        """Show the picture and the tables in a notebook."""
-        return f"<div>\n{self.svg()}{Result._repr_html_(self)}</div>\n"  # a class with slots has no super()
 
 
 def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments

@@ -55,4 +55,10 @@ def _heat(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
     )
 
 
-_MARKS = {"bars": _bars, "columns": _columns, "dots": _dots, "heat": _heat}
+def _points(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
+    return drawn.mark_point(filled=True, size=90).encode(
+        x=alt.X("c1:Q", title=names[1]), y=alt.Y("c2:Q", title=names[2]), color=alt.Color("c3:N", title=names[3])
+    )
+
+
+_MARKS = {"bars": _bars, "columns": _columns, "dots": _dots, "heat": _heat, "points": _points}

@@ -363,6 +363,7 @@ _CSS = """\
 .unveil-view .unveil-chart { display: block; width: 100%; height: auto; font-size: 12.5px; fill: currentColor; }
 .unveil-view .unveil-chart .unveil-mark, .unveil-view .unveil-chart .unveil-dot { fill: #2f6ab5; }
 .unveil-view .unveil-chart .unveil-dot { fill-opacity: 0.5; stroke: #2f6ab5; }
+.unveil-view .unveil-chart .unveil-hollow { fill: none; stroke: #2f6ab5; stroke-width: 1.5; }
 .unveil-view .unveil-chart .unveil-rest { fill: rgba(128, 128, 128, 0.16); }
 .unveil-view .unveil-chart .unveil-axis { fill: none; stroke: rgba(128, 128, 128, 0.4); }
 .unveil-view .unveil-chart .unveil-small { font-size: 11px; }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unveil.results.numbers import number
@@ -26,6 +27,8 @@ _STRONG = 0.85
 """From here on a cell of the heat map is dark, and its text light."""
 _CELL_WITH_TEXT = 24
 _TICKS = 4
+_FLIP = 0.7
+"""Beyond this share of the width a label stands left of its point."""
 
 
 def svg(chart: Chart, visible: Callable[[str], str]) -> str:
@@ -70,6 +73,8 @@ def _described(chart: Chart) -> str:
     """Say in words what the picture shows, for those who do not see it."""
     if not chart.rows:
         return "nothing to show"
+    if chart.kind == "points":
+        return f"{chart.columns[2]} against {chart.columns[1]} of {', '.join(str(row[0]) for row in chart.rows)}"
     if chart.kind == "dots":
         return f"{len(chart.rows):,} values of {len({row[0] for row in chart.rows}):,} attributes; {chart.note}"
     highest = max(chart.rows, key=lambda row: row[2] if chart.kind == "heat" else row[1])
@@ -193,6 +198,54 @@ def _heat(chart: Chart, said: _Words) -> tuple[list[str], float]:
     return parts, len(names) * side + 24 + 5.2 * longest
 
 
+def _points(chart: Chart, said: _Words) -> tuple[list[str], float]:
+    """Draw a circle a row with its label, filled where it is marked."""
+    left, right, top, bottom = 64, _WIDTH - 16, 12, 260
+    across = _Scale.over([row[1] for row in chart.rows], left, right)
+    up = _Scale.over([row[2] for row in chart.rows], bottom, top)
+    parts = [f'<path class="unveil-axis" d="M{left} {top}V{bottom}H{right}"/>']
+    parts += [_text(across.at(tick), bottom + 16, f"{tick:g}", "middle", "unveil-small") for tick in across.ticks()]
+    parts += [_text(left - 6, up.at(tick) + 4, f"{tick:g}", "end", "unveil-small") for tick in up.ticks()]
+    for label, x, y, marked in sorted(chart.rows, key=lambda row: bool(row[3])):
+        anchor, shift = ("end", -9) if across.at(x) > _FLIP * _WIDTH else ("start", 9)
+        kind = "unveil-mark" if marked else "unveil-hollow"
+        parts.append(f'<circle class="{kind}" cx="{across.at(x):.1f}" cy="{up.at(y):.1f}" r="5"/>')
+        parts.append(_text(across.at(x) + shift, up.at(y) + 4, said.label(label), anchor, "" if marked else "unveil-faint"))
+    parts.append(_text((left + right) / 2, bottom + 36, said.plain(chart.columns[1]), "middle", "unveil-faint"))
+    turned = f'transform="translate(12 {(top + bottom) / 2:.0f}) rotate(-90)"'
+    parts.append(f'<text {turned} text-anchor="middle" class="unveil-faint">{said.plain(chart.columns[2])}</text>')
+    return parts, bottom + 44
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Where a number stands on an axis that runs from `start` to `end` in the picture."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @classmethod
+    def over(cls, values: Sequence[float], start: float, end: float) -> _Scale:
+        """Return the scale that holds all values, with some room around them."""
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        room = (high - low) * 0.08 or max(abs(high) * 0.08, 0.5)
+        return cls(low - room, high + room, start, end)
+
+    def at(self, value: float) -> float:
+        """Return the place of a number."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        """Return round numbers inside."""
+        rough = (self.high - self.low) / _TICKS
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * factor for factor in (1.0, 2.0, 5.0, 10.0) if power * factor >= rough)
+        marks = range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+        return [float(f"{step * at:.10g}") + 0.0 for at in marks]
+
+
 def _short(share: float) -> str:
     """Return a share in two digits; what is not quite 0 or 1 is never written as such."""
     if share in (0.0, 1.0):
@@ -206,4 +259,5 @@ _DRAWN: dict[str, Callable[[Chart, _Words], tuple[Sequence[Any], float]]] = {
     "columns": _columns,
     "dots": _dots,
     "heat": _heat,
+    "points": _points,
 }
