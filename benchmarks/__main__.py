@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import attacks, foundation, mechanisms, models, privacy_mechanisms, recoding, search, utility
+from benchmarks import attacks, foundation, mechanisms, models, privacy_mechanisms, recoding, scale, search, utility
 
 
 def main() -> None:
@@ -22,6 +22,7 @@ def main() -> None:
         *attacks.run(),
         *utility.run(),
         *search.run(),
+        *scale.run(),
         *recoding.run(),
     ]
     table = Table("what", "measured", "goal", "met", title="unveil, against what one would do instead")

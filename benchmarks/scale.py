@@ -1,0 +1,152 @@
+"""Files larger than memory, and a scan of tens of millions of records: made by a seeded generator, measured in one run.
+
+`make bench` measures 2 million records. `UNVEIL_SCALE=50` measures 50 million (a quarter of a gigabyte of Parquet, and three
+gigabytes of text, in the temporary folder, deleted afterwards). Every job runs in a process of its own, so that its memory is
+its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from benchmarks.foundation import Row
+
+KEYS = (
+    "municipality", "birth_year", "sex", "race", "stage", "school_type",
+    "zone", "disability", "nationality", "transport", "shift",
+)  # fmt: skip
+SENSITIVE = "special_needs"
+_CHUNK = 1_000_000
+_SIX = ("municipality", "birth_year", "sex", "race", "stage", "disability")
+_JOB = """
+import sys, time
+sys.path.insert(0, {root!r})
+{before}
+wall, processor = time.perf_counter(), time.process_time()
+{job}
+wall, processor = time.perf_counter() - wall, time.process_time() - processor
+most = [line for line in open("/proc/self/status") if line.startswith("VmHWM")][0]
+print(wall, processor, int(most.split()[1]) // 1024)
+"""
+_DUCKDB = "import duckdb; duckdb.sql('set enable_progress_bar = false')"
+_GROUP_BY = "duckdb.sql('create temp table found as select {columns}, count(*) n from read_parquet(\\'{path}\\') group by all')"
+_STREAMED = "from unveil.sources.streaming import limited; limit = limited(stream_from=0); limit.__enter__()"
+
+
+def census(records: int, seed: int = 0) -> Iterator[pl.DataFrame]:
+    """Give a synthetic school census in chunks: 11 key attributes and a sensitive one, skewed and dependent as people are."""
+    random = np.random.default_rng(seed)
+    places = _zipf(5570, 1.1)
+    place_names = np.array([f"M{code:07d}" for code in random.permutation(5570) * 397 % 9_999_991])
+    favoured = random.integers(0, 5, 5570)  # the race that is most common in a place
+    for start in range(0, records, _CHUNK):
+        rows = min(_CHUNK, records - start)
+        place = random.choice(5570, rows, p=places)
+        age = np.clip(random.gamma(6.0, 2.0, rows).astype(np.int64), 0, 70)
+        stage = np.clip(age + random.choice([-1, 0, 0, 0, 0, 0, 0, 1], rows), 0, 21) // 2
+        race = np.where(random.random(rows) < 0.7, favoured[place], random.choice(5, rows, p=[0.4, 0.4, 0.12, 0.05, 0.03]))
+        rural = random.random(rows) < 0.05 + 0.3 * (place > 500)
+        disability = np.where(random.random(rows) < 0.985, 0, 1 + random.choice(8, rows, p=_zipf(8, 1.0)))
+        nation = np.where(random.random(rows) < 0.995, 0, 1 + random.choice(60, rows, p=_zipf(60, 1.3)))
+        private = random.random(rows) < 0.18 * ~rural
+        transport = np.where(random.random(rows) < np.where(rural, 0.6, 0.05), 1, 0)
+        yield pl.DataFrame(
+            {
+                "municipality": place_names[place],
+                "birth_year": 2018 - age,
+                "sex": np.array(["F", "M"])[random.integers(0, 2, rows)],
+                "race": np.array(["white", "mixed", "black", "yellow", "indigenous"])[race],
+                "stage": np.array([f"stage {at:02d}" for at in range(11)])[stage],
+                "school_type": np.array(["state", "municipal", "federal", "private"])[
+                    np.where(private, 3, random.choice(3, rows, p=[0.55, 0.43, 0.02]))
+                ],
+                "zone": np.array(["urban", "rural"])[rural.astype(np.int64)],
+                "disability": np.array(["none", *(f"kind {at}" for at in range(8))])[disability],
+                "nationality": np.array(["BR", *(f"N{at:02d}" for at in range(60))])[nation],
+                "transport": transport.astype(np.int64),
+                "shift": np.array(["day", "night"])[(random.random(rows) < np.where(age > 17, 0.5, 0.02)).astype(np.int64)],
+                SENSITIVE: np.array(["no", "yes"])[(random.random(rows) < np.where(disability > 0, 0.7, 0.01)).astype(np.int64)],
+            }
+        )
+
+
+def _zipf(size: int, power: float) -> NDArray[np.float64]:
+    weights = np.arange(1, size + 1, dtype=np.float64) ** -power
+    return np.asarray(weights / weights.sum())
+
+
+def write_census(path: Path, records: int) -> None:
+    """Write the census to one Parquet file, a row group a chunk."""
+    import pyarrow.parquet as pq
+
+    writer = None
+    for chunk in census(records):
+        table = chunk.to_arrow()
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def run() -> list[Row]:
+    """Run all benchmarks of this part, on as many million records as the environment says."""
+    millions = float(os.environ.get("UNVEIL_SCALE", "2"))
+    with TemporaryDirectory() as folder:
+        path, text = Path(folder, "census.parquet"), Path(folder, "census.csv")
+        write_census(path, int(millions * 1e6))
+        rows = [counting(path, millions), scanning(path, millions)]
+        pl.scan_parquet(path).sink_csv(text)
+        return [*rows, reading_text(text)]
+
+
+def counting(path: Path, millions: float) -> Row:
+    """Count six columns of a Parquet file, against DuckDB's own group-by over the same file."""
+    columns = ", ".join(_SIX)
+    theirs = _measured(_DUCKDB, _GROUP_BY.format(columns=columns, path=path))
+    warm = path.with_name("warm.parquet")
+    write_census(warm, 1000)
+    ready = f"import unveil; {_STREAMED}; unveil.count({str(warm)!r}, {list(_SIX)!r})"
+    ours = _measured(ready, f"unveil.count({str(path)!r}, {list(_SIX)!r})")
+    ratio = ours[1] / theirs[1]
+    what = f"6 columns of {millions:g} million records of Parquet, processor time against DuckDB's group-by"
+    return Row(
+        what, f"{ratio:.2f} x, {ours[2]:,.0f} MB (DuckDB {theirs[2]:,.0f} MB)", "< 3 x, < 1,000 MB", ratio < 3 and ours[2] < 1000
+    )
+
+
+def scanning(path: Path, millions: float) -> Row:
+    """Scan all 2,047 subsets of 11 attributes against record identity and a sensitive attribute."""
+    wall, processor, memory = _measured(
+        f"import unveil; {_STREAMED}", f"unveil.scan({str(path)!r}, {list(KEYS)!r}, {SENSITIVE!r})"
+    )
+    what = f"2,047 subsets of 11 attributes, {millions:g} million records of Parquet"
+    return Row(
+        what, f"{wall / 60:.1f} min ({processor:.0f} s of processor), {memory:,.0f} MB", "< 15 min, < 12,000 MB", wall < 900
+    )
+
+
+def reading_text(path: Path) -> Row:
+    """Measure a rate on a text file, its memory, and its speed against a plain read of the same bytes."""
+    plain = _measured("", f"with open({str(path)!r}, 'rb') as file:\n    while file.read(1 << 20): pass")
+    job = f"unveil.discrimination_rate({str(path)!r}, {list(_SIX[:4])!r}, {SENSITIVE!r})"
+    wall, _, memory = _measured(f"import unveil; {_STREAMED}", job)
+    size = path.stat().st_size / 1e9
+    measured = f"{memory:,.0f} MB, {wall / size:.1f} s a gigabyte (a plain read: {plain[0] / size:.1f} s)"
+    return Row(f"unveil dr on {size:.1f} GB of text", measured, "< 1,000 MB", memory < 1000)
+
+
+def _measured(before: str, job: str) -> tuple[float, float, float]:
+    """Run a job in a process of its own; return its wall and processor seconds and its megabytes."""
+    code = _JOB.format(root=str(Path(__file__).resolve().parent.parent), before=before, job=job)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+    wall, processor, memory = map(float, done.stdout.split()[-3:])
+    return wall, processor, memory
