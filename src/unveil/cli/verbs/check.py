@@ -33,7 +33,7 @@ def _writable(out: Path | None) -> Path | None:
     return out
 
 
-@app.command(epilog="Example: unveil check adult --policy cell-size-5 --key age --key sex --key race  (exit code 1: not met)")
+@app.command(epilog="Example: unveil check adult --policy cell-size-5 --key sex --key race")
 def check(
     release: Data = None,
     policy: Annotated[
