@@ -554,3 +554,13 @@ def test_messages_hold_no_values() -> None:
     with pytest.raises(UnsupportedDataError) as problem:
         distance_linkage({"age": [1, 2]}, {"age": ["secret", 3]}, [0, 1], attributes=[Attribute("age", kind="continuous")])
     assert "secret" not in str(problem.value)
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "mahalanobis", "mixed"])
+def test_numbers_whose_squares_are_none_are_linked_like_others(distance: Distance) -> None:
+    near = pl.DataFrame({"x": [1.0, -1.0, 1.7, 0.25, 0.5], "y": [3.0, 1.0, 4.0, 1.0, 5.0]})
+    moved = pl.DataFrame({"x": [0.9, 0.3, 1.0, 0.25, 0.5], "y": [3.0, 1.0, 4.5, 1.0, 4.0]})
+    far, far_moved = (table.with_columns(pl.col("x") * 1e308) for table in (near, moved))
+    found, expected = (distance_linkage(*tables, range(5), distance=distance) for tables in ((far, far_moved), (near, moved)))
+    assert found.value == pytest.approx(expected.value)
+    assert 0.0 < found.value < 1.0

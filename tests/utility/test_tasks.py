@@ -340,3 +340,13 @@ def test_is_a_result() -> None:
     assert best.release.mean == max(frame.filter((pl.col("task") == "ill") & (pl.col("measure") == "accuracy"))["release"])
     with pytest.raises(ArgumentError, match="score 'tree r2' is unknown"):
         found["ill"].score("tree", "r2")
+
+
+def test_numbers_whose_squares_are_none_are_learnt_from_but_not_predicted() -> None:
+    table = people(60)
+    far = table.with_columns(pl.col("age") * 2.0**1010)
+    plain, scaled = (unveil.loss(one, one, same_order=True, tasks=["ill"], pmse=True).to_dict() for one in (table, far))
+    assert scaled["tasks"] == plain["tasks"]
+    assert scaled["pmse"]["pmse"] == pytest.approx(plain["pmse"]["pmse"], abs=1e-12)
+    refused = unveil.loss(far, far, same_order=True, tasks=["age"])
+    assert "too large for a regression" in refused.failed[0]

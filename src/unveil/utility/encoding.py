@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,11 +29,16 @@ from unveil.sources.coding import encode, require_countable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Encoded", "check_draw", "encoded", "in_common", "middle", "need_sklearn", "one_thread", "recoded", "transformer"]
+__all__ = [
+    "MOST_SQUARED", "Encoded", "check_draw", "encoded", "in_common", "middle", "need_sklearn", "one_thread", "recoded",
+    "transformer",
+]  # fmt: skip
 
 _MOST_CATEGORIES = 50
 """A column of more categories has an indicator for each of the most frequent ones; the others share one."""
 _MOST_SEED = 2**31
+MOST_SQUARED = 1e140
+"""Sums of squares of larger numbers may be infinite."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +59,17 @@ class Encoded:
     numeric: NDArray[np.bool_]
     original: NDArray[np.float64]
     release: NDArray[np.float64]
+
+    def largest(self) -> NDArray[np.float64]:
+        """Return the largest magnitude in each column."""
+        both = np.abs(np.vstack([self.original, self.release]))
+        return np.asarray(np.max(both, axis=0, where=~np.isnan(both), initial=0.0))
+
+    def within_reach(self) -> Encoded:
+        """Return numbers in a larger unit, a power of two, where sums of their squares would be no numbers any more."""
+        largest = self.largest()
+        units = np.where(largest > MOST_SQUARED, np.ldexp(1.0, -np.frexp(largest)[1]), 1.0)
+        return self if (units == 1.0).all() else replace(self, original=self.original * units, release=self.release * units)
 
 
 def encoded(original: Source, release: Source, names: Sequence[str], *, numbers: bool = True) -> Encoded:

@@ -177,7 +177,7 @@ def pmse(
     if model not in _MODELS:
         raise ArgumentError.not_one_of("model", model, _MODELS)
     one, other = open_source(original), open_source(release)
-    table = encoded(one, other, in_common(one, other, given))
+    table = encoded(one, other, in_common(one, other, given)).within_reach()
     # each drawn anew from the seed: of tables of one length the same rows
     parts = [np.random.default_rng(seed).permutation(len(rows))[:sample] for rows in (table.original, table.release)]
     if not all(map(len, parts)):

@@ -17,7 +17,7 @@ from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.sources import Data, Source, open_source
 from unveil.sources.alignment import Alignment, align
-from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn, one_thread
+from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn, one_thread
 from unveil.utility.learners import HIGHER_IS_BETTER, KINDS
 from unveil.utility.trials import Trial
 
@@ -404,7 +404,8 @@ def _solved(
     sample: int | None,
     seed: int,
 ) -> Solved:
-    features = encoded(original, release, in_common(original, release, task.given, without=(task.target, identity)))
+    names = in_common(original, release, task.given, without=(task.target, identity))
+    features = encoded(original, release, names).within_reach()
     target = _target(original, release, task, len(features.original), len(features.release))
     truth = np.full(len(features.release), -1) if alignment is None else alignment.truth
     trial = Trial.of(features, target, truth, folds=folds, sample=sample, seed=seed)
@@ -427,6 +428,10 @@ def _target(
     before, after = column.original[:, 0], column.release[:, 0]
     if task.kind == "regression" and not column.numeric[0]:
         raise ArgumentError(f"a regression predicts numbers, and the original's {shown(task.target)} holds none.")
+    if task.kind == "regression" and column.largest()[0] > MOST_SQUARED:
+        raise ArgumentError(
+            f"{shown(task.target)} holds numbers above {MOST_SQUARED:g}, too large for a regression; scale it down."
+        )
     classes = np.unique(before[before >= 0.0] if task.kind == "classification" else before[~np.isnan(before)])
     if len(classes) < 2:  # noqa: PLR2004
         raise UndefinedMeasureError(

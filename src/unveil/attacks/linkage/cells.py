@@ -52,6 +52,8 @@ _EVERYTHING: tuple[Range, ...] = ((-math.inf, math.inf),)
 _FARTHEST = float(np.finfo(np.float64).max)
 """The end of a one-sided interval: short of infinity, which is where nulls of the original stand."""
 _DRAWN_IN = 5e-7
+_MOST_SQUARED = 1e140
+"""Sums of squares of larger numbers may be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +191,11 @@ def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: I
     ranges = _ranges_of(line, released, words=attribute.kind is None)
     if ranges is None:
         return cells_of(replace(attribute, kind="nominal"), original, released, intervals=intervals)
+    value, starts, low, high = ranges
+    position, low, high = _within_reach(position, low, high)
     inside = position[np.isfinite(position)]
     span = float(np.ptp(inside)) if len(inside) else 0.0
     spread = float(inside.std()) if span > 0 else 0.0
-    value, starts, low, high = ranges
     if intervals == "midpoint" and known.kind != "nominal" and len(inside):
         starts, low, high = _middles(starts, low, high, float(inside.min()), float(inside.max()))
     return Cells(known, position, value, starts, low, high, spread, span)
@@ -351,6 +354,13 @@ def _line_of_numbers(attribute: Attribute, original: Any, drawn_in: float) -> tu
     nothing = np.empty(0, dtype=np.int64)
     line = _Line(attribute, at, {}, np.empty(0), labels, [], nothing, drawn_in)
     return line, np.where(np.isnan(numbers), np.inf, numbers)
+
+
+def _within_reach(position: NDArray[np.float64], *others: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """Return the line in a larger unit, a power of two, where the squares of its positions would be no numbers any more."""
+    largest = float(np.max(np.abs(position), where=np.isfinite(position), initial=0.0))
+    unit = 2.0 ** -math.frexp(largest)[1] if largest > _MOST_SQUARED else 1.0
+    return tuple(line * unit for line in (position, *others))
 
 
 def _ordered_texts(attribute: Attribute, texts: Sequence[str]) -> list[str]:
