@@ -9,13 +9,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import attacks, foundation, mechanisms, models, privacy_mechanisms, recoding, scale, search, utility
+from benchmarks import attacks, engines, foundation, mechanisms, models, privacy_mechanisms, recoding, scale, search, utility
 
 
 def main() -> None:
     """Run the benchmarks; with a path as argument write the figures there as JSON too."""
     rows = [
         *foundation.run(),
+        *engines.run(),
         *models.run(),
         *mechanisms.run(),
         *privacy_mechanisms.run(),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,16 @@ def test_what_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
             unveil.count(f"spark://local?{address}", ["age"])
     with pytest.raises(ArgumentError, match="name a table with"):
         unveil.count("spark://local", ["age"])
+
+
+def test_no_java(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("unveil")), "dr", "spark://local?table=t", "--key", "age"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "JAVA_HOME": str(tmp_path)})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr
+        == "unveil: spark://local, 't': no Spark session starts; it needs Java 17 or later, and a master that answers.\n"
+    )
 
 
 def test_types(spark: SparkSession) -> None:

@@ -80,6 +80,7 @@ def _relation(file: Path, address: Address) -> Iterator[Any]:
             raise EngineError(f"{address.place}: another program has the file open for writing; close it there.") from None
         raise DataFileError(f"{address.place}: the file is damaged or no DuckDB database.") from None
     with connection, _failure_reported(address.place):
+        connection.execute("SET enable_progress_bar = false")  # it would be drawn on standard output
         yield connection.sql(f"SELECT * FROM {_table(connection, address)}")  # noqa: S608 - quoted
 
 

@@ -5,6 +5,7 @@ Columns are renamed by their position first, so that a name with a dot, a space 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -74,10 +75,28 @@ def _session(address: Address) -> Any:
     local = address.target.split("[")[0] == "local"
     master = ("local[*]" if address.target == "local" else address.target) if local else address.uri()
     builder = SparkSession.builder.master(master).appName("unveil").config("spark.ui.enabled", "false")
-    with _failure_reported(address.place):
-        session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
+    try:
+        with _silence():
+            session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+            session.sparkContext.setLogLevel("OFF")
+    except Exception:  # noqa: BLE001 - what the launcher, Python's side and Java's raise has nothing else in common
+        raise EngineError(
+            f"{address.place}: no Spark session starts; it needs Java 17 or later, and a master that answers."
+        ) from None
     return session
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep off standard error what the Java machine prints in its life: it inherits ours when it starts."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 @contextmanager
