@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from unveil import models as models
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
+    from unveil.assess.comparison import Comparison as Comparison
+    from unveil.assess.comparison import compare as compare
     from unveil.assess.policy.check import check as check
     from unveil.assess.policy.verdict import Verdict as Verdict
     from unveil.assess.start import start_project as start_project
     from unveil.assess.tradeoff import TradeOff as TradeOff
     from unveil.assess.tradeoff import trade_off as trade_off
-    from unveil.assess.comparison import Comparison as Comparison
-    from unveil.assess.comparison import compare as compare
     from unveil.attacks.attack import Attack as Attack
     from unveil.attacks.attack import attack as attack
     from unveil.counts import Counts as Counts
@@ -39,21 +39,22 @@ if TYPE_CHECKING:
     from unveil.project import Project as Project
     from unveil.project import Step as Step
     from unveil.search.anonymize import anonymize as anonymize
+    from unveil.search.cells import generalize_cells as generalize_cells
+    from unveil.search.chain import Protection as Protection
+    from unveil.search.chain import protect as protect
     from unveil.search.guided import Front as Front
     from unveil.search.guided import anonymize_front as anonymize_front
     from unveil.search.hierarchies import HierarchyReport as HierarchyReport
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
-    from unveil.search.mondrian import mondrian as mondrian
     from unveil.search.local_recoding import recode_locally as recode_locally
-    from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
-    from unveil.search.cells import generalize_cells as generalize_cells
     from unveil.search.local_suppression import suppress_locally as suppress_locally
+    from unveil.search.mondrian import mondrian as mondrian
     from unveil.search.recoding import Recoding as Recoding
-    from unveil.search.chain import Protection as Protection
-    from unveil.search.chain import protect as protect
     from unveil.search.release import Release as Release
+    from unveil.search.streamed import anonymize_file as anonymize_file
+    from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
     from unveil.utility.loss import Loss as Loss
@@ -94,6 +95,7 @@ _HOMES = {
     "UnveilError": "unveil.errors",
     "Verdict": "unveil.assess.policy.verdict",
     "anonymize": "unveil.search.anonymize",
+    "anonymize_file": "unveil.search.streamed",
     "anonymize_front": "unveil.search.guided",
     "assess": "unveil",
     "attack": "unveil.attacks.attack",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unveil.partitions import Hierarchy
     from unveil.search.release import Release
 
-__all__ = ["check_apart", "hierarchies_of", "identifiers_of", "release_place", "writable", "write_release"]
+__all__ = ["check_apart", "hierarchies_of", "identifiers_of", "release_place", "told_written", "writable", "write_release"]
 
 
 def writable(place: Path | None) -> Path | None:
@@ -37,9 +37,16 @@ def write_release(release: Release, out: Path | None, link: Path | None) -> None
     """Write the correspondence, then the release, each whole or not at all."""
     if link is not None:
         release.write_link(link)
-        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
     if out is not None:
         release.write(out)
+    told_written(out, link)
+
+
+def told_written(out: Path | None, link: Path | None) -> None:
+    """Say what was written."""
+    if link is not None:
+        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+    if out is not None:
         sys.stderr.write(f"written: {out}\n")
 
 

@@ -32,13 +32,14 @@ from unveil.search.objectives import Candidate, Objective, objective_of
 from unveil.search.release import Release, shuffled
 from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
-from unveil.sources import Data, load
+from unveil.sources import Data, load, tallied
 from unveil.sources.microdata import Microdata
+from unveil.sources.passing import Passing, WrittenFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Plan", "anonymize", "planned"]
+__all__ = ["Chosen", "Plan", "anonymize", "chosen_of", "planned", "release_of"]
 
 
 def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
@@ -140,18 +141,55 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         weights=weights, factor=factor, identifiers=named, population=population, orders=orders, nulls=nulls,
         budget=_budget(time_limit, node_limit), progress=progress,
     )  # fmt: skip
-    records, found, space, keys = plan.records, plan.found, plan.space, plan.keys
+    chosen = chosen_of(plan)
+    records = plan.records
+    if not isinstance(records, Microdata):
+        raise TypeError("records in hand are asked for")
+    what = applied(plan.space, chosen.node, chosen.classes, chosen.gone, plan.codes)
+    protected = _protected(records, plan.space.attributes, chosen.node, what)
+    order = np.arange(records.records) if keep_order else shuffled(records, seed)
+    asked = {
+        "identifiers": list(named), "pseudonyms": list(hashed), "suppression": suppression, "levels": levels or {},
+        "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order, "seed": seed,
+        "time_limit": time_limit, "node_limit": node_limit,
+    }  # fmt: skip
+    return release_of(plan, chosen, protected.taken(order), plan.rows[order], asked, label)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The node that a plan found, its classes, and those of them that are suppressed."""
+
+    node: Node
+    classes: Table
+    gone: NDArray[np.bool_]
+
+
+def chosen_of(plan: Plan) -> Chosen:
+    """Return what a plan found, or say why there is nothing."""
+    found = plan.found
     if found.node is None:
         raise _unmet(plan)
-    if found.suppressed == records.records:
+    if found.suppressed == plan.space.records:
         raise _emptied(plan)
-    classes, gone = suppressed_classes(space, plan.judge, found.node)
-    protected = _protected(records, plan.space.attributes, found.node, applied(space, found.node, classes, gone, plan.codes))
-    order = np.arange(records.records) if keep_order else shuffled(records, seed)
-    after = _measured(plan, found.node, classes, gone)
+    return Chosen(found.node, *suppressed_classes(plan.space, plan.judge, found.node))
+
+
+def release_of(
+    plan: Plan,
+    chosen: Chosen,
+    records: Microdata | WrittenFile,
+    origin: NDArray[np.int64],
+    asked: Mapping[str, Any],
+    label: str,
+) -> Release:
+    """Return the release that protected records are, with all that is to be said of it."""
+    found, space, keys = plan.found, plan.space, plan.keys
+    after = _measured(plan, chosen.node, chosen.classes, chosen.gone)
+    limited = asked["time_limit"] is not None or asked["node_limit"] is not None
     return Release(
-        records=protected.taken(order),
-        transformation=space.transformation(found.node),
+        records=records,
+        transformation=space.transformation(chosen.node),
         heights={one.name: one.levels.height for one in space.attributes},
         score=found.score,
         objective=plan.objective.name,
@@ -163,26 +201,16 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         models=after,
         before=_measured(plan),
         seconds=plan.seconds,
-        origin=plan.rows[order],
+        origin=origin,
         settings={
             "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
             "key": list(keys),
             "sensitive": list(plan.secrets),
-            "identifiers": list(named),
-            "pseudonyms": list(hashed),
             "hierarchies": {name: "proposed" if name in plan.proposed else "given" for name in keys},
-            "suppression": suppression,
             "objective": plan.objective.name,
-            "levels": {name: list(pair) for name, pair in (levels or {}).items()},
-            "weights": dict(weights or {}),
-            "factor": factor,
-            "nulls": nulls,
-            "keep_order": keep_order,
-            "seed": seed,
-            "time_limit": time_limit,
-            "node_limit": node_limit,
+            **asked,
         },
-        notes=tuple(_notes(plan, named, hashed, label, limited=time_limit is not None or node_limit is not None)),
+        notes=tuple(_notes(plan, asked["identifiers"], asked["pseudonyms"], label, limited=limited)),
     )
 
 
@@ -214,7 +242,7 @@ class Plan:
         How long counting and searching took.
     """
 
-    records: Microdata
+    records: Microdata | Passing
     rows: NDArray[np.int64]
     codes: Sequence[NDArray[Any]]
     keys: tuple[str, ...]
@@ -248,13 +276,18 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
     nulls: str = "category",
     budget: Budget | None = None,
     progress: Callable[[int, int], Any] | None = None,
+    stream: Passing | None = None,
 ) -> Plan:
-    """Count the data and search its generalisations; the arguments are those of `anonymize`."""
+    """Count the data and search its generalisations; the arguments are those of `anonymize`, and records that are streamed."""
     keys, trees = trees_of(attributes, hierarchies)
     secrets = secrets_of(models, keys)
-    records, rows = records_of(data, keys, secrets, identifiers, checked_nulls(nulls))
+    records: Microdata | Passing
+    if stream is None:
+        records, rows = records_of(data, keys, secrets, identifiers, checked_nulls(nulls))
+    else:
+        records, rows = stream.without(identifiers), np.zeros(0, dtype=np.int64)
     began = time.perf_counter()
-    table = load(records.frame, [*keys, *secrets])
+    table = tallied(records.frame, [*keys, *secrets], nulls="category" if stream is None else nulls)
     counts = count_table(table)
     whole = None
     if population is not None:
@@ -272,7 +305,8 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
     judge = Judge(space, list(asked.values()), limit)
     goal = objective_of(objective, known, space.records, weights=weights, factor=factor)
     found = search(space, judge, goal, limit, budget=budget, progress=progress)
-    codes = [_placed(counts.columns[counts.names.index(column.name)].values, column) for column in table.columns[: len(keys)]]
+    coded = table.columns[: len(keys)] if stream is None else ()
+    codes = [_placed(counts.columns[counts.names.index(column.name)].values, column) for column in coded]
     return Plan(
         records, rows, codes, keys, secrets, counts, whole, space, judge, goal, asked, proposed, limit, found,
         time.perf_counter() - began,
@@ -396,7 +430,7 @@ def _emptied(plan: Plan) -> ModelNotMetError | EmptyDataError:
     """Say why nothing would be left."""
     failing = _fails_at(plan, plan.space.top)
     return failing or EmptyDataError(
-        f"the cheapest generalisation suppresses all {plan.records.records:,} records, so nothing is left; "
+        f"the cheapest generalisation suppresses all {plan.space.records:,} records, so nothing is left; "
         "allow less suppression, or let it cost more."
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.sources.microdata import Microdata
+    from unveil.sources.passing import WrittenFile
 
 __all__ = ["Release", "checked_place", "shuffled"]
 
@@ -63,7 +64,7 @@ class Release(Result):
         What a user should know.
     """
 
-    records: Microdata
+    records: Microdata | WrittenFile
     transformation: Mapping[str, int]
     heights: Mapping[str, int]
     score: float

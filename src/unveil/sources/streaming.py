@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["LIMITS", "BytesRead", "Limits", "Sampled", "Stream", "StreamSource", "limited", "open_stream"]
+__all__ = ["LIMITS", "BytesRead", "Limits", "Sampled", "Stream", "StreamSource", "is_parquet", "limited", "open_stream"]
 
 BytesRead: TypeAlias = Callable[[int, int], None]
 """Called with the number of bytes read and the number of all."""
@@ -168,7 +168,7 @@ class Stream:
     def _run(self, columns: Sequence[str], counted: Callable[[_Batches, Sequence[_Coder]], _Found]) -> _Found:
         """Count the batches; those of text again, record by record, where its quotes ask for it."""
         limits = LIMITS.get()
-        if _is_parquet(self.path):
+        if is_parquet(self.path):
             held = ParquetFiles.at(self.path)
             for name in columns:
                 require_countable(name, pl.Series(dtype=held.schema[name]))
@@ -266,7 +266,8 @@ def _unpacked(path: str) -> int:
     return size * _PACKED if path.lower().endswith((".gz", ".parquet", ".pq")) else size
 
 
-def _is_parquet(path: str) -> bool:
+def is_parquet(path: str) -> bool:
+    """Whether a path leads to Parquet: a file, or a folder of them."""
     return os.path.isdir(path) or files._format(locate(path)) == "parquet"  # noqa: PTH112, SLF001
 
 

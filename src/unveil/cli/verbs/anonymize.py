@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ from unveil.cli.options import (
     pair_of,
     showing_progress,
 )
-from unveil.cli.releases import check_apart, hierarchies_of, identifiers_of, release_place, writable, write_release
+from unveil.cli.releases import check_apart, hierarchies_of, identifiers_of, release_place, told_written, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -128,7 +128,9 @@ def anonymize(
     """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
     from unveil.cli import requirements
     from unveil.search.anonymize import anonymize as protect
+    from unveil.search.streamed import anonymize_file
     from unveil.sources import source
+    from unveil.sources.passing import passing
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=project,
@@ -163,28 +165,36 @@ def anonymize(
     others = None if population is None else source(
         population, separator=separator, encoding=encoding, missing=tuple(missing or ())
     )  # fmt: skip
+    options: dict[str, Any] = {
+        "hierarchies": hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
+        "suppression": suppression,
+        "objective": objective,
+        "levels": dict(_level(text, inputs.key) for text in level or ()),
+        "weights": dict(_weight(text, inputs.key) for text in weight or ()),
+        "factor": factor,
+        "identifiers": tuple(identifier or ()) or identifiers_of(inputs, pseudonymize or ()),
+        "orders": requirements.orders(order, inputs.project, inputs.source.names),
+        "nulls": inputs.nulls,
+        "keep_order": keep_order,
+        "seed": seed,
+        "time_limit": time_limit,
+        "node_limit": node_limit,
+    }
+    if out is not None and not pseudonymize and others is None and passing(inputs.source) is not None:
+        with showing_progress("generalisations") as progress:
+            release = anonymize_file(inputs.source, out, inputs.key, asked, link=link, progress=progress, **options)
+        told_written(out, link)
+        return give(release, as_json=as_json, out=None)
     with showing_progress("generalisations") as progress:
         release = protect(
             inputs.source,
             inputs.key,
             asked,
-            hierarchies=hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
-            suppression=suppression,
-            objective=objective,
-            levels=dict(_level(text, inputs.key) for text in level or ()),
-            weights=dict(_weight(text, inputs.key) for text in weight or ()),
-            factor=factor,
-            identifiers=tuple(identifier or ()) or identifiers_of(inputs, pseudonymize or ()),
             pseudonyms=tuple(pseudonymize or ()),
             key_file=key_file,
             population=others,
-            orders=requirements.orders(order, inputs.project, inputs.source.names),
-            nulls=inputs.nulls,
-            keep_order=keep_order,
-            seed=seed,
-            time_limit=time_limit,
-            node_limit=node_limit,
             progress=progress,
+            **options,
         )
     write_release(release, out, link)
     return give(release, as_json=as_json, out=None)

@@ -1,0 +1,256 @@
+"""How are records rewritten that do not fit into memory? Batch by batch, from the file they are in to the file they go to.
+
+Records are shuffled on the way in two steps: each goes to a bucket by chance, and each bucket, which does fit, is shuffled when
+it is written. Together that is a uniform permutation.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from unveil.errors import ArgumentError
+from unveil.output import atomic_write
+from unveil.sources.frames import Source
+from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
+from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Change", "Passing", "WrittenFile", "batch_codes", "passing", "rewrite"]
+
+_BUCKET = 1 << 20
+"""Records of a bucket, about."""
+_PARQUET = {"parquet", "pq"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passing:
+    """Records that are counted and read in batches, never held.
+
+    Attributes
+    ----------
+    source
+        Where they are.
+    names
+        The columns that are to be read.
+    records
+        How many there are; 0 as long as nobody has counted.
+    """
+
+    source: StreamSource
+    names: tuple[str, ...]
+    records: int = 0
+
+    @property
+    def frame(self) -> Source:
+        """What can be counted, in the place where records in hand have their frame."""
+        return self.source
+
+    def without(self, names: Sequence[str]) -> Passing:
+        """Return the records without some columns."""
+        return replace(self, names=tuple(name for name in self.names if name not in names))
+
+    def batches(self, *, by_hand: bool = False) -> Iterator[pl.DataFrame]:
+        """Give the records in batches; those of delimited text as text, what is missing as null.
+
+        Raises
+        ------
+        IrregularTextError
+            If a text can only be read by hand, that is record by record; batches given before are to be forgotten.
+        """
+        stream = self.source.stream
+        if stream is None:
+            yield self.source.collect(self.names)
+        elif is_parquet(stream.path):
+            for batch in ParquetFiles.at(stream.path).batches(self.names, LIMITS.get().rows, lambda _, column: column):
+                yield _named(batch.frame, self.names)
+        else:
+            text, missing = TextFile.at(stream.path, stream.options), ["", *stream.options.missing]
+
+            def without_missing(_: int, column: pl.Expr) -> pl.Expr:
+                return pl.when(column.is_in(missing)).then(None).otherwise(column)
+
+            read = text.by_hand(self.names, without_missing)
+            if not by_hand:
+                read = text.batches(self.names, LIMITS.get().text, without_missing)
+            for batch in read:
+                yield _named(batch.frame, self.names)
+
+
+def passing(source: Source) -> Passing | None:
+    """Return the records of a source that is streamed; None for any other."""
+    return Passing(source, source.names) if isinstance(source, StreamSource) else None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """Records that are in a file already, in the place where a result has its records."""
+
+    path: str
+    names: tuple[str, ...]
+    records: int
+
+    def native(self) -> pl.LazyFrame:
+        """Return the records as a lazy Polars frame."""
+        ending = Path(self.path).suffix.lower().lstrip(".")
+        if ending in _PARQUET:
+            return pl.scan_parquet(self.path)
+        return pl.scan_csv(self.path, separator="\t" if ending in {"tsv", "tab"} else ",", infer_schema=False)
+
+    def column(self, name: str) -> pl.Series:
+        """Return one column, read whole."""
+        return self.native().select(name).collect().to_series()
+
+    def write(self, path: Any) -> None:
+        """Refuse to write what is written."""
+        raise ArgumentError(f"the release is in a file already; copy that to {path}.")
+
+
+Change = Callable[[pl.DataFrame], tuple[pl.DataFrame, "NDArray[np.int64]"]]
+"""What becomes of a batch: the new records, and the rows of the batch that they were made from."""
+
+
+def rewrite(
+    records: Passing, change: Change, out: str, *, link: str | None = None, order: np.random.Generator | None = None
+) -> WrittenFile:
+    """Rewrite records from one file to another, both files whole or not at all.
+
+    Parameters
+    ----------
+    records
+        The records.
+    change
+        What becomes of each batch.
+    out
+        Where they go: Parquet by the ending, tab-separated for .tsv, else CSV.
+    link
+        Where the private correspondence of both files goes; none: it is not written.
+    order
+        What shuffles the records; None: they keep their order.
+    """
+    try:
+        return _rewritten(records, change, out, link, order, by_hand=False)
+    except IrregularTextError:
+        return _rewritten(records, change, out, link, order, by_hand=True)
+
+
+def _rewritten(
+    records: Passing, change: Change, out: str, link: str | None, order: np.random.Generator | None, *, by_hand: bool
+) -> WrittenFile:
+    folder = Path(out).resolve().parent
+    with tempfile.TemporaryDirectory(prefix=".unveil-", dir=folder) as room:
+        parts = _Parts(Path(room), 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
+        seen = 0
+        for batch in records.batches(by_hand=by_hand):
+            changed, rows = change(batch)
+            parts.add(changed, rows + seen)
+            seen += batch.height
+        return parts.write(out, link, records.names)
+
+
+class _Parts:
+    """Records on their way, in buckets on the disk."""
+
+    def __init__(self, room: Path, buckets: int, order: np.random.Generator | None) -> None:
+        self._room, self._order = room, order
+        self._waiting: list[list[tuple[pl.DataFrame, NDArray[np.int64]]]] = [[] for _ in range(buckets)]
+        self._files: list[list[Path]] = [[] for _ in range(buckets)]
+        self._records = 0
+
+    def add(self, frame: pl.DataFrame, rows: NDArray[np.int64]) -> None:
+        """Put records into their buckets."""
+        self._records += frame.height
+        if self._order is None or len(self._files) == 1:
+            self._put(0, frame, rows)
+            return
+        bucket = self._order.integers(0, len(self._files), frame.height)
+        for at in range(len(self._files)):
+            chosen = np.flatnonzero(bucket == at)
+            if len(chosen):
+                self._put(at, frame[chosen], rows[chosen])
+
+    def _put(self, at: int, frame: pl.DataFrame, rows: NDArray[np.int64]) -> None:
+        self._waiting[at].append((frame, rows))
+        if sum(len(some) for _, some in self._waiting[at]) >= _BUCKET // len(self._files) or len(self._files) == 1:
+            self._spill(at)
+
+    def _spill(self, at: int) -> None:
+        """Write what waits for a bucket."""
+        if self._waiting[at]:
+            place = self._room / f"{at}-{len(self._files[at])}.arrow"
+            pl.concat([frame for frame, _ in self._waiting[at]]).write_ipc(place)
+            np.save(place.with_suffix(".npy"), np.concatenate([rows for _, rows in self._waiting[at]]))
+            self._files[at].append(place)
+            self._waiting[at].clear()
+
+    def _pieces(self) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
+        """Give the records in the order in which they are written."""
+        for at, files in enumerate(self._files):
+            self._spill(at)
+            if self._order is None:
+                for file in files:
+                    yield pl.read_ipc(file), np.load(file.with_suffix(".npy"))
+            elif files:
+                frame = pl.concat([pl.read_ipc(file) for file in files])
+                rows = np.concatenate([np.load(file.with_suffix(".npy")) for file in files])
+                turn = self._order.permutation(frame.height)
+                yield frame[turn], rows[turn]
+
+    def write(self, out: str, link: str | None, names: tuple[str, ...]) -> WrittenFile:
+        """Write the release and, on request, the correspondence."""
+        with ExitStack() as open_files:
+            pairs = open_files.enter_context(atomic_write(link)) if link is not None else None
+            if pairs is not None:
+                pairs.write(b"original,release\n")
+            file = open_files.enter_context(atomic_write(out))
+            if Path(out).suffix.lower().lstrip(".") in _PARQUET:
+                self._write_parquet(file, pairs)
+            else:
+                separator = "\t" if Path(out).suffix.lower() in {".tsv", ".tab"} else ","
+                for at, (frame, _) in enumerate(self._linked(pairs)):
+                    frame.write_csv(file, include_header=at == 0, separator=separator)
+        return WrittenFile(out, names, self._records)
+
+    def _write_parquet(self, file: Any, pairs: Any) -> None:
+        """Write every piece beside the others, then all of them as one file, as they stream."""
+        pieces = []
+        for at, (frame, _) in enumerate(self._linked(pairs)):
+            pieces.append(self._room / f"piece-{at:06}.parquet")
+            frame.write_parquet(pieces[-1])
+        pl.scan_parquet(pieces).sink_parquet(file)
+
+    def _linked(self, pairs: Any) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
+        """Give the pieces, and write where each of their records came from."""
+        done = 0
+        for frame, rows in self._pieces():
+            if pairs is not None:
+                numbers = pl.DataFrame({"original": rows + 1, "release": np.arange(done, done + len(rows)) + 1})
+                numbers.write_csv(pairs, include_header=False)
+            done += len(rows)
+            yield frame, rows
+
+
+def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame({name: frame[str(at)] for at, name in enumerate(names)})
+
+
+def batch_codes(column: pl.Series, values: Sequence[Any]) -> NDArray[np.int64]:
+    """Return where each value of a batch stands among those that were counted; text is read as they were."""
+    known = pl.Series("values", [value for value in values if value is not None])
+    read = column.alias("values")
+    if read.dtype == pl.String and known.dtype != pl.String:
+        read = read.cast(known.dtype)
+    if read.dtype.is_float():
+        read = read.fill_nan(None)
+    codes = read.replace_strict(known, pl.Series(range(len(known)), dtype=pl.Int64), default=None, return_dtype=pl.Int64)
+    return codes.fill_null(len(known)).to_numpy()

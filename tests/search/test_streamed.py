@@ -1,0 +1,146 @@
+"""Files that are counted and rewritten as they stream."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import unveil
+from unveil.cli import run
+from unveil.errors import ArgumentError, ModelNotMetError
+from unveil.models import KAnonymity, TCloseness
+from unveil.sources import passing
+from unveil.sources.streaming import limited
+
+KEYS = ["age", "education", "sex"]
+ADULT = (
+    unveil.datasets.adult()
+    .head(4000)
+    .with_columns(
+        age=pl.when(pl.int_range(4000) % 97 == 0).then(None).otherwise(pl.col("age")),
+        row=pl.int_range(4000),
+        wage=pl.col("fnlwgt") / 7,
+    )
+)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Stream everything, in small batches and several buckets."""
+    monkeypatch.setattr(passing, "_BUCKET", 700)
+    with limited(stream_from=1, rows=300, text=20_000):
+        yield
+
+
+def written(folder: Path, form: str) -> str:
+    if form == "folder":
+        for at in range(3):
+            (folder / "parts").mkdir(exist_ok=True)
+            ADULT[at * 1400 : (at + 1) * 1400].write_parquet(folder / "parts" / f"{at}.parquet")
+        return str(folder / "parts")
+    place = folder / f"people.{form}"
+    ADULT.write_parquet(place) if form == "parquet" else ADULT.write_csv(place)
+    return str(place)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("form", ["parquet", "csv", "folder"])
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv"])
+def test_the_release_is_that_of_the_table_in_memory(tmp_path: Path, form: str, ending: str) -> None:
+    models = [KAnonymity(5), TCloseness("occupation", 0.6)]
+    options: dict[str, Any] = {"suppression": 0.05, "keep_order": True, "identifiers": "fnlwgt"}
+    whole = unveil.anonymize(ADULT, KEYS, models, **options)
+    out = tmp_path / f"release.{ending}"
+    streamed = unveil.anonymize_file(written(tmp_path, form), out, KEYS, models, **options)
+    assert streamed.transformation == whole.transformation
+    assert (streamed.score, streamed.suppressed, streamed.optimal) == (whole.score, whole.suppressed, whole.optimal)
+    assert streamed.to_dict()["models"] == whole.to_dict()["models"]
+    texts = streamed.data.collect().cast(pl.String)
+    expected = whole.data.cast(pl.String)
+    assert texts.columns == expected.columns
+    assert texts.rows() == expected.rows()
+    assert not list(tmp_path.glob(".unveil-*"))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_records_are_shuffled_and_the_correspondence_undoes_it(tmp_path: Path, ending: str) -> None:
+    place, link = written(tmp_path, "parquet"), tmp_path / "link.csv"
+    orders = []
+    for seed in (1, 1, 2):
+        out = tmp_path / f"release.{ending}"
+        unveil.anonymize_file(place, out, KEYS, [KAnonymity(5)], suppression=0.1, link=link, seed=seed)
+        release = pl.read_parquet(out) if ending == "parquet" else pl.read_csv(out)
+        pairs = pl.read_csv(link)
+        assert pairs["release"].to_list() == list(range(1, 4001))
+        assert (pairs["original"] - 1).to_list() == release["row"].to_list()
+        assert sorted(release["row"].to_list()) == list(range(4000))
+        orders.append(release["row"].to_list())
+    assert orders[0] == orders[1]
+    assert orders[0] != orders[2]
+    assert orders[0] != list(range(4000))
+
+
+@pytest.mark.usefixtures("small")
+def test_records_with_nulls_are_left_out_when_asked(tmp_path: Path) -> None:
+    place, link = written(tmp_path, "csv"), tmp_path / "link.csv"
+    release = unveil.anonymize_file(
+        place, tmp_path / "r.csv", KEYS, [KAnonymity(5)], suppression=0.1, nulls="drop", keep_order=True, link=link
+    )
+    complete = ADULT.filter(pl.col("age").is_not_null())
+    assert release.records.records == complete.height
+    assert (pl.read_csv(link)["original"] - 1).to_list() == complete["row"].to_list()
+
+
+@pytest.mark.usefixtures("small")
+def test_quotes_and_line_breaks_inside_fields_survive(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [1, 1, 2, 2] * 50, "said": ['a "quoted" word', "two\nlines", "comma, here", "plain"] * 50})
+    frame.write_csv(tmp_path / "odd.csv")
+    out = tmp_path / "r.csv"
+    unveil.anonymize_file(str(tmp_path / "odd.csv"), out, ["age"], [KAnonymity(2)], keep_order=True)
+    assert pl.read_csv(out)["said"].to_list() == frame["said"].to_list()
+
+
+@pytest.mark.usefixtures("small")
+def test_nothing_is_left_behind_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, out = written(tmp_path, "parquet"), tmp_path / "release.csv"
+    out.write_text("older")
+    with pytest.raises(ModelNotMetError):
+        unveil.anonymize_file(place, out, KEYS, [KAnonymity(9999)])
+    before = set(tmp_path.iterdir())
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        unveil.anonymize_file(place, out, KEYS, [KAnonymity(5)], suppression=0.1)
+    assert set(tmp_path.iterdir()) == before
+    assert out.read_text() == "older"
+
+
+@pytest.mark.usefixtures("small")
+def test_the_command_streams_large_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place, out, link = written(tmp_path, "parquet"), tmp_path / "release.parquet", tmp_path / "link.csv"
+    words = [part for key in KEYS for part in ("--key", key)]
+    command = ["anonymize", place, *words, "--k", "5", "--suppression", "0.1", "--out", str(out), "--link", str(link), "--json"]
+    assert run(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["models"]["k_anonymity"]["met"]
+    assert run(["measure", str(out), *words, "--k", "5"]) == 0
+    assert run(["attack", place, str(out), *words, "--link", str(link), "--no-linkage"]) == 0
+
+
+def test_what_does_not_stream_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="no file that streams"):
+        unveil.anonymize_file(ADULT, tmp_path / "r.csv", KEYS, [KAnonymity(5)])
+
+
+@pytest.mark.usefixtures("small")
+def test_an_ending_that_cannot_stream_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="Parquet or as text"):
+        unveil.anonymize_file(written(tmp_path, "parquet"), tmp_path / "r.arrow", KEYS, [KAnonymity(5)])
