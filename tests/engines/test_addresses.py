@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 
@@ -28,18 +29,21 @@ def test_a_quoted_name_is_the_name(name: str) -> None:
     ("text", "engine", "table", "place"),
     [
         ("people.duckdb", "duckdb", None, "people.duckdb"),
-        ("a/people.DDB?table=x", "duckdb", "x", "a/people.DDB, 'x'"),
-        ("duckdb:///a/b%20c.db?table=caf%C3%A9&schema=s", "duckdb", "café", "/a/b c.db, 's.café'"),
-        ("postgres://me@h:1/d?table=a+b%26c", "postgresql", "a+b&c", "postgresql://h:1/d, 'a+b&c'"),
-        ("postgresql:///d?table=t&host=x", "postgresql", "t", "postgresql:///d, 't'"),
-        ("spark://local[2]?table=t", "spark", "t", "spark://local[2], 't'"),
-        ("spark://h:7077?path=/x", "spark", None, "spark://h:7077, '/x'"),
+        ("a/people.DDB?table=x", "duckdb", "x", "a/people.DDB?table=x"),
+        ("duckdb:///a/b%20c.db?table=caf%C3%A9&schema=s", "duckdb", "café", "duckdb:///a/b c.db?schema=s&table=café"),
+        ("postgres://me@h:1/d?table=a+b%26c", "postgresql", "a+b&c", "postgresql://h:1/d?table=a+b%26c"),
+        ("postgresql:///d?table=t&host=x", "postgresql", "t", "postgresql:///d?table=t"),
+        ("spark://local[2]?table=t", "spark", "t", "spark://local[2]?table=t"),
+        ("spark://h:7077?path=/x", "spark", None, "spark://h:7077?path=/x"),
     ],
 )
 def test_addresses(text: str, engine: str, table: str | None, place: str) -> None:
     address = parse(text)
     assert address is not None
     assert (address.engine, address.table, address.place) == (engine, table, place)
+    again = parse(place)
+    assert again is not None
+    assert again.place == place
 
 
 @pytest.mark.parametrize("text", ["people.csv", "a?table=b.parquet", "-", "adult"])
@@ -68,7 +72,7 @@ def test_a_password_is_never_shown(address: str) -> None:
     with pytest.raises(UnveilError) as failure:
         unveil.count(address, ["a"])
     assert SECRET not in str(failure.value)
-    assert "me" not in str(failure.value).split("'")[0].split()
+    assert not re.search(r"\bme\b", str(failure.value))
     assert "\n" not in str(failure.value)
     assert SECRET not in "".join(traceback.format_exception(failure.value))
 

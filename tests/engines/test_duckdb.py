@@ -61,7 +61,7 @@ def test_the_only_table_needs_no_name(file: Path) -> None:
 
 
 def test_what_is_not_there(file: Path, tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="'peple': there is no such table; tables are: people"):
+    with pytest.raises(EngineError, match="table=peple: there is no such table; tables are: people"):
         unveil.count(f"{file}?table=peple", ["age"])
     with pytest.raises(DataNotFoundError, match="there is no such file"):
         unveil.count(tmp_path / "none.duckdb", ["age"])

@@ -40,7 +40,7 @@ def test_no_java(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr
-        == "unveil: spark://local, 't': no Spark session starts; it needs Java 17 or later, and a master that answers.\n"
+        == "unveil: spark://local?table=t: no Spark session starts; it needs Java 17 or later, and a master that answers.\n"
     )
 
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError
 
 __all__ = ["Address", "parse"]
 
@@ -49,11 +49,11 @@ class Address:
 
     @property
     def place(self) -> str:
-        """The address as messages name it: without user, password and settings."""
-        holder = self.target if self.engine == "duckdb" else _harmless(self.engine, self.target, self.rest)
-        table = self.table if self.schema is None else f"{self.schema}.{self.table}"
-        named = self.path if self.path is not None else table
-        return holder if named is None else f"{holder}, {shown(named)}"
+        """The address as messages name it, and as it can be given again: without user, password and settings."""
+        holder = _file(self.target) if self.engine == "duckdb" else _harmless(self.engine, self.target, self.rest)
+        named = {"schema": self.schema, "table": self.table, "path": self.path}
+        settings = [f"{name}={_escaped(value)}" for name, value in named.items() if value is not None]
+        return f"{holder}{'?' if settings else ''}{'&'.join(settings)}"
 
     def uri(self) -> str:
         """Return the address for the engine's own library, without what only we understand."""
@@ -70,6 +70,15 @@ def parse(text: str) -> Address | None:
     if engine is None:
         raise ArgumentError.not_one_of("scheme", scheme, tuple(_SCHEMES))
     return _address(engine, unquote(target) if engine == "duckdb" else target, query)
+
+
+def _escaped(value: str) -> str:
+    """Escape what would end a setting, or a line."""
+    return "".join(letter if letter.isprintable() and letter not in "%&" else quote(letter) for letter in value)
+
+
+def _file(path: str) -> str:
+    return path if path.lower().endswith(_FILES) else f"duckdb://{_escaped(path)}"
 
 
 def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
