@@ -477,3 +477,12 @@ def test_what_toml_cannot_write() -> None:
     assert written([time(1, 2), date(2020, 1, 31), datetime(2020, 1, 31, 1)]) == "[01:02:00, 2020-01-31, 2020-01-31T01:00:00]"  # noqa: DTZ001
     with pytest.raises(TypeError, match="TOML cannot hold a NoneType"):
         written([None])
+
+
+def test_the_data_may_be_a_table_in_a_database(tmp_path: Path) -> None:
+    place = tmp_path / "unveil.toml"
+    place.write_text('[data]\npath = "postgresql://host:5433/people?table=census"\n')
+    project = Project.read(place)
+    assert project.data.path == "postgresql://host:5433/people?table=census"
+    (tmp_path / "again.toml").write_text(project.to_toml())
+    assert Project.read(tmp_path / "again.toml").data == project.data

@@ -109,7 +109,7 @@ def test_paths_are_written_from_the_projects_folder(tmp_path: Path, monkeypatch:
     project = unveil.Project.read("sub/unveil.toml")
     assert project == start.project
     assert project.data.path is not None
-    assert project.data.path.is_file()
+    assert Path(project.data.path).is_file()
 
 
 def test_texts_that_stand_for_a_null_are_found(tmp_path: Path) -> None:

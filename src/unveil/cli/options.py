@@ -42,7 +42,7 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
-        help="A file (CSV, Parquet, ...), '-' for standard input, or a built-in data set.",
+        help="A file (CSV, Parquet, ...), '-', a built-in data set, or a database table such as postgresql://host/db?table=t.",
         show_default=False,
     ),
 ]

@@ -37,7 +37,7 @@ class DataSection:
     Parameters
     ----------
     path
-        The file, taken from the project file's folder. It need not be there yet.
+        The file, taken from the project file's folder, or the address of a table in a database. It need not be there yet.
     separator, encoding
         What stands between the columns of a text file, and its encoding; None: found out.
     missing
@@ -53,7 +53,7 @@ class DataSection:
     'category'
     """
 
-    path: Path | None = None
+    path: Path | str | None = None
     separator: str | None = None
     encoding: str | None = None
     missing: tuple[str, ...] = ()
@@ -105,13 +105,19 @@ class Section:
 def _read_data(table: Table) -> DataSection:
     table.only(("path", "separator", "encoding", "missing", "nulls", "weights"))
     return DataSection(
-        path=table.location("path"),
+        path=_read_place(table),
         separator=table.checked("separator", lambda text: len(text) == 1, "expected one character."),
         encoding=table.checked("encoding", _is_encoding, "this encoding is unknown. Hint: most files are 'utf-8'."),
         missing=table.elements("missing", (str,), "text") or (),
         nulls=table.word("nulls", NULLS) or "category",
         weights=table.text("weights"),
     )
+
+
+def _read_place(table: Table) -> Path | str | None:
+    """Return where the data is: a path from the project file's folder, or an address of a database as it stands."""
+    text = table.text("path")
+    return text if text is not None and "://" in text else table.location("path")
 
 
 def _is_encoding(name: str) -> bool:
@@ -128,7 +134,7 @@ def _write_data(data: DataSection, relative: Callable[[Path], str]) -> Iterator[
         return
     yield "[data]"
     if data.path is not None:
-        yield f"path = {written(relative(data.path))}"
+        yield f"path = {written(data.path if isinstance(data.path, str) else relative(data.path))}"
     for name in ("separator", "encoding", "missing", "nulls", "weights"):
         value = getattr(data, name)
         if value != getattr(default, name):
