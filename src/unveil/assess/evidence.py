@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unveil.project import Project
-from unveil.sources import Source
+from unveil.sources import Data, Source, open_source
 from unveil.sources.inputs import locate
 
-__all__ = ["InputFile", "input_files"]
+__all__ = ["InputFile", "input_files", "table_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ def input_files(source: Source, project: Project | None, secrets: Iterable[str])
             if attribute is not None and attribute.hierarchy is not None:
                 found += _hashed(f"hierarchy of {attribute.name}", str(attribute.hierarchy))
     return tuple(found)
+
+
+def table_files(tables: Mapping[str, Data]) -> tuple[InputFile, ...]:
+    """Return the files behind some tables, by the tables' names."""
+    return tuple(file for name, data in tables.items() for file in _hashed(name, open_source(data).place))
 
 
 def _hashed(role: str, place: str) -> list[InputFile]:
