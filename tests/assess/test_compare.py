@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,9 @@ def test_the_command_compares_files(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert set(found["releases"]) == {"k", "fifty"}
     assert found["releases"]["k"]["figures"]["entropy_loss"] < found["releases"]["fifty"]["figures"]["entropy_loss"]
     assert found["reasons"]["fifty"]
+    hashes = {file["role"]: file["sha256"] for file in found["files"]}
+    assert hashes["k"] == hashlib.sha256((tmp_path / "k5.csv").read_bytes()).hexdigest()
+    assert set(hashes) == {"original", "k", "fifty"}
     assert run(["compare", str(tmp_path / "a.csv"), *releases, *words, *links, *options, "--out", str(tmp_path / "c.html")]) == 0
     assert "What was lost, and why" in (tmp_path / "c.html").read_text()
 

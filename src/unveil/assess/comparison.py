@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
+from unveil.assess.evidence import InputFile, table_files
 from unveil.assess.tradeoff import TradeOff, trade_off
 from unveil.attributes import Names, names_of, sides_of
 from unveil.errors import ArgumentError, shown
@@ -83,11 +84,14 @@ class Comparison(Result):
         What became of each attribute in each release.
     reasons
         For every release, why it lost what it lost, in words.
+    files
+        The files compared, each with its SHA-256.
     """
 
     trade_off: TradeOff
     attributes: Mapping[str, Mapping[str, AttributeChange]]
     reasons: Mapping[str, Sequence[str]]
+    files: tuple[InputFile, ...] = ()
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -105,7 +109,8 @@ class Comparison(Result):
             name: {column: change.to_dict() for column, change in columns.items()} for name, columns in self.attributes.items()
         }
         found: dict[str, Any] = jsonable({**self.trade_off.to_dict(), "attributes": changes})
-        return {**found, "reasons": {name: list(lines) for name, lines in self.reasons.items()}, "version": __version__}
+        reasons = {name: list(lines) for name, lines in self.reasons.items()}
+        return {**found, "reasons": reasons, "files": [file.to_dict() for file in self.files], "version": __version__}
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row a release."""
@@ -117,9 +122,10 @@ class Comparison(Result):
         rows = tuple((name, line) for name, lines in self.reasons.items() for line in lines)
         why = Table(("Release", "Why"), rows, title="What was lost, and why")
         figures = (Figure("Releases", len(self.trade_off.releases)), Figure("Undominated", ", ".join(self.front) or "none"))
-        return View(
-            "Comparison of releases", figures, (*whole.tables[:1], why, *whole.tables[1:]), whole.notes, charts=whole.charts
-        )
+        hashes = tuple((file.role, file.place, file.size, file.sha256) for file in self.files)
+        files = (Table(("Table", "File", "Bytes", "SHA-256"), hashes, title="Files"),) if hashes else ()
+        tables = (*whole.tables[:1], why, *whole.tables[1:], *files)
+        return View("Comparison of releases", figures, tables, whole.notes, charts=whole.charts)
 
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
         """Return a picture of a figure of privacy against one of utility."""
@@ -197,7 +203,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     served = _degrees(before, wanted)
     changes = {name: _changes(before, one, columns, served, _degrees(one, wanted)) for name, one in others.items()}
     reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
-    return Comparison(found, changes, reasons)
+    return Comparison(found, changes, reasons, table_files(releases))
 
 
 Degrees = dict[str, tuple[float | None, Mapping[str, float | None]]]
