@@ -124,6 +124,12 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypa
                 pytest.fail(f"{example.command}\nprints, with exit code {code}:\n{printed}", pytrace=False)
 
 
+def test_the_picture_is_what_the_software_draws() -> None:
+    command = [sys.executable, ROOT / "website" / "picture.py"]
+    drawn = subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
+    assert drawn.decode() == DOCS.joinpath("pairs.svg").read_text("utf-8")  # else: python website/picture.py > docs/pairs.svg
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_python_examples_are_doctests(page: Path) -> None:
     blocks = [block["body"] for block in FENCE.finditer(page.read_text("utf-8")) if block["language"] == "python"]
