@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +21,8 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["conftest.py"]
 html_theme = "furo"
 html_title = "unveil"
-html_static_path: list[str] = []
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 html_math_renderer = "mathml"  # the browser sets it, so that nothing is fetched
 myst_enable_extensions = ["dollarmath"]
@@ -42,15 +44,17 @@ def setup(app: Any) -> None:
 
 
 def write_generated(folder: Path) -> None:
-    """Write the reference, and behind the index the tables of contents; the folder is a copy of docs/."""
+    """Write the reference, and behind the index the tables of contents, in its own order; the folder is a copy of docs/."""
     (folder / "reference").mkdir(exist_ok=True)
     for name, lines in _reference():
         (folder / "reference" / f"{name}.rst").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    contents = []
-    for part in ("Learn and do", "Measures", "Attacks", "Utility", "Anonymise", "Mechanisms", "Reference", "Decisions"):
-        contents += ["", "```{toctree}", ":hidden:", f":caption: {part}", "", *sorted(_pages(folder, part)), "```"]
     index = folder / "index.md"
-    index.write_text(index.read_text("utf-8") + "\n".join(contents) + "\n", encoding="utf-8")
+    text, contents = index.read_text("utf-8"), []
+    place = {page: at for at, page in enumerate(re.findall(r"\]\(([\w/-]+)\.md\)", text))}
+    for part in ("Learn and do", "Measures", "Attacks", "Utility", "Anonymise", "Mechanisms", "Reference", "Decisions"):
+        pages = sorted(_pages(folder, part), key=lambda page: (place.get(page, len(place)), page))
+        contents += ["", "```{toctree}", ":hidden:", f":caption: {part}", "", *pages, "```"]
+    index.write_text(text + "\n".join(contents) + "\n", encoding="utf-8")
 
 
 def _pages(folder: Path, part: str) -> list[str]:
