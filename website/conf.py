@@ -40,6 +40,7 @@ nitpicky = False
 def setup(app: Any) -> None:
     """Add what the build needs."""
     app.add_html_math_renderer("mathml", (_inline, None), (_display, None))
+    app.connect("source-read", _without_last_blank_lines)
     app.connect("config-inited", lambda app, _config: write_generated(Path(app.srcdir)))
 
 
@@ -84,6 +85,11 @@ def _reference() -> list[tuple[str, list[str]]]:
             lines = [title, "=" * len(title), "", f".. {kind}:: {getattr(found, '__module__', room)}.{name}"]
             pages.append((title, [*lines, *(["   :members:"] if kind == "autoclass" else [])]))
     return pages
+
+
+def _without_last_blank_lines(_app: Any, _page: str, source: list[str]) -> None:
+    """Close code blocks after their last line: doctests end in a blank one."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
 def _inline(translator: Any, node: Any) -> None:
