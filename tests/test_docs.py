@@ -125,7 +125,7 @@ def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypa
 
 
 def test_the_picture_is_what_the_software_draws() -> None:
-    command = [sys.executable, ROOT / "website" / "picture.py"]
+    command = [sys.executable, str(ROOT / "website" / "picture.py")]
     drawn = subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
     assert drawn.decode() == DOCS.joinpath("pairs.svg").read_text("utf-8")  # else: python website/picture.py > docs/pairs.svg
 
