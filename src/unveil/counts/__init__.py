@@ -125,6 +125,8 @@ class Counts:
     def over(self, names: str | Iterable[str]) -> Counts:
         """Return the marginal table over some of the columns."""
         kept = self._positions(names)
+        if kept == list(range(len(self.columns))):
+            return self
         return self.regrouped([self.columns[at] for at in kept], [self.codes[at] for at in kept])
 
     def recode(self, name: str, partition: Partition | Any) -> Counts:

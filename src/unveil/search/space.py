@@ -154,7 +154,7 @@ class Space:
         self._first = len(amounts)
         width = sum(len(secret.values) for secret in self.secrets.values())
         self.dense = width * len(everyone) <= _MOST_DENSE and width <= _WIDEST
-        if self.dense:
+        if self.dense and self.secrets:
             amounts += self._spread_out(counts.n, _places(counts, everyone, names), len(everyone))
         self._classes = self._rolled(everyone, _columns(amounts), names, [])
         self._joint = None if self.dense else self._rolled(counts, _columns([counts.n]), names, list(self.secrets.values()))

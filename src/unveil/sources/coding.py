@@ -68,7 +68,8 @@ def encode(series: pl.Series) -> Coded:
     nulls = column.null_count()
     if column.dtype.is_integer() and not nulls and (coded := _encode_short_range(column)) is not None:
         return coded
-    present = column.drop_nulls().unique().sort()
+    present = (column.drop_nulls() if nulls else column).unique()
+    present = present.sort(multithreaded=len(present) > _PIECE)  # threads cost more than they save on a short column
     codes = _positions(column, present)
     if nulls:
         codes[column.is_null().to_numpy()] = len(present)
@@ -110,7 +111,8 @@ def _positions(column: pl.Series, present: pl.Series) -> NDArray[np.unsignedinte
     if not len(present):
         return np.zeros(len(column), dtype=kind)
     if column.dtype == pl.String:
-        return column.cast(pl.Enum(present)).to_physical().fill_null(0).to_numpy().astype(kind)
+        places = column.cast(pl.Enum(present)).to_physical()
+        return (places.fill_null(0) if column.null_count() else places).to_numpy().astype(kind)
     if column.dtype == pl.Boolean:
         column, present = column.cast(pl.UInt8), present.cast(pl.UInt8)
     filled = column.fill_null(present[0]) if column.null_count() else column
