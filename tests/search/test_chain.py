@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import unveil
 from unveil import Step
 from unveil.cli import run
 from unveil.errors import ArgumentError
-from unveil.search.chain import mechanism_names, run_step
+from unveil.search.chain import check_step, mechanism_names, run_step, step_function
+from unveil.search.fitting import fits
 
 ADULT = unveil.datasets.adult().head(400)
 
@@ -182,3 +184,55 @@ def test_strange_column_names_go_through_every_mechanism() -> None:
         made = run_step(text, Step(mechanism, attributes, options), seed=1)
         assert set(made.data.columns) <= {*names, "^t$"}
     assert {"microaggregate", "generalize", "pram"} <= set(mechanism_names())
+
+
+WRONG = [
+    ("add_noise", "amount", "much", "amount of add_noise is a number, not a text."),
+    ("microaggregate", "k", [3], "k of microaggregate is a whole number, not such a list."),
+    ("microaggregate", "k", True, "k of microaggregate is a whole number, not true or false."),
+    ("rank_swap", "orders", {"age": 3}, "orders of rank_swap is a table, not such a table."),
+    ("mondrian", "hierarchies", {"age": 3}, "hierarchies of mondrian is a table, not such a table."),
+    ("dp_sum", "bounds", [1], "bounds of dp_sum is a list of 2, not such a list."),
+    ("generalize", "suppression", {}, "suppression of generalize is a number, not an empty table."),
+    ("generalize", "identifiers", 7, "identifiers of generalize is a text or a list of texts, not a whole number."),
+    ("suppress_locally", "seed", -1, "the seed of suppress_locally is 0 or above, not -1."),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "option", "value", "words"), WRONG)
+def test_an_option_of_the_wrong_kind_is_refused_before_any_step_runs(mechanism: str, option: str, value: Any, words: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        check_step(Step(mechanism, "age", {option: value}))
+    assert str(refused.value) == words
+    with pytest.raises(ArgumentError, match=r"step 2 \("):
+        unveil.protect("no such file", [Step("sample", (), {"size": 9}), Step(mechanism, "age", {option: value})])
+
+
+def test_every_annotation_of_a_mechanism_is_understood() -> None:
+    for name in mechanism_names():
+        for parameter in inspect.signature(step_function(name)).parameters.values():
+            if parameter.default is not parameter.empty:
+                assert fits(parameter.default, parameter.annotation), (name, parameter.name)
+
+
+def test_arrays_and_numbers_of_other_libraries_fit() -> None:
+    assert fits(np.int64(3), "int")
+    assert fits(np.float32(0.5), "float | None")
+    assert fits(np.eye(2), "Sequence[Sequence[float]] | None")
+    assert fits(("a", "b"), "Names | None")
+    assert fits(len, "Callable[[int, int], Any] | None")
+
+
+def test_a_step_of_a_project_is_refused_with_line_and_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = tmp_path / "unveil.toml"
+    project.write_text(
+        '[data]\npath = "adult"\n[protect.coding]\nmechanism = "top_bottom_code"\nattributes = ["age"]\ntop = 80\n'
+        '[protect.noise]\nmechanism = "add_noise"\nattributes = ["age"]\namount = "much"\n',
+        encoding="utf-8",
+    )
+    assert run(["anonymize", "--project", str(project)]) == 2
+    said = capsys.readouterr().err
+    assert said == f"unveil: {project}, line 10: protect.noise.amount: amount of add_noise is a number, not a text.\n"
+    project.write_text('[data]\npath = "adult"\n[protect.noise]\nmechanism = "noise"\n', encoding="utf-8")
+    assert run(["anonymize", "--project", str(project)]) == 2
+    assert f"{project}, line 4: protect.noise.mechanism: mechanism 'noise' is unknown" in capsys.readouterr().err

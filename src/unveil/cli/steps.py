@@ -30,8 +30,15 @@ def single_step(mechanism: str, columns: Sequence[str], settings: Sequence[str] 
 
 
 def planned_steps(inputs: Inputs) -> list[Step]:
-    """Return the steps that the project plans."""
-    return list(inputs.project.protect.values()) if inputs.project is not None else []
+    """Return the steps that the project plans, each checked as far as that goes without the data."""
+    from unveil.search.chain import misfit
+
+    if inputs.project is None:
+        return []
+    for name, step in inputs.project.protect.items():
+        if (found := misfit(step)) is not None:
+            raise inputs.project.wrong(found[1], "protect", name, found[0])
+    return list(inputs.project.protect.values())
 
 
 def run_steps(

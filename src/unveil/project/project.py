@@ -230,6 +230,24 @@ class Project:
         place = self.path if path is None else Path(path)
         write_whole(place, self.to_toml(place.parent))
 
+    def wrong(self, problem: str, *keys: str) -> ProjectError:
+        """Return the error that says what is wrong with a part of the file, with line and key.
+
+        Parameters
+        ----------
+        problem
+            What is wrong.
+        keys
+            The keys that lead to the part.
+
+        Returns
+        -------
+        ProjectError
+            To be raised.
+        """
+        known = lines_of(read_text(self.path, ProjectError)) if self.path.is_file() else {}
+        return Table(self.path, known, (), {}).wrong(problem, *keys)
+
     def _unknown(
         self, noun: str, name: str, keys: tuple[str, ...], known: dict[str, Attribute] | dict[str, Partition]
     ) -> ProjectError:

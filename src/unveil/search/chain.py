@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from unveil import __version__, mechanisms
 from unveil.errors import ArgumentError, listed, near_miss, shown
-from unveil.models.requirements import parse_models
+from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Step
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
+from unveil.search.fitting import fits, kind_of, said
 from unveil.sources.alignment import write_link
 from unveil.sources.frames import Data
 from unveil.sources.microdata import Microdata, open_microdata
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Protection", "mechanism_names", "protect", "run_step", "step_function"]
+__all__ = ["Protection", "check_step", "mechanism_names", "misfit", "protect", "run_step", "step_function"]
 
 _RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees", "generalize_cells", "suppress_locally")
 """What searches for a recoding; the other steps are mechanisms."""
@@ -118,14 +120,15 @@ def protect(data: Data, steps: Sequence[Step], *, seed: int | None = None) -> Pr
     """
     if not steps:
         raise ArgumentError("no step is named; name a mechanism, such as Step('microaggregate', ['age'], {'k': 3}).")
+    for number, step in enumerate(steps, 1):
+        with _numbered(number, step, len(steps)):
+            check_step(step)
     records = open_microdata(data)
     origin = np.arange(records.records)
     done = []
     for number, step in enumerate(steps, 1):
-        try:
+        with _numbered(number, step, len(steps)):
             found = run_step(records, step, seed)
-        except ArgumentError as problem:
-            raise ArgumentError(f"step {number} ({step.mechanism}): {problem}" if len(steps) > 1 else str(problem)) from None
         if not hasattr(found, "records") or not isinstance(found.records, Microdata):
             raise ArgumentError(
                 f"step {number} ({step.mechanism}) gives no single table of records, so it cannot stand in a chain."
@@ -139,19 +142,61 @@ def protect(data: Data, steps: Sequence[Step], *, seed: int | None = None) -> Pr
 
 def run_step(data: Data, step: Step, seed: int | None = None) -> Any:
     """Run one step; what it gives is the answer of the mechanism's own function."""
+    check_step(step)
     function = step_function(step.mechanism)
     options = dict(step.options)
     known = inspect.signature(function).parameters
-    if step.mechanism in _RECODINGS and "models" in known and "models" not in options:
+    if _reads_models(step, known):
         options["models"] = parse_models(options, open_microdata(data).names)
-    if unknown := [name for name in options if name not in known or name == "data"]:
-        raise ArgumentError(
-            f"{step.mechanism} takes no {shown(unknown[0])}; it takes: {listed([name for name in known if name != 'data'])}."
-            f"{near_miss(unknown[0], list(known))}"
-        )
     if seed is not None and "seed" in known:
         options.setdefault("seed", seed)
     return _called(function, step, data, options, known)
+
+
+def check_step(step: Step) -> None:
+    """Refuse a mechanism that there is none of, an option that it does not take, and a value that does not fit the option."""
+    found = misfit(step)
+    if found is not None:
+        raise ArgumentError(found[1])
+
+
+def misfit(step: Step) -> tuple[str, str] | None:
+    """Return what in a step is wrong, "mechanism" or the name of an option, and why; None: nothing, as far as it can be told."""
+    names = mechanism_names()
+    if step.mechanism not in names:
+        hint = near_miss(step.mechanism, names)
+        return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; they are: {listed(names)}.{hint}"
+    known = inspect.signature(step_function(step.mechanism)).parameters
+    words = MODEL_WORDS if _reads_models(step, known) else ()
+    for name, value in step.options.items():
+        if name not in words and (problem := _misfit(step.mechanism, name, value, known)):
+            return name, problem
+    return None
+
+
+def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.Parameter]) -> str | None:
+    if name not in known or name == "data":
+        takes = listed([name for name in known if name != "data"])
+        return f"{mechanism} takes no {shown(name)}; it takes: {takes}.{near_miss(name, list(known))}"
+    if not fits(value, known[name].annotation):
+        return f"{name} of {mechanism} is {said(known[name].annotation)}, not {kind_of(value)}."
+    if name == "seed" and value is not None and value < 0:
+        return f"the seed of {mechanism} is 0 or above, not {value}."
+    return None
+
+
+@contextmanager
+def _numbered(number: int, step: Step, steps: int) -> Iterator[None]:
+    """Let an error say which of several steps it is about."""
+    try:
+        yield
+    except ArgumentError as problem:
+        raise ArgumentError(f"step {number} ({step.mechanism}): {problem}" if steps > 1 else str(problem)) from None
+
+
+def _reads_models(step: Step, known: Mapping[str, Any]) -> bool:
+    """Whether a step's options name models, as words of a command line do."""
+    return step.mechanism in _RECODINGS and "models" in known and "models" not in step.options
 
 
 def _called(function: Callable[..., Any], step: Step, data: Data, options: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
@@ -171,9 +216,8 @@ def step_function(name: str) -> Callable[..., Any]:
     """Return the function of a mechanism, or refuse a name that is none."""
     import unveil
 
-    names = mechanism_names()
-    if name not in names:
-        raise ArgumentError(f"mechanism {shown(name)} is unknown; they are: {listed(names)}.{near_miss(name, names)}")
+    if name not in mechanism_names():
+        check_step(Step(name))
 
     found: Callable[..., Any] = (
         unveil.anonymize if name == "generalize" else getattr(unveil if name in _RECODINGS else mechanisms, name)
