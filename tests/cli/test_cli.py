@@ -270,6 +270,21 @@ def test_help_ends_in_an_example_that_runs(verb: str, tmp_path: Path) -> None:
     assert done.stdout or any(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("loss", "paper-4", "paper-3", "--map", "ZIP=ZIP*", "--same-order"),
+        ("check", "adult", "--policy", "cell-size-5", "--key", "sex"),
+        ("anonymize", "adult", "--key", "sex", "--k", "2"),
+        ("attack", "paper-4", "paper-3"),
+        ("compare", "paper-4", "r=paper-3", "--key", "ZIP"),
+        ("front", "adult", "--key", "sex", "--need", "pay: income-per-year given sex"),
+    ],
+)
+def test_a_seed_below_zero_is_refused(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "'--seed'" in complaint(capsys, *arguments, "--seed", "-1")
+
+
 def test_help_does_not_import_what_is_heavy() -> None:
     heavy = ("polars", "numpy", "numba", "pandas", "scipy")
     code = f"import sys; from unveil.cli import run; run(['--help']); print([m for m in {heavy} if m in sys.modules])"

@@ -104,7 +104,7 @@ def anonymize(
     population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data is part of.")] = None,
     nulls: NullPolicy = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the records in their order.")] = False,
-    seed: Annotated[int, typer.Option(help="The seed of the shuffling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the shuffling.")] = 0,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop searching, and give the best found.")
     ] = None,

@@ -62,7 +62,7 @@ def check(
     ] = None,
     allow: Annotated[float, typer.Option("--allow", help="By how much a risk may have grown since the baseline.")] = 0.0,
     nulls: ClassNullPolicy = None,
-    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,

@@ -82,7 +82,7 @@ def loss(
         list[str] | None, typer.Option("--task", metavar="COLUMN", help="A column to be predicted from all others.")
     ] = None,
     clusters: Annotated[int | None, typer.Option(metavar="N", help="Compare clusterings into N clusters.")] = None,
-    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
