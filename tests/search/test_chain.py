@@ -226,13 +226,13 @@ def test_arrays_and_numbers_of_other_libraries_fit() -> None:
 def test_a_step_of_a_project_is_refused_with_line_and_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = tmp_path / "unveil.toml"
     project.write_text(
-        '[data]\npath = "adult"\n[protect.coding]\nmechanism = "top_bottom_code"\nattributes = ["age"]\ntop = 80\n'
+        '[protect.coding]\nmechanism = "top_bottom_code"\nattributes = ["age"]\ntop = 80\n'
         '[protect.noise]\nmechanism = "add_noise"\nattributes = ["age"]\namount = "much"\n',
         encoding="utf-8",
     )
-    assert run(["anonymize", "--project", str(project)]) == 2
+    assert run(["anonymize", "adult", "--project", str(project)]) == 2
     said = capsys.readouterr().err
-    assert said == f"unveil: {project}, line 10: protect.noise.amount: amount of add_noise is a number, not a text.\n"
-    project.write_text('[data]\npath = "adult"\n[protect.noise]\nmechanism = "noise"\n', encoding="utf-8")
-    assert run(["anonymize", "--project", str(project)]) == 2
-    assert f"{project}, line 4: protect.noise.mechanism: mechanism 'noise' is unknown" in capsys.readouterr().err
+    assert said == f"unveil: {project}, line 8: protect.noise.amount: amount of add_noise is a number, not a text.\n"
+    project.write_text('[protect.noise]\nmechanism = "noise"\n', encoding="utf-8")
+    assert run(["anonymize", "adult", "--project", str(project)]) == 2
+    assert f"{project}, line 2: protect.noise.mechanism: mechanism 'noise' is unknown" in capsys.readouterr().err
