@@ -380,7 +380,7 @@ def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.Capture
         ("--k 2 --weight age=-1", "zero or above"),
         ("--k 2 --factor 1.5", "between 0 and 1"),
         ("--k 2 --objective kl --factor 0.1", "takes no attribute weights"),
-        ("--k 2 --seed -1", "seed is -1"),
+        ("--k 2 --seed -1", "greater than or equal to 0"),
         ("--k 2 --time-limit -1", "the time limit"),
         ("--k 2 --time-limit nan", "the time limit"),
         ("--k 2 --node-limit 0", "'--node-limit'"),

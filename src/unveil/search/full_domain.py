@@ -1,9 +1,9 @@
 """Which generalisation is best? The whole lattice, searched as far as needed to be sure, or as far as a budget goes.
 
 What generalisation alone costs is known for every node beforehand; suppression only adds to it. So a node whose bound reaches
-the best score found need not be looked at. A node where a lasting requirement fails rules out all nodes below it. First some
-chains from the bottom to the top are bisected for a good solution; then the nodes that are left are visited, the most general
-first, until none can be better: the solution is the best there is.
+the best score found need not be looked at. A node where a lasting requirement fails rules out all nodes below it. First a chain
+from the bottom to the top is bisected for a good solution (several, where a lattice is too large to be held); then the nodes that
+are left are visited, the most general first, until none can be better: the solution is the best there is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,7 +144,7 @@ class _Search:
         optimal = False
         try:
             self.look(self.space.top)
-            for chain in self._chains():
+            for chain in islice(self._chains(), 1 if self.whole else None):  # one is enough where all nodes are visited
                 self._bisect(chain)
             self._descend()
             if self.whole:
