@@ -285,6 +285,21 @@ def test_a_seed_below_zero_is_refused(arguments: tuple[str, ...], capsys: pytest
     assert "'--seed'" in complaint(capsys, *arguments, "--seed", "-1")
 
 
+def test_an_interrupt_while_the_program_is_still_loading_ends_it_cleanly() -> None:
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from unveil.cli import main\n"
+        "main(['datasets'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr == b"unveil: interrupted; nothing was written.\n"
+
+
 def test_help_does_not_import_what_is_heavy() -> None:
     heavy = ("polars", "numpy", "numba", "pandas", "scipy")
     code = f"import sys; from unveil.cli import run; run(['--help']); print([m for m in {heavy} if m in sys.modules])"

@@ -23,6 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    try:
+        code = _code(arguments)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    return _complain("interrupted; nothing was written.", INTERRUPTED) if code == INTERRUPTED else code
+
+
+def _code(arguments: Sequence[str] | None) -> int:
     import typer
     from typer.exceptions import TyperException
 
@@ -33,8 +41,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         arguments = ["--help"]
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="unveil", standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
+    except typer.Abort:
+        return INTERRUPTED
     except ModelNotMetError as error:
         return _complain(str(error), NOT_MET)
     except UnveilError as error:
@@ -43,8 +51,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{error.format_message()} (try: unveil --help)", BAD_INPUT)
     except MemoryError:
         return _complain("there is not enough memory for this; name fewer columns.", BAD_INPUT)
-    if code == INTERRUPTED:
-        return _complain("interrupted; nothing was written.", INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 
