@@ -8,14 +8,48 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
 from unveil.errors import OutputError, UnveilError
 
-__all__ = ["atomic_write", "check_replaceable"]
+__all__ = ["atomic_write", "check_replaceable", "together"]
 
 _LONGEST_PREFIX = 40
+_waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
+"""The hidden files that are written and wait for others, each with the place it will take; None: none waits."""
+
+
+@contextlib.contextmanager
+def together() -> Iterator[None]:
+    """Let all files that are written in the block appear when it ends well, and none of them when it does not.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with contextlib.suppress(KeyboardInterrupt), together():
+    ...         with atomic_write(Path(folder, "one.csv")) as file:
+    ...             _ = file.write(b"key,rate")
+    ...         raise KeyboardInterrupt
+    ...     list(Path(folder).iterdir())
+    []
+    """
+    if _waiting.get() is not None:  # within another such block, which decides
+        yield
+        return
+    written: list[tuple[Path, Path]] = []
+    before = _waiting.set(written)
+    try:
+        yield
+        for hidden, real in written:
+            _take_place(hidden, real)
+    finally:
+        _waiting.reset(before)
+        for hidden, _ in written:
+            with contextlib.suppress(OSError):
+                hidden.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -45,21 +79,26 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     mode = check_replaceable(path)
     real = Path(os.path.realpath(path))
     hidden = real.with_name(f".{real.name[:_LONGEST_PREFIX]}.{secrets.token_hex(8)}.tmp")
+    others, waits = _waiting.get(), False
     try:
         with hidden.open("xb") as file:
             if mode is not None:
                 hidden.chmod(mode)  # before there is anything to read
             yield file
             _to_disk(file, hidden)
-        hidden.replace(real)
-        _folder_to_disk(real.parent)
+        if others is None:
+            _take_place(hidden, real)
+        else:
+            others.append((hidden, real))
+            waits = True
     except OSError as error:
         if isinstance(error, UnveilError) or str(error.filename or hidden) != str(hidden):
             raise  # the block's own trouble, with another file
         raise _cannot_write(path, error) from error
     finally:
-        with contextlib.suppress(OSError):
-            hidden.unlink(missing_ok=True)
+        if not waits:
+            with contextlib.suppress(OSError):
+                hidden.unlink(missing_ok=True)
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> int | None:
@@ -108,6 +147,15 @@ def _to_disk(file: BinaryIO, hidden: Path) -> None:
         return
     file.flush()
     os.fsync(file.fileno())
+
+
+def _take_place(hidden: Path, real: Path) -> None:
+    """Let a file that is on the disk take its place in one step."""
+    try:
+        hidden.replace(real)
+    except OSError as error:
+        raise _cannot_write(real, error) from error
+    _folder_to_disk(real.parent)
 
 
 def _folder_to_disk(folder: Path) -> None:

@@ -460,3 +460,23 @@ def test_an_interrupt_exits_with_130_and_writes_nothing(tmp_path: Path) -> None:
     assert errors == b"unveil: interrupted; nothing was written.\n"
     assert Path("old.csv").read_text("utf-8") == "an older release\n"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["jobs.csv", "old.csv", "trees"]
+
+
+@pytest.mark.parametrize("mechanism", [(), ("--mechanism", "microaggregate")])
+def test_a_disk_that_takes_the_correspondence_but_not_the_release_keeps_neither(
+    tmp_path: Path, mechanism: tuple[str, ...]
+) -> None:
+    resource = pytest.importorskip("resource")
+    (tmp_path / "people.csv").write_text("age,story\n" + "".join(f"{20 + i},{'x' * 500}\n" for i in range(30)), encoding="utf-8")
+    (tmp_path / "release.csv").write_text("old", encoding="utf-8")
+    words = ["anonymize", "people.csv", "--key", "age", "--k", "2", "--out", "release.csv", "--link", "link.csv", *mechanism]
+    done = subprocess.run(
+        [sys.executable, "-c", f"from unveil.cli import main; main({words!r})"],
+        cwd=tmp_path, capture_output=True, timeout=120, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"unveil: cannot write 'release.csv': ")
+    assert done.stderr.count(b"\n") == 1
+    assert not [path for path in tmp_path.iterdir() if path.name == "link.csv" or path.name.startswith(".")]
+    assert (tmp_path / "release.csv").read_text(encoding="utf-8") == "old"

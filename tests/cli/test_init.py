@@ -64,3 +64,21 @@ def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], words: str
     printed = capsys.readouterr()
     assert words in printed.err
     assert printed.err.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", str(data()), "--out", "whole.toml"]) == 0
+    last = Path(capsys.readouterr().err.splitlines()[-2].removeprefix("written: "))
+    folder = last.parent
+    for path in folder.iterdir():
+        path.unlink()
+    last.mkdir()
+    assert run(["init", "people.csv", "--out", "again.toml", "--force"]) == 2
+    assert "it is a folder" in capsys.readouterr().err
+    assert list(folder.iterdir()) == [last]
+    assert not Path("again.toml").exists()
+    last.rmdir()
+    folder.rmdir()
+    Path("gone.toml").mkdir()
+    assert run(["init", "people.csv", "--out", "gone.toml"]) == 2
+    assert not folder.exists()

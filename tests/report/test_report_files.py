@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 from unveil.errors import ArgumentError, DataNotFoundError, OutputError, UnveilError
-from unveil.output import atomic_write
+from unveil.output import atomic_write, together
 from unveil.report import FORMATS, checked_path, page, write
 from unveil.results import Figure, Result, Table, View, jsonable
 
@@ -389,3 +389,32 @@ def test_two_writers_do_not_disturb_each_other(tmp_path: Path) -> None:
         raise RuntimeError
     assert target.read_bytes() == b"first" * 100
     assert names_in(tmp_path) == ["rates.csv"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, None])
+def test_files_written_together_appear_together_or_not_at_all(tmp_path: Path, error: type[BaseException] | None) -> None:
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_bytes(b"old")
+    with contextlib.suppress(KeyboardInterrupt, OSError), together():
+        for place in (old, new):
+            with atomic_write(place) as file:
+                file.write(b"written")
+        assert (old.read_bytes(), new.exists()) == (b"old", False)
+        if error is not None:
+            raise error
+    if error is None:
+        assert (old.read_bytes(), new.read_bytes()) == (b"written", b"written")
+    else:
+        assert old.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["old.csv"] if error else ["new.csv", "old.csv"])
+
+
+def test_a_file_that_fails_takes_the_others_with_it(tmp_path: Path) -> None:
+    def written(place: Path) -> None:
+        with together(), atomic_write(place) as file:
+            file.write(b"one")
+
+    with pytest.raises(OutputError, match="does not exist"), together():  # noqa: PT012 - one block, two files
+        written(tmp_path / "one.csv")
+        written(tmp_path / "nowhere" / "two.csv")
+    assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from unveil.attributes import Kind, Role
 from unveil.errors import OutputError, UnsupportedDataError, shown
 from unveil.measures.direct_identifiers import Finding, direct_identifiers
 from unveil.measures.direct_identifiers.names import hints_of, words_of
-from unveil.output import check_replaceable
+from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.partitions.builders.base import RootOnly
@@ -175,7 +176,7 @@ class Start(Result):
         return (*(path for _, path in self._hierarchies()), self.project.path)
 
     def write(self, *, force: bool = False) -> None:
-        """Write the hierarchies and the project file, each whole or not at all.
+        """Write the hierarchies and the project file, all of them or none.
 
         Parameters
         ----------
@@ -192,10 +193,10 @@ class Start(Result):
             more = f" and {counted(len(there) - 1, 'other')}" if len(there) > 1 else ""
             raise OutputError(f"nothing was written: '{there[0]}'{more} would be replaced; choose another place, or --force.")
         check_replaceable(self.project.path)
-        for tree, path in self._hierarchies():
-            _make_folder(path.parent)
-            tree.write(path)
-        write_whole(self.project.path, self.to_toml())
+        with _new_folders([path.parent for _, path in self._hierarchies()]), together():
+            for tree, path in self._hierarchies():
+                tree.write(path)
+            write_whole(self.project.path, self.to_toml())
 
     def _hierarchies(self) -> list[tuple[Hierarchy, Path]]:
         attributes = self.project.attributes
@@ -365,9 +366,26 @@ def _file_name(column: str, taken: set[str]) -> str:
     return f"{name}.csv"
 
 
+@contextmanager
+def _new_folders(folders: Iterable[Path]) -> Iterator[None]:
+    """Make the folders that are not there; where the block does not end well they are gone again."""
+    made: list[Path] = []
+    try:
+        for folder in dict.fromkeys(folders):
+            if not folder.is_dir():
+                _make_folder(folder)
+                made.append(folder)
+        yield
+    except BaseException:
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
     except OSError as problem:
         raise OutputError(f"the folder {shown(folder)} for the hierarchies cannot be made: {problem.strerror}.") from None
 

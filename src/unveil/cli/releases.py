@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from unveil.cli.options import Inputs
 from unveil.errors import ArgumentError
-from unveil.output import check_replaceable
+from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
     from unveil.models.asked import AnyModel
@@ -34,11 +34,12 @@ def release_place(place: Path | None) -> Path | None:
 
 
 def write_release(release: Release, out: Path | None, link: Path | None) -> None:
-    """Write the correspondence, then the release, each whole or not at all."""
-    if link is not None:
-        release.write_link(link)
-    if out is not None:
-        release.write(out)
+    """Write the correspondence and the release, both whole or none."""
+    with together():
+        if link is not None:
+            release.write_link(link)
+        if out is not None:
+            release.write(out)
     told_written(out, link)
 
 

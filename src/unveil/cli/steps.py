@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.cli.options import Inputs, give
+from unveil.cli.releases import told_written
 from unveil.errors import ArgumentError, shown
+from unveil.output import together
 
 if TYPE_CHECKING:
     from unveil.project import Step
@@ -51,13 +52,15 @@ def run_steps(
     made = _fit_to_leave(made, inputs, steps, keep_order=keep_order, seed=seed)
     if link is not None and not hasattr(made, "write_link"):
         raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")
-    if out is not None and hasattr(made, "write"):
-        places = _places(made, out)
-        made.write(*places)
-        sys.stderr.write("".join(f"written: {place}\n" for place in places))
-    if link is not None:
-        made.write_link(link)
-        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+    places = _places(made, out) if out is not None and hasattr(made, "write") else []
+    with together():
+        if places:
+            made.write(*places)
+        if link is not None:
+            made.write_link(link)
+    for place in places:
+        told_written(place, None)
+    told_written(None, link)
     give(made, as_json=as_json, out=None if hasattr(made, "write") else out)
 
 

@@ -15,7 +15,7 @@ from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import checked_count, choose, seeded
-from unveil.output import check_replaceable
+from unveil.output import check_replaceable, together
 from unveil.results import Figure, Result, View, jsonable
 from unveil.results.numbers import counted
 from unveil.sources.coding import encode, require_countable
@@ -102,7 +102,7 @@ class Anatomy(Result):
         return float((met * secrets / np.maximum(size, 1)).sum())
 
     def write(self, quasi: str | os.PathLike[str], sensitive: str | os.PathLike[str] | None = None) -> None:
-        """Write the two tables, each whole or not at all: to two files, or into a folder as quasi.csv and sensitive.csv."""
+        """Write the two tables, both whole or none: to two files, or into a folder as quasi.csv and sensitive.csv."""
         if sensitive is None and not Path(quasi).is_dir():
             raise ArgumentError(
                 f"{shown(quasi)} is no folder; name a folder that exists, or one file for each of the two tables."
@@ -112,8 +112,9 @@ class Anatomy(Result):
             raise ArgumentError(f"both tables would go to {shown(quasi)}; name two files.")
         for path in paths:
             check_replaceable(path)
-        self.quasi_records.write(paths[0])
-        self.sensitive_records.write(paths[1])
+        with together():
+            self.quasi_records.write(paths[0])
+            self.sensitive_records.write(paths[1])
 
     def __repr__(self) -> str:
         """Return one line: the attributes, the groups and their diversity."""

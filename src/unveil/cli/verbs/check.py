@@ -24,7 +24,7 @@ from unveil.cli.options import (
     pair_of,
 )
 from unveil.cli.requirements import Order, SensitiveColumns
-from unveil.output import check_replaceable
+from unveil.output import check_replaceable, together
 
 
 def _writable(out: Path | None) -> Path | None:
@@ -108,12 +108,13 @@ def check(
         seed=seed,
         **paired,
     )
-    if junit is not None:
-        from unveil.assess.policy.junit import junit as as_junit
-        from unveil.partitions.files import write_whole
+    with together():
+        if junit is not None:
+            from unveil.assess.policy.junit import junit as as_junit
+            from unveil.partitions.files import write_whole
 
-        write_whole(junit, as_junit(result) + "\n")
-        sys.stderr.write(f"written: {junit}\n")
-    give(result, as_json=as_json, out=out)
+            write_whole(junit, as_junit(result) + "\n")
+            sys.stderr.write(f"written: {junit}\n")
+        give(result, as_json=as_json, out=out)
     if not result.passes:
         raise typer.Exit(1)
