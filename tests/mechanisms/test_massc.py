@@ -195,3 +195,8 @@ def test_weights_start_from_one_over_the_probability_of_staying() -> None:
     for sex in ("Male", "Female"):
         of_sex = scaled[(made.data["sex"] == sex).to_numpy()]
         assert of_sex == pytest.approx(np.full(len(of_sex), of_sex[0]))
+
+
+def test_weights_need_not_be_calibrated_to_anything() -> None:
+    made = mechanisms.massc(adult(300), KEY, risk=0.05, calibrate=[], seed=3)
+    assert (made.figures["calibration_gap"], made.figures["lost_values"]) == (0.0, 0)

@@ -236,3 +236,16 @@ def test_a_step_of_a_project_is_refused_with_line_and_key(tmp_path: Path, capsys
     project.write_text('[protect.noise]\nmechanism = "noise"\n', encoding="utf-8")
     assert run(["anonymize", "adult", "--project", str(project)]) == 2
     assert f"{project}, line 2: protect.noise.mechanism: mechanism 'noise' is unknown" in capsys.readouterr().err
+
+
+def test_a_mechanism_of_one_attribute_takes_one_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["anonymize", "adult", "--set", "epsilon=1.0", "--json", "--attribute", "age"]
+    bounds = ["--set", "bounds=[17, 90]"]
+    for mechanism, more in (("dp_sum", bounds), ("dp_mean", bounds), ("dp_histogram", ["--set", "edges=[17, 40, 60, 91]"])):
+        assert run([*words, "--mechanism", mechanism, *more]) == 0
+        assert json.loads(capsys.readouterr().out)["epsilon"] == 1.0
+        assert run([*words, "--mechanism", mechanism, *more, "--attribute", "sex"]) == 2
+        assert "works on one attribute, not on 2: age, sex." in capsys.readouterr().err
+    assert run([*words, "--mechanism", "dp_count"]) == 2
+    assert "dp_count works on whole records and takes no attributes." in capsys.readouterr().err
+    assert run([*words[:4], "--json", "--mechanism", "dp_count", "--set", "where={sex='Female'}"]) == 0

@@ -200,16 +200,29 @@ def _reads_models(step: Step, known: Mapping[str, Any]) -> bool:
 
 
 def _called(function: Callable[..., Any], step: Step, data: Data, options: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """Call a mechanism; its second parameter, where it stands before the keywords, is the attributes."""
-    second = [name for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD and name != "data"][:1]
-    given = {**({second[0]: list(step.attributes)} if second and step.attributes else {}), **options}
-    if second and step.attributes and second[0] in options:
-        raise ArgumentError(f"{step.mechanism}: {shown(second[0])} is given twice.")
+    """Call a mechanism with its attributes and options."""
+    attributes = _attributes(step, known)
+    if twice := [name for name in attributes if name in options]:
+        raise ArgumentError(f"{step.mechanism}: {shown(twice[0])} is given twice.")
+    given = {**attributes, **options}
     if missing := [n for n, one in known.items() if one.default is one.empty and n != "data" and n not in given]:
         raise ArgumentError(f"{step.mechanism} needs {listed(missing)}.")
-    if not second and step.attributes:
-        raise ArgumentError(f"{step.mechanism} works on whole records and takes no attributes.")
     return function(data, **given)
+
+
+def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the step's attributes as the mechanism takes them: its second parameter, where that stands before the keywords."""
+    if not step.attributes:
+        return {}
+    second = [one for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD and name != "data"][:1]
+    several, single = (bool(second) and fits(example, second[0].annotation) for example in ([""], ""))
+    if several:
+        return {second[0].name: list(step.attributes)}
+    if not single:
+        raise ArgumentError(f"{step.mechanism} works on whole records and takes no attributes.")
+    if len(step.attributes) > 1:
+        raise ArgumentError(f"{step.mechanism} works on one attribute, not on {len(step.attributes)}: {listed(step.attributes)}.")
+    return {second[0].name: step.attributes[0]}
 
 
 def step_function(name: str) -> Callable[..., Any]:

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from datetime import date, time
 from numbers import Integral, Real
 from typing import Any
 
 __all__ = ["fits", "kind_of", "said"]
 
-_ALIASES = {"Names": "str | Sequence[str]", "CellNulls": "str", "Trees": "Mapping[str, Hierarchy | str]"}
+_ALIASES = {
+    "Names": "str | Sequence[str]",
+    "CellNulls": "str",
+    "Query": "Mapping[str, Any]",
+    "Trees": "Mapping[str, Hierarchy | str]",
+}
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
-_OBJECTS = ("Callable", "Hierarchy", "PathLike", "Query")
+_OBJECTS = ("Callable", "Hierarchy", "PathLike")
 """What no file can hold: they fit where they are no plain values."""
 
 
@@ -70,7 +76,7 @@ def _fits(value: Any, node: ast.expr) -> bool:  # noqa: PLR0911 - a case a form
 
 def _fits_name(value: Any, name: str) -> bool:
     if name in _OBJECTS:
-        return not isinstance(value, str | bool | Real | list | Mapping)
+        return not isinstance(value, str | Real | list | Mapping | date | time)
     if isinstance(value, bool) or name == "bool":
         return name in {"bool", "Any"} and (name == "Any" or isinstance(value, bool))
     plain: dict[str, type] = {"int": Integral, "float": Real, "str": str}

@@ -40,7 +40,7 @@ def raked(
     for _ in range(_ROUNDS):
         for column, total in zip(codes, wanted, strict=True):
             weights = weights * _factor(weights, column, total)[column]
-        gap = max(float(np.abs(1.0 - _factor(weights, c, t)[c]).max()) for c, t in zip(codes, wanted, strict=True))
+        gap = max((float(np.abs(1.0 - _factor(weights, c, t)[c]).max()) for c, t in zip(codes, wanted, strict=True)), default=0.0)
         if gap < _CLOSE:
             break
     return weights, gap
