@@ -391,7 +391,7 @@ def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.Capture
         ("--k 2 --link nowhere/l.csv", "the folder 'nowhere' does not exist"),
         ("--k 2 --out trees/age.csv/r.csv", "is not a folder"),
         ("--k 2 --out /proc/r.csv", "cannot write '/proc/r.csv'"),
-        ("--k 2 --out jobs.csv", "different files"),
+        ("--k 2 --out jobs.csv", "name another file"),
         ("--k 2 --out r.csv --link trees/../r.csv", "different files"),
         ("--k 2 --key-file key", "no column to pseudonymise"),
         ("--k 2 --pseudonymize name", "the environment variable 'UNVEIL_KEY' holds no key"),

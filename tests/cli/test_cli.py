@@ -300,6 +300,31 @@ def test_an_interrupt_while_the_program_is_still_loading_ends_it_cleanly() -> No
     assert done.stderr == b"unveil: interrupted; nothing was written.\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "dr people.csv --key zip", "scan people.csv --key zip", "scan people.csv --key zip --checkpoint people.csv --out x.json",
+        "identifiers people.csv", "measure people.csv --key zip", "measure adult --key sex --population people.csv",
+        "assess people.csv --key zip", "check people.csv --policy cell-size-3 --key zip",
+        "check adult --policy cell-size-3 --key sex --junit people.csv --out people.csv",
+        "attack people.csv people.csv --same-order", "loss people.csv people.csv --same-order",
+        "compare people.csv r=people.csv --key zip", "utility people.csv --need", "hierarchy build people.csv --column zip",
+        "init people.csv --force", "anonymize people.csv --key zip --k 2", "front people.csv --key zip --sensitive disease",
+        "anonymize adult --key sex --k 2 --hierarchy sex=people.csv", "dr --project unveil.toml",
+    ],
+)  # fmt: skip
+def test_an_answer_is_not_written_over_what_is_read(
+    arguments: str, people: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(people.parent)
+    Path("unveil.toml").write_text('[data]\npath = "people.csv"\n[attributes.zip]\nrole = "key"\n', encoding="utf-8")
+    before = people.read_bytes()
+    words = [*arguments.split(), *(["n: disease given zip"] if arguments.endswith("--need") else [])]
+    said = complaint(capsys, *words, *([] if "--out" in words else ["--out", "./people.csv"]))
+    assert "name another file" in said or "different files" in said
+    assert people.read_bytes() == before
+
+
 def test_help_does_not_import_what_is_heavy() -> None:
     heavy = ("polars", "numpy", "numba", "pandas", "scipy")
     code = f"import sys; from unveil.cli import run; run(['--help']); print([m for m in {heavy} if m in sys.modules])"

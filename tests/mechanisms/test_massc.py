@@ -198,5 +198,5 @@ def test_weights_start_from_one_over_the_probability_of_staying() -> None:
 
 
 def test_weights_need_not_be_calibrated_to_anything() -> None:
-    made = mechanisms.massc(adult(300), KEY, risk=0.05, calibrate=[], seed=3)
+    made = mechanisms.massc(adult(300), KEY, risk=0.5, calibrate=[], seed=3)
     assert (made.figures["calibration_gap"], made.figures["lost_values"]) == (0.0, 0)

@@ -9,13 +9,15 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from unveil.cli.apart import check_parameters
+
 __all__ = ["app"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Verb(TyperCommand):
-    """A verb that refuses an option given twice, where otherwise the last would win without a word."""
+    """A verb that refuses an option given twice, where otherwise the last would win, and to write over what it reads."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line."""
@@ -24,7 +26,9 @@ class _Verb(TyperCommand):
         for option in single:
             if single.count(option) > 1 and not getattr(option, "is_flag", False):
                 ctx.fail(f"{option.opts[0]} is given twice; it takes one value.")
-        return super().parse_args(ctx, args)
+        rest: list[str] = super().parse_args(ctx, args)
+        check_parameters(ctx.params)
+        return rest
 
 
 class _Program(typer.Typer):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.attributes import Role
+from unveil.cli.apart import check_read
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def gather(
         raise ArgumentError(
             "no data is named; give a file, '-' for standard input, or a built-in data set (see: unveil datasets)."
         )
+    check_read(path)
     options = ReadOptions(
         separator=separator or (section.separator if section else None),
         encoding=encoding or (section.encoding if section else None),

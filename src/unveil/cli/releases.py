@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unveil.cli.options import Inputs
-from unveil.errors import ArgumentError
 from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from unveil.partitions import Hierarchy
     from unveil.search.release import Release
 
-__all__ = ["check_apart", "hierarchies_of", "identifiers_of", "release_place", "told_written", "writable", "write_release"]
+__all__ = ["hierarchies_of", "identifiers_of", "release_place", "told_written", "writable", "write_release"]
 
 
 def writable(place: Path | None) -> Path | None:
@@ -49,13 +48,6 @@ def told_written(out: Path | None, link: Path | None) -> None:
         sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
     if out is not None:
         sys.stderr.write(f"written: {out}\n")
-
-
-def check_apart(inputs: Inputs, out: Path | None, link: Path | None) -> None:
-    """Refuse to write over the data, or the correspondence over the release."""
-    named = [place.resolve() for place in (out, link, Path(inputs.source.place)) if place is not None]
-    if len(set(named)) < len(named):
-        raise ArgumentError("the data, the release and the correspondence are different files; name another for --out or --link.")
 
 
 def hierarchies_of(

@@ -24,7 +24,7 @@ from unveil.cli.options import (
     pair_of,
     showing_progress,
 )
-from unveil.cli.releases import check_apart, hierarchies_of, identifiers_of, release_place, told_written, writable, write_release
+from unveil.cli.releases import hierarchies_of, identifiers_of, release_place, told_written, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -142,7 +142,6 @@ def anonymize(
     )  # fmt: skip
     steps = planned_steps(inputs)
     asked = asked or ([] if steps else inputs.planned_models())
-    check_apart(inputs, out, link)
     if mechanism is None and (attribute or settings):
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
     if mechanism is not None and (identifier or pseudonymize):

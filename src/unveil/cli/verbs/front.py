@@ -21,7 +21,7 @@ from unveil.cli.options import (
     give,
     showing_progress,
 )
-from unveil.cli.releases import check_apart, hierarchies_of, identifiers_of, release_place, writable, write_release
+from unveil.cli.releases import hierarchies_of, identifiers_of, release_place, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -111,7 +111,6 @@ def front(
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     if inputs.sensitive is None:
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
-    check_apart(inputs, out, link)
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []
     asked = requirements.asked(
         inputs.sensitive, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,

@@ -1,0 +1,53 @@
+"""Would a verb write over what it reads? Then it is refused: an answer never takes the place of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from unveil.errors import ArgumentError, shown
+
+__all__ = ["check_parameters", "check_read"]
+
+_WRITTEN = ("out", "link", "junit", "checkpoint")
+"""What names a file to write, where it is a path; a correspondence to read comes as text."""
+_UPDATED = ("baseline",)
+"""What may be read and then written anew."""
+_outputs: ContextVar[tuple[Path, ...]] = ContextVar("outputs", default=())
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Refuse a verb two of whose outputs are one file, or that reads a file which it writes."""
+    outputs = {name: place for name in _WRITTEN if isinstance(place := parameters.get(name), Path)}
+    if len({place.resolve() for place in outputs.values()}) < len(outputs):
+        raise ArgumentError(f"{' and '.join(f'--{name}' for name in outputs)} name the same file; they are different files.")
+    _outputs.set(tuple(outputs.values()))
+    for name, value in parameters.items():
+        if name not in outputs and name not in _UPDATED:
+            for text in _texts(value):
+                check_read(text)
+
+
+def check_read(named: str) -> None:
+    """Refuse to read a file, named alone or behind an equals sign, that this run will write."""
+    places = [named, *(named[at + 1 :] for at, sign in enumerate(named) if sign == "=")]
+    for output in _outputs.get():
+        if any(_same(Path(place), output) for place in places if place):
+            raise ArgumentError(f"{shown(output)} is read here, so it is not written; name another file.")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str | Path):
+        yield str(value)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
