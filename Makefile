@@ -57,7 +57,7 @@ docs: $(VENV)/.installed-docs
 	@echo "The documentation is in build/docs/site/index.html"
 
 bench: $(VENV)/.installed-test
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(PARTS)
 
 clean:
 	rm -rf $(VENV) demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis

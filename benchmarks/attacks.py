@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 import unveil
-from benchmarks.foundation import Row
+from benchmarks.memory import peak
+from benchmarks.rows import Row, at_most, seconds, slower
 from benchmarks.timing import best_of
 from unveil.attacks import distance_linkage
 
@@ -35,9 +35,8 @@ def linking() -> Row:
     distance_linkage(original[:1000], release[:1000], truth[:1000])  # loads what it imports
     ours = best_of(3, lambda: distance_linkage(original, release, truth))
     theirs = best_of(3, lambda: _tree_alone(original / original.std(axis=0), release / original.std(axis=0)))
-    ratio = ours.processor / theirs.processor
     what = f"linkage of {_RECORDS:,} to {_RECORDS:,} records, {_ATTRIBUTES} continuous attributes, against scipy's tree alone"
-    return Row(f"{what} ({ours.processor:.1f} s)", f"{ratio:.2f} times its time", "under 3", ratio < 3)
+    return slower(what, ours.processor, theirs.processor, against="scipy: a tree alone", most=3)
 
 
 def _tree_alone(original: NDArray[np.float64], release: NDArray[np.float64]) -> None:
@@ -47,12 +46,9 @@ def _tree_alone(original: NDArray[np.float64], release: NDArray[np.float64]) -> 
 def memory() -> Row:
     """Link 30,000 generalised records of Adult on eight mixed attributes in a process of its own."""
     done = subprocess.run([sys.executable, "-m", "benchmarks.attacks"], check=True, capture_output=True, text=True)
-    records, bytes_, seconds = done.stdout.split()
-    gigabytes = int(bytes_) / 1e9
-    what = (
-        f"peak memory of linking {int(records):,} records of Adult on 8 mixed attributes, all included ({float(seconds):.1f} s)"
-    )
-    return Row(what, f"{gigabytes:.2f} GB", "within 1 GB", gigabytes <= 1.0)
+    records, bytes_, processor = done.stdout.split()
+    what = f"peak memory of linking {int(records):,} records of Adult on 8 mixed attributes, all included"
+    return at_most(what, int(bytes_) / 1e9, 1, "GB", note=seconds(float(processor)))
 
 
 def five() -> Row:
@@ -60,8 +56,8 @@ def five() -> Row:
     adult = unveil.datasets.adult()
     unveil.attack(adult.head(100), adult.head(100), KEYS, "occupation", same_order=True, link_records=False)
     ours = best_of(3, lambda: unveil.attack(adult, adult, KEYS, "occupation", same_order=True, link_records=False))
-    what = f"the five attacks on Adult, 8 key attributes, after loading ({ours.processor:.2f} s of processor time)"
-    return Row(what, f"{ours.wall:.2f} s", "under 1 s", ours.wall < 1.0)
+    note = f"{seconds(ours.processor)} of processor time"
+    return at_most("the five attacks on Adult, 8 key attributes, after loading", ours.wall, 1, "s", note=note)
 
 
 def link_adult(records: int) -> None:
@@ -81,7 +77,7 @@ def link_adult(records: int) -> None:
 def main() -> None:
     """Link Adult and print the records, the peak of resident memory in bytes, and the processor seconds."""
     timed = best_of(1, lambda: link_adult(_MIXED_RECORDS))
-    print(_MIXED_RECORDS, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, timed.processor)
+    print(_MIXED_RECORDS, peak(), timed.processor)
 
 
 if __name__ == "__main__":

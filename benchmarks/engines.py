@@ -11,8 +11,8 @@ import duckdb
 from adbc_driver_postgresql import dbapi
 
 import unveil
-from benchmarks.foundation import Row
 from benchmarks.local_postgres import binary, local_postgres
+from benchmarks.rows import Row, not_measured, slower
 from benchmarks.timing import best_of
 
 _ROWS = 10_000_000
@@ -35,9 +35,7 @@ def in_postgres() -> Row:
     """Count ten million records on the server, against the same group-by alone, asked for through psql."""
     psql = binary("psql")
     if psql is None or binary("postgres") is None:
-        return Row(
-            "count of 10 million records in PostgreSQL", "PostgreSQL is not installed", "at most 1.3 times psql", met=False
-        )
+        return not_measured("count of 10 million records in PostgreSQL", "PostgreSQL is not installed", "at most 1.3 times")
     with local_postgres(shared_buffers="2GB", work_mem="256MB", max_wal_size="8GB") as address:
         with dbapi.connect(address, autocommit=True) as connection, connection.cursor() as cursor:
             cursor.execute("CREATE TABLE people AS " + _RECORDS.format(rows=_ROWS))
@@ -69,5 +67,5 @@ def _compared(engine: str, theirs: Callable[[], object], ours: Callable[[], obje
     """Compare wall times, in turns: the work is done in another process, on a machine that may be busy."""
     rounds = [(best_of(1, theirs).wall, best_of(1, ours).wall) for _ in range(5)]
     plain, measured = (min(times) for times in zip(*rounds, strict=True))
-    what = f"count of 10 million records in {engine}, 4 columns ({measured:.2f} s), against its own group-by ({plain:.2f} s)"
-    return Row(what, f"{measured / plain:.2f} times", "at most 1.3 times", measured <= 1.3 * plain)
+    what = f"count of 10 million records in {engine}, 4 columns, wall time against its own group-by"
+    return slower(what, measured, plain, against=f"{engine}: count", most=1.3)

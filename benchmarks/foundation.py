@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pandas as pd
 import polars as pl
 
 import unveil
+from benchmarks.rows import Row, at_most, faster
 from benchmarks.timing import best_of
 from unveil.counts.grouping import tally
 from unveil.sources import load
@@ -24,20 +24,6 @@ _ROWS = 10_000_000
 _NINE = (
     "age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country", "hours-per-week",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One measured figure and its goal."""
-
-    what: str
-    measured: str
-    goal: str
-    met: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields."""
-        return asdict(self)
 
 
 def run() -> list[Row]:
@@ -56,9 +42,8 @@ def counting() -> Row:
     unveil.scan("paper-2")  # loads the compiler, as any scan does
     theirs = best_of(3, lambda: frame.groupby(list(frame.columns), sort=False).size())
     ours = best_of(5, lambda: tally(codes, sizes))
-    ratio = theirs.processor / ours.processor
-    what = f"count table of 6 coded columns, 10 million rows, against pandas ({ours.processor * 1e3:.0f} ms)"
-    return Row(what, f"{ratio:.1f} times faster", "10 times", ratio >= 10)
+    what = "count table of 6 coded columns, 10 million rows, against pandas' group-by"
+    return faster(what, ours.processor, theirs.processor, against="pandas: count", least=10)
 
 
 def _redrawn(codes: Any, rows: Any, random: np.random.Generator) -> Any:
@@ -79,22 +64,17 @@ def scanning() -> list[Row]:
         ours = best_of(3, lambda keys=keys: unveil.scan(adult, keys, "income-per-year", threads=1))  # type: ignore[misc]
         theirs = _pandas_seconds(adult, keys)
         coding = best_of(5, lambda keys=keys: load(adult, [*keys, "income-per-year"]))  # type: ignore[misc]
-        ratio = theirs / (ours.processor - coding.processor)
         subsets = 2 ** len(keys) - 1
-        each = ours.processor / subsets * 1e6
         what = f"scan of Adult, {subsets:,} subsets of {len(keys)} columns, one thread, both from coded columns, against pandas"
-        rows.append(Row(what, f"{ratio:.1f} times faster", f"{goal} times", ratio >= goal))
+        against = f"pandas: scan of {len(keys)}"
+        rows.append(faster(what, ours.processor - coding.processor, theirs, against=against, least=goal))
         if len(keys) == len(everything):
-            rows.append(Row("the same, a subset", f"{each:.0f} microseconds", "at most 200", each <= 200))
-            two = best_of(3, lambda: unveil.scan(adult, everything, "income-per-year", threads=2))
             rows.append(
-                Row(
-                    "the same with two threads, wall time",
-                    f"{ours.wall / two.wall:.2f} times faster",
-                    "faster",
-                    two.wall < ours.wall,
-                )
+                at_most(f"scan of Adult, {len(keys)} columns, time a subset", ours.processor / subsets * 1e6, 200, "microseconds")
             )
+            two = best_of(3, lambda: unveil.scan(adult, everything, "income-per-year", threads=2))
+            what = f"scan of Adult, {len(keys)} columns, two threads, wall time against one"
+            rows.append(faster(what, two.wall, ours.wall, against="", least=1))
     return rows
 
 
@@ -117,8 +97,8 @@ def starting() -> list[Row]:
     dr = best_of(5, lambda: _run(unveil_command, "dr", "adult", "--key", "age", "--key", "sex", "--sensitive", "occupation"))
     usage = best_of(5, lambda: _run(unveil_command, "--help"))
     return [
-        Row("unveil dr on Adult from a cold start", f"{dr.wall:.2f} s", "under 1.5 s", dr.wall < 1.5),
-        Row("unveil --help", f"{usage.wall:.2f} s", "under 0.4 s", usage.wall < 0.4),
+        at_most("unveil dr on Adult from a cold start", dr.wall, 1.5, "s"),
+        at_most("unveil --help", usage.wall, 0.4, "s"),
     ]
 
 
@@ -131,4 +111,4 @@ def memory() -> Row:
     done = subprocess.run([sys.executable, "-m", "benchmarks.memory"], check=True, capture_output=True, text=True)
     records, ratio = done.stdout.split()
     what = f"memory of a scan of {int(records):,} records, beyond the input"
-    return Row(what, f"{float(ratio):.1f} coded tables", "at most 4", float(ratio) <= 4)
+    return at_most(what, float(ratio), 4, "coded tables")

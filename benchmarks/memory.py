@@ -75,6 +75,12 @@ def _growth_while(work: Callable[[], object]) -> int:
     return max(0, most - before)
 
 
+def peak() -> int:
+    """Return the most bytes this process has held; `getrusage` would count those of the process that started it."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
 def _resident() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 import unveil
-from benchmarks.foundation import Row
-from benchmarks.peers import peer
+from benchmarks.peers import printed
+from benchmarks.rows import Row, at_most, faster, slower
 from benchmarks.timing import best_of
 from unveil.measures.special_uniqueness import special_uniqueness
 
@@ -55,35 +55,26 @@ def against_pycanon() -> list[Row]:
         ours = best_of(5, lambda frame=frame: unveil.measure(frame, KEYS, "occupation"))  # type: ignore[misc]
         enough = 2 * goal * ours.processor
         theirs, finished = _pycanon(frame, enough)
-        ratio = theirs / ours.processor
-        words = f"{ratio:.0f} times faster" if finished else f"over {ratio:.0f} times faster (stopped)"
-        rows.append(
-            Row(
-                f"all models, {what}, against pycanon's t-closeness ({ours.processor:.3f} s)",
-                words,
-                f"{goal} times",
-                ratio >= goal,
-            )
-        )
+        job = f"all models, {what}, against pycanon's t-closeness"
+        against = f"pycanon: {what.split()[0]}"
+        rows.append(faster(job, ours.processor, theirs, against=against, least=goal, finished=finished))
         if what != "Adult":
             plain = best_of(5, lambda frame=frame: frame.group_by([*KEYS, "occupation"]).len())  # type: ignore[misc]
-            slower = ours.processor / plain.processor
-            rows.append(Row("the same, against one Polars group-by", f"{slower:.2f} times its time", "at most 2", slower <= 2))
+            job = f"all models, {what}, against one Polars group-by"
+            rows.append(slower(job, ours.processor, plain.processor, against="Polars: a group-by", most=2))
     return rows
 
 
-def _pycanon(frame: pl.DataFrame, enough: float) -> tuple[float, bool]:
+def _pycanon(frame: pl.DataFrame, enough: float) -> tuple[float | None, bool]:
     """Return the processor seconds of pycanon's t-closeness, stopped once it has taken enough to tell."""
-    python = peer("pycanon", "pycanon", "pyarrow")
     with TemporaryDirectory() as folder:
         path = Path(folder, "table.parquet")
         frame.write_parquet(path)
-        command = [str(python), "-c", _PYCANON, str(path), ",".join(KEYS)]
         try:
-            done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=max(60.0, 1.5 * enough))  # noqa: S603
+            words = printed(("pycanon", "pyarrow"), _PYCANON, str(path), ",".join(KEYS), timeout=max(60.0, 1.5 * enough))
         except subprocess.TimeoutExpired:
             return enough, False
-    return float(done.stdout), True
+    return float(words[0]) if words else None, True
 
 
 def special() -> list[Row]:
@@ -93,11 +84,7 @@ def special() -> list[Row]:
         counts = unveil.count("adult", keys)
         special_uniqueness(counts, keys)  # compiles the kernels
         ours = best_of(5, lambda counts=counts, keys=keys: special_uniqueness(counts, keys))  # type: ignore[misc]
-        rows.append(
-            Row(
-                f"SUDA on {len(keys)} attributes of Adult", f"{ours.processor:.3f} s", f"at most {most} s", ours.processor <= most
-            )
-        )
+        rows.append(at_most(f"SUDA on {len(keys)} attributes of Adult", ours.processor, most, "s"))
     return rows
 
 
@@ -106,4 +93,4 @@ def memory() -> Row:
     done = subprocess.run([sys.executable, "-m", "benchmarks.memory", "measure"], check=True, capture_output=True, text=True)
     records, ratio = done.stdout.split()
     what = f"memory of all models, {int(records):,} records, beyond the input"
-    return Row(what, f"{float(ratio):.1f} coded tables", "at most 4", float(ratio) <= 4)
+    return at_most(what, float(ratio), 4, "coded tables")

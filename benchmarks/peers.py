@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["peer"]
+__all__ = ["peer", "printed"]
 
 _FOLDER = Path("build/peers")
 
@@ -20,3 +20,20 @@ def peer(name: str, *packages: str) -> Path:
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)  # noqa: S603
         (home / ".installed").touch()
     return python.absolute()
+
+
+def printed(packages: tuple[str, ...], code: str, *arguments: str, timeout: float | None = None) -> list[str] | None:
+    """Run code in the environment of a tool, the first package, and return the words it prints last; none where it fails.
+
+    Raises
+    ------
+    TimeoutExpired
+        If it takes longer than `timeout` seconds.
+    """
+    try:
+        command = [str(peer(packages[0], *packages)), "-c", code, *arguments]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=timeout)  # noqa: S603
+    except subprocess.CalledProcessError as error:
+        print(f"{packages[0]}: {(error.stderr or str(error)).strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    return done.stdout.splitlines()[-1].split()

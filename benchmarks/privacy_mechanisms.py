@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from benchmarks.foundation import Row
+from benchmarks.rows import Row, slower
 from benchmarks.timing import best_of
 from unveil import mechanisms
 
@@ -28,8 +28,6 @@ def pram() -> list[Row]:
     for what, column in (("numbers", pl.Series("x", codes)), ("texts", names.gather(codes))):
         frame = pl.DataFrame({"x": column})
         ours = best_of(5, lambda frame=frame: mechanisms.pram(frame, "x", retention=0.8, invariant=True))  # type: ignore[misc]
-        ratio = ours.processor / shuffle.processor
-        rows.append(
-            Row(f"PRAM of {RECORDS:,} {what}, against a numpy shuffle", f"{ratio:.2f} times its time", "at most 3", ratio <= 3)
-        )
+        job = f"PRAM of {RECORDS:,} {what}, against a numpy shuffle"
+        rows.append(slower(job, ours.processor, shuffle.processor, most=3))
     return rows

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 
 import unveil
-from benchmarks.foundation import Row
-from benchmarks.peers import peer
+from benchmarks.peers import printed
+from benchmarks.rows import Row, at_most, faster
 from benchmarks.timing import best_of
 from unveil.models import KAnonymity
 
@@ -42,12 +41,9 @@ def of_mondrian() -> Row:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "adult.csv")
         adult.select([*_KEYS, "income-per-year"]).write_csv(path)
-        python = peer("anonypy", "anonypy", "pandas")
-        command = [str(python), "-c", _ANONYPY, str(path), ",".join(_KEYS)]
-        theirs = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
-    ratio = theirs / ours
-    what = f"Mondrian, k = 10, of Adult x 7 ({ours * 1000:.0f} ms), against anonypy ({theirs:.1f} s)"
-    return Row(what, f"{ratio:.0f} times faster", "50 times", ratio >= 50)
+        words = printed(("anonypy", "pandas"), _ANONYPY, str(path), ",".join(_KEYS))
+    what, theirs = "Mondrian, k = 10, of Adult x 7, against anonypy", float(words[0]) if words else None
+    return faster(what, ours, theirs, against="anonypy: Mondrian", least=50)
 
 
 def of_local_suppression() -> Row:
@@ -56,5 +52,4 @@ def of_local_suppression() -> Row:
     unveil.suppress_locally(adult.head(100), _KEYS, 3)
     cells: list[int] = []
     seconds = best_of(2, lambda: cells.append(unveil.suppress_locally(adult, _KEYS, 3).details["cells"])).processor
-    what = f"local suppression, k = 3, of Adult x 7: {cells[0]:,} cells"
-    return Row(what, f"{seconds:.1f} s", "10 s", seconds <= 10)
+    return at_most("local suppression, k = 3, of Adult x 7", seconds, 10, "s", note=f"{cells[0]:,} cells")

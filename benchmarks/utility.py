@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 import unveil
-from benchmarks.foundation import Row
 from benchmarks.memory import _growth_while
+from benchmarks.rows import Row, at_most, slower
 from benchmarks.timing import best_of
 from unveil.counts import count_table
 from unveil.sources import load
@@ -54,9 +54,8 @@ def losing() -> list[Row]:
             plain = best_of(5, lambda read=read, places=places: [read(place).describe() for place in places])  # type: ignore[misc]
             for ways in (2, 3):
                 ours = best_of(3, lambda places=places, ways=ways: unveil.loss(*places, same_order=True, ways=ways))  # type: ignore[misc]
-                ratio = ours.processor / plain.processor
-                what = f"losses, 1 million records, 10 attributes, {ending}, tables to {ways} ways, against describe"
-                rows.append(Row(f"{what} ({ours.processor:.2f} s)", f"{ratio:.1f} times its time", "under 10", ratio < 10))
+                what = f"losses, 1 million records, 10 attributes, {ending}, tables to {ways} ways, against Polars' describe"
+                rows.append(slower(what, ours.processor, plain.processor, most=10))
     return rows
 
 
@@ -64,7 +63,7 @@ def memory() -> Row:
     """Measure the same losses in a process of its own, against both tables in memory."""
     command = [sys.executable, "-m", "benchmarks.utility"]
     ratio = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
-    return Row("memory of all losses, 1 million records, beyond the input", f"{ratio:.1f} inputs", "at most 4", ratio <= 4)
+    return at_most("memory of all losses, 1 million records, beyond the input", ratio, 4, "inputs")
 
 
 def needing() -> Row:
@@ -80,9 +79,7 @@ def needing() -> Row:
         ]
         once = best_of(5, lambda: count_table(load(path, names)))
         ours = best_of(3, lambda: unveil.utility(path, needs))
-    ratio = ours.processor / once.processor
-    what = f"100 needs over Adult, against reading and counting it once ({ours.processor:.2f} s)"
-    return Row(what, f"{ratio:.1f} times its time", "at most 10", ratio <= 10)
+    return slower("100 needs over Adult, against reading and counting it once", ours.processor, once.processor, most=10)
 
 
 def main() -> None:

@@ -1,0 +1,156 @@
+"""The benchmarks without their clocks: how a figure is said, recorded, compared with the stored one, and shown."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from benchmarks import peers, record
+from benchmarks.__main__ import PARTS, main
+from benchmarks.growth import drawn
+from benchmarks.page import DOCS, chart, page
+from benchmarks.rows import Row, at_most, faster, not_measured, seconds, slower
+from benchmarks.scale import census
+
+
+def parts(*rows: Row, machine: str = "here") -> dict[str, Any]:
+    return {"models": {"machine": machine, "date": "2025-01-01", "version": "1.0", "rows": [row.to_dict() for row in rows]}}
+
+
+def test_a_ratio_says_which_way_is_better_and_whether_its_goal_is_met() -> None:
+    row = faster("count", 0.25, 5.0, against="pandas", least=20)
+    assert (row.value, row.better, row.met) == (20.0, "higher", True)
+    assert row.measured == "20.0 times faster (250 ms against 5.00 s)"
+    assert faster("count", 0.25, 4.9, against="pandas", least=20).met is False
+    assert faster("count", 3.0, 2.0, against="pandas", least=1).measured == "1.50 times slower (3.00 s against 2.00 s)"
+    row = slower("count", 3.0, 2.0, most=1.4)
+    assert (row.value, row.better, row.met, row.goal) == (1.5, "lower", False, "at most 1.4 times")
+    assert slower("count", 3.0, 2.0).met is None
+    assert at_most("memory", 12.0, 12.0, "MB").met is True
+
+
+def test_what_could_not_be_measured_or_finished_is_said() -> None:
+    assert faster("count", 1.0, None, against="a tool", least=2).value is None
+    assert faster("count", 1.0, None, against="a tool", least=2).met is None
+    assert faster("count", 1.0, 8.0, against="a tool", finished=False).measured.startswith("over 8.00 times faster")
+
+
+@pytest.mark.parametrize(
+    ("time", "words"), [(0.0012, "1.20 ms"), (0.25, "250 ms"), (1.5, "1.50 s"), (90.0, "90.0 s"), (600.0, "10.0 min")]
+)
+def test_times_are_readable(time: float, words: str) -> None:
+    assert seconds(time) == words
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "reported"),
+    [
+        (faster("a", 1.0, 10.0, against=""), faster("a", 1.0, 12.9, against=""), False),
+        (faster("a", 1.0, 10.0, against=""), faster("a", 1.0, 13.1, against=""), True),
+        (faster("a", 1.0, 20.0, against=""), faster("a", 1.0, 10.0, against=""), False),
+        (slower("a", 1.29, 1.0), slower("a", 1.0, 1.0), False),
+        (slower("a", 1.31, 1.0), slower("a", 1.0, 1.0), True),
+        (slower("a", 1.0, 1.0), slower("a", 2.0, 1.0), False),
+        (slower("a", 9.0, 1.0), slower("b", 1.0, 1.0), False),
+        (not_measured("a", "no tool"), slower("a", 1.0, 1.0), False),
+        (slower("a", 9.0, 1.0), not_measured("a", "no tool"), False),
+        (at_most("a", 0.5, 4, "inputs"), at_most("a", 0.0, 4, "inputs"), True),
+    ],
+)
+def test_a_figure_over_30_percent_worse_is_reported(now: Row, before: Row, *, reported: bool) -> None:
+    assert bool(list(record.slow_downs(parts(now), parts(before)))) is reported
+
+
+def test_times_are_compared_on_the_same_machine_only() -> None:
+    now, before = at_most("a", 9.0, 10, "s"), at_most("a", 1.0, 10, "s")
+    assert list(record.slow_downs(parts(now), parts(before)))
+    assert not list(record.slow_downs(parts(now), parts(before, machine="there")))
+    assert list(record.slow_downs(parts(slower("a", 9, 1)), parts(slower("a", 1, 1), machine="there")))
+    assert not list(record.slow_downs(parts(now), {}))
+
+
+def test_accepted_parts_take_the_place_of_stored_ones_and_others_stay() -> None:
+    stored = {"growth": {"rows": [1]}, "models": {"rows": [2]}}
+    assert record.accept({"models": {"rows": [3]}}, stored) == {"growth": {"rows": [1]}, "models": {"rows": [3]}}
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    found = {"models": record.recorded([slower("a", 3.0, 2.0, most=2)])}
+    record.write(tmp_path / "new" / "bench.json", found)
+    assert record.read(tmp_path / "new" / "bench.json") == found
+    assert record.read(tmp_path / "none.json") == {}
+    assert {"what", "measured", "value", "goal", "met"} <= set(found["models"]["rows"][0])
+    assert "cores" in found["models"]["machine"]
+
+
+def test_the_page_and_the_chart_show_every_comparison() -> None:
+    found = parts(
+        faster("<count>", 1.0, 4.0, against="tool <1>", least=2),
+        slower("group-by", 3.0, 2.0, against="tool 2", most=1.2),
+        at_most("memory", 3.0, 4, "MB"),
+        not_measured("other", "no tool"),
+    )
+    assert page(found).count("\n| ") == 2 + 4
+    assert "| group-by | 1.50 times its time (3.00 s against 2.00 s) | at most 1.2 times | no |" in page(found)
+    assert "- here; `unveil` 1.0, 2025-01-01: `models`" in page(found)
+    texts = [element.text for element in ET.fromstring(chart(found)).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314 - we drew it
+    assert texts == ["tool <1>", "0.2500", "tool 2", "1.5000"]
+
+
+def test_the_documentation_shows_what_is_stored() -> None:
+    stored = record.read(record.STORED)
+    assert DOCS.joinpath("speed.md").read_text(encoding="utf-8") == page(stored)
+    assert DOCS.joinpath("speed.svg").read_text(encoding="utf-8") == chart(stored)
+    assert set(stored) <= set(PARTS)
+    names = [row["what"] for part in stored.values() for row in part["rows"]]
+    assert len(names) == len(set(names))
+
+
+def test_every_part_can_be_run_and_is_described() -> None:
+    described = Path(record.__file__).with_name("README.md").read_text(encoding="utf-8")
+    for part in PARTS:
+        assert callable(import_module(f"benchmarks.{part}").run)
+        assert f"`{part}`" in described
+
+
+def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["models", "nonsense"])
+    assert refused.value.code == 2
+    assert "no part nonsense; there are foundation," in capsys.readouterr().err
+
+
+def test_a_tool_that_fails_gives_no_figure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "build/peers/tool/bin"
+    home.mkdir(parents=True)
+    home.parent.joinpath(".installed").touch()
+    home.joinpath("python").write_text(
+        '#!/bin/sh\nif [ "$2" = good ]; then echo noise; echo 1.5 $3; else echo wrong >&2; exit 1; fi\n'
+    )
+    home.joinpath("python").chmod(0o755)
+    assert peers.printed(("tool",), "good", "7") == ["1.5", "7"]
+    assert peers.printed(("tool",), "bad") is None
+    assert "tool: wrong" in capsys.readouterr().err
+
+
+def test_generators_give_the_same_table_again() -> None:
+    assert drawn(50, 3, 10).equals(drawn(50, 3, 10))
+    assert not drawn(50, 3, 10).equals(drawn(50, 3, 10, seed=1))
+    first, again = (pl.concat(census(1000)) for _ in range(2))
+    assert first.equals(again)
+    assert first.height == 1000
+
+
+def test_stored_figures_are_json_that_others_can_read() -> None:
+    stored = json.loads(record.STORED.read_text(encoding="utf-8"))
+    for part in stored.values():
+        assert part["rows"]
+        assert all(row["better"] in {"higher", "lower"} for row in part["rows"])
