@@ -56,7 +56,7 @@ def against_pycanon() -> list[Row]:
         enough = 2 * goal * ours.processor
         theirs, finished = _pycanon(frame, enough)
         job = f"all models, {what}, against pycanon's t-closeness"
-        against = f"pycanon: {what.split()[0]}"
+        against = f"pycanon: {what.removesuffix(' records')}"
         rows.append(faster(job, ours.processor, theirs, against=against, least=goal, finished=finished))
         if what != "Adult":
             plain = best_of(5, lambda frame=frame: frame.group_by([*KEYS, "occupation"]).len())  # type: ignore[misc]
