@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import unveil
 from helpers import shared
+from unveil.counts import count_table
 from unveil.errors import ArgumentError, HierarchyError, ModelNotMetError, NullsError
 from unveil.models import (
     AlphaK,
@@ -34,6 +35,8 @@ from unveil.models import (
 )
 from unveil.search import full_domain
 from unveil.search.objectives import OBJECTIVES, Candidate
+from unveil.search.space import Space, key_attributes
+from unveil.sources import load
 
 AGES = unveil.Hierarchy.from_levels(
     [str(age) for age in range(8)], [f"{age // 2}x" for age in range(8)], [f"{age // 4}y" for age in range(8)], ["*"] * 8
@@ -455,3 +458,17 @@ def test_a_large_lattice_that_is_not_finished_has_an_honest_bound() -> None:
     assert cut.bound <= whole.score <= cut.score
     assert done.optimal
     assert done.score == whole.score
+
+
+@settings(max_examples=40)
+@given(people, st.integers(1, 5))
+def test_a_survey_says_what_every_node_says(rows: list[tuple[int, str, str, str]], k: int) -> None:
+    counts = count_table(load(frame_of(rows), list(TREES)))
+    space = Space(counts, key_attributes(counts, TREES))
+    found = space.survey(k)
+    assert found is not None
+    for node in NODES:
+        sizes = list(Counter(generalised(row, node) for row in rows).values())
+        assert found.small[node] == sum(size for size in sizes if size < k)
+        assert found.classes[node] == sum(size >= k for size in sizes)
+        assert found.squares[node] == sum(size * size for size in sizes if size >= k)

@@ -165,7 +165,7 @@ def misfit(step: Step) -> tuple[str, str] | None:
     names = mechanism_names()
     if step.mechanism not in names:
         hint = near_miss(step.mechanism, names)
-        return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; they are: {listed(names)}.{hint}"
+        return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; they are: {', '.join(names)}.{hint}"
     known = inspect.signature(step_function(step.mechanism)).parameters
     words = MODEL_WORDS if _reads_models(step, known) else ()
     for name, value in step.options.items():

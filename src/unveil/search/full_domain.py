@@ -141,6 +141,8 @@ class _Search:
 
     def run(self) -> Found:
         """Search until nothing better can be left, or the budget is used up."""
+        if (surveyed := self._survey()) is not None:
+            return surveyed
         optimal = False
         try:
             self.look(self.space.top)
@@ -160,6 +162,30 @@ class _Search:
             seen.node, seen.score, seen.suppressed, seen.score if optimal else self._lowest_left(), optimal,
             self.space.size, len(seen.feasible), closest,
         )  # fmt: skip
+
+    def _survey(self) -> Found | None:
+        """Settle all nodes in one pass, where class sizes are all that requirements and objective ask for."""
+        least, name = self.judge.least, self.objective.name
+        limited = self.budget.seconds is not None or self.budget.nodes is not None
+        if limited or least is None or name not in ("discernibility", "class-size") or self.space.size > _MOST_RAISED:
+            return None
+        found = self.space.survey(least)
+        if found is None:
+            return None
+        costs = found.squares + found.small.astype(np.float64) * self.space.records
+        if name == "class-size":
+            costs = self.space.records / np.maximum(found.classes + (found.small > 0), 1)
+        costs = np.where(found.small <= self.limit, costs, np.inf)
+        closest = np.unravel_index(int(found.small.argmin()), self.space.shape)
+        least_small = (tuple(int(level) for level in closest), int(found.small.min()))
+        if not np.isfinite(costs).any():
+            return self._settled(None, math.inf, 0, least_small)
+        node = tuple(int(level) for level in np.unravel_index(int(costs.argmin()), self.space.shape))
+        return self._settled(node, float(costs[node]), int(found.small[node]), least_small)
+
+    def _settled(self, node: Node | None, score: float, lost: int, closest: tuple[Node, int]) -> Found:
+        size = self.space.size
+        return Found(node, score, lost, score, optimal=True, lattice=size, evaluated=size, closest=closest)
 
     def look(self, node: Node) -> bool:
         """Evaluate a node, once; return whether it meets the requirements."""

@@ -101,6 +101,11 @@ class Judge:
         """Whether size is all that is asked for."""
         return not (self._presence or self._average or self._secret)
 
+    @property
+    def least(self) -> int | None:
+        """The smallest size of a class, where that is all that is asked for."""
+        return self._size if self.only_small and not self._map else None
+
     def verdict(self, node: Node, table: Table, small: NDArray[np.bool_]) -> Verdict:
         """Ask every requirement of a node's classes, where `small` are too small already."""
         violating, lasting = small.copy(), np.where(small, table.n, 0).astype(np.float64)

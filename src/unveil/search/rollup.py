@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Field", "RollUp", "Table", "classes_of", "code_sums", "fields_of", "packed"]
+__all__ = ["Field", "RollUp", "Table", "classes_of", "code_sums", "fields_of", "merge_word", "packed"]
 
 _WORD = 64
 _MOST_KEPT = 1 << 28
@@ -104,13 +104,13 @@ class RollUp:
         lowest = [groups[0] for groups in levels]
         base = [*(int(groups.max()) + 1 for groups in lowest), *sizes[len(levels) :]]
         self.fields = fields_of(base)
-        self._levels = levels
+        self.levels = levels
         self._maps: dict[tuple[int, int, int], NDArray[np.uint64]] = {}
         coded = [*(groups[column] for groups, column in zip(lowest, codes, strict=False)), *codes[len(levels) :]]
-        self._order = sorted(range(len(levels)), key=lambda at: -base[at])
+        self.order = sorted(range(len(levels)), key=lambda at: -base[at])
         self._merger = _Merger(amounts, self.fields[-1].word + 1)
         whole = Table(packed(coded, self.fields, len(amounts)), amounts)
-        self._base = self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
+        self.base = self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
         self._kept: OrderedDict[tuple[int, ...], Table] = OrderedDict()
         self._bytes = 0
 
@@ -119,7 +119,7 @@ class RollUp:
 
         The table lasts until the next one is asked for.
         """
-        path = tuple(node[at] for at in self._order)
+        path = tuple(node[at] for at in self.order)
         while path and path[-1] == 0:
             path = path[:-1]
         return self._table(path)
@@ -127,23 +127,23 @@ class RollUp:
     def _table(self, path: tuple[int, ...]) -> Table:
         """Return a table, made from that of the next lower level kept, at worst from the lowest."""
         if not path:
-            return self._base
+            return self.base
         if (found := self._kept.get(path)) is not None:
             self._kept.move_to_end(path)
             return found
-        before, level, at = path[:-1], path[-1], self._order[len(path) - 1]
+        before, level, at = path[:-1], path[-1], self.order[len(path) - 1]
         if level == 0:
             return self._table(before)
         lower = next((under for under in range(level - 1, 0, -1) if (*before, under) in self._kept), 0)
         finer = self._table((*before, lower))
-        made = self._merger.merged(finer, self.fields[at], self._groups(at, lower, level))
-        return self._keep(path, made.copy()) if len(path) < len(self._order) else made
+        made = self._merger.merged(finer, self.fields[at], self.groups(at, lower, level))
+        return self._keep(path, made.copy()) if len(path) < len(self.order) else made
 
-    def _groups(self, at: int, lower: int, level: int) -> NDArray[np.uint64]:
+    def groups(self, at: int, lower: int, level: int) -> NDArray[np.uint64]:
         """Return the group at a level of every group of a lower level."""
         if (at, lower, level) not in self._maps:
-            first = np.unique(self._levels[at][lower], return_index=True)[1]
-            self._maps[at, lower, level] = self._levels[at][level][first].astype(np.uint64)
+            first = np.unique(self.levels[at][lower], return_index=True)[1]
+            self._maps[at, lower, level] = self.levels[at][level][first].astype(np.uint64)
         return self._maps[at, lower, level]
 
     def _keep(self, path: tuple[int, ...], table: Table) -> Table:
@@ -285,3 +285,24 @@ def _sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: ign
                 code = (keys[np.int64(fields[column, 0])][row] >> fields[column, 1]) & fields[column, 2]
                 sums[column] += n * costs[starts[column] + np.int64(code)]
     return records
+
+
+@numba.njit(nogil=True, cache=True)
+def merge_word(keys, n, rows, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Merge as `_merge` does the first rows of keys of one word with one amount each; returns how many keys there are."""
+    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
+    for row in range(rows):
+        key = (keys[row] & keep) | (groups[(keys[row] >> shift) & mask] << shift)
+        slot = _mixed(np.uint64(0), key) & last
+        while True:
+            other = slots[slot] - epoch
+            if other < 0:
+                slots[slot] = epoch + found
+                out[found], sums[found] = key, n[row]
+                found += 1
+                break
+            if out[other] == key:
+                sums[other] += n[row]
+                break
+            slot = (slot + np.uint64(1)) & last
+    return found

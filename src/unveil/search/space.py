@@ -19,6 +19,7 @@ from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
 from unveil.search.rollup import Field, RollUp, Table, classes_of
+from unveil.search.survey import Survey, survey
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,6 +194,10 @@ class Space:
     def classes(self, node: Node) -> Table:
         """Return the classes of a node; the table lasts until the next is asked for."""
         return self._classes.table(node)
+
+    def survey(self, k: int) -> Survey | None:
+        """Return the small classes, the others and their squares of every node; None where the keys are too wide for it."""
+        return survey(self._classes, k)
 
     def population(self, table: Table) -> NDArray[np.integer[Any]]:
         """Return how many records of the population each class stands for; those of the table where there is none."""

@@ -1,0 +1,104 @@
+"""How does every generalisation of a lattice do? Its small classes, all nodes in one compiled pass.
+
+The lattice is walked depth first, one attribute after the other, each level rolled up from the one below it, so every node costs
+one merge of the classes of a neighbour. Nothing is kept but one table an attribute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+
+from unveil.search.rollup import merge_word
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.search.rollup import RollUp
+
+__all__ = ["Survey", "survey"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """For each node of a lattice: the records in classes below k, the other classes, and the squares of their sizes, summed."""
+
+    small: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    squares: NDArray[np.int64]
+
+
+def survey(rolled: RollUp, k: int) -> Survey | None:
+    """Look at every node; None where the keys do not fit into one word."""
+    base, order = rolled.base, rolled.order
+    if len(base.keys) > 1:
+        return None
+    shape = tuple(len(rolled.levels[at]) for at in order)
+    fields = np.array([(rolled.fields[at].shift, rolled.fields[at].mask) for at in order], dtype=np.uint64)
+    maps = [rolled.groups(at, level - 1, level) for at, size in zip(order, shape, strict=True) for level in range(1, size)]
+    starts = np.cumsum([0, *(len(groups) for groups in maps)])
+    first = np.cumsum([0, *(size - 1 for size in shape)])
+    found = np.zeros((3, int(np.prod(shape))), dtype=np.int64)
+    together = np.concatenate(maps) if maps else np.zeros(0, dtype=np.uint64)
+    n = np.ascontiguousarray(base.n).astype(np.int64)
+    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, found)
+    back = np.argsort(order)
+    return Survey(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in found))
+
+
+@numba.njit(nogil=True, cache=True)
+def _walk(keys, n, shape, fields, maps, starts, first, k, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fill in the figures of all nodes, in the order of the walk."""
+    depths, rows = shape.shape[0], keys.shape[0]
+    slots = np.zeros(_power(4 * rows), dtype=np.int64)
+    all_keys, all_n = np.empty((2 * depths, rows), dtype=np.uint64), np.empty((2 * depths, rows), dtype=np.int64)
+    level, table, size = np.zeros(depths, dtype=np.int64), np.full(depths + 1, -1), np.full(depths + 1, rows)
+    node, depth, epoch = 0, depths, np.int64(1)
+    while depth >= 0:
+        if depth == depths:
+            at = table[depths]
+            _look(n[:rows] if at < 0 else all_n[at], size[depths], k, found, node)
+            node += 1
+            depth -= 1
+            while depth >= 0 and level[depth] == shape[depth] - 1:
+                depth -= 1
+            if depth < 0:
+                break
+            level[depth] += 1
+            move = first[depth] + level[depth] - 1
+            groups = maps[starts[move] : starts[move + 1]]
+            at, other = table[depth + 1], 2 * depth + level[depth] % 2
+            epoch += rows + 1
+            used = slots[: _power(4 * size[depth + 1])]
+            size[depth + 1] = merge_word(
+                keys if at < 0 else all_keys[at], n if at < 0 else all_n[at], size[depth + 1], fields[depth, 0], fields[depth, 1],
+                groups, used, epoch, all_keys[other], all_n[other],
+            )  # fmt: skip
+            table[depth + 1] = other
+            depth += 1
+        else:
+            level[depth], table[depth + 1], size[depth + 1] = 0, table[depth], size[depth]
+            depth += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _look(n, rows, k, found, node):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    small, classes, squares = np.int64(0), np.int64(0), np.int64(0)
+    for row in range(rows):
+        if n[row] < k:
+            small += n[row]
+        else:
+            classes += 1
+            squares += n[row] * n[row]
+    found[0, node], found[1, node], found[2, node] = small, classes, squares
+
+
+@numba.njit(nogil=True, cache=True)
+def _power(size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    found = 16
+    while found < size:
+        found *= 2
+    return found
