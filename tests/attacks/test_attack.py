@@ -354,6 +354,17 @@ def test_new_values_of_a_synthetic_release_do_no_harm() -> None:
     assert any("a (4 values, 4 records), x (1 value, 2 records)" in note for note in found.view().notes)
 
 
+def test_labels_of_a_hierarchy_are_not_new() -> None:
+    original, release = (
+        pl.DataFrame({"town": towns, "x": list("abab")})
+        for towns in (["Lyon", "Nice", "Bonn", "Kiel"], ["south", "south", "north", "?"])
+    )
+    tree = unveil.Hierarchy("town", [["Lyon", "south"], ["Nice", "south"], ["Bonn", "north"], ["Kiel", "north"]])
+    for hierarchies, new in (({}, 3), ({"town": tree}, 1)):
+        found = unveil.attack(original, release, "town", "x", hierarchies=hierarchies)
+        assert found.identity["white_box"]["by_attribute"][0]["new"]["values"] == new
+
+
 def test_generalised_and_suppressed_values_are_not_new() -> None:
     original = pl.DataFrame({"a": [21, 35, 40], "x": ["u", "v", "u"]})
     release = pl.DataFrame({"a": ["2*", "[30, 40)", "40"], "x": ["*", "v", None]})

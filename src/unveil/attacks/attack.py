@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import __version__
@@ -185,6 +185,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     classes = disclosure.classes_of(table, setting.keys, setting.sensitive)
     models = _models(partitions, setting)
     trees = _trees({} if hierarchies is None else hierarchies, setting)
+    setting = replace(setting, hierarchies=trees)
     by_identity: dict[str, Any] = {
         "white_box": identity.white_box(setting),
         "black_box": identity.black_box(table, setting.keys),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import parse_generalised, point_of, text_form
 from unveil.sources import Data, Source, load, open_source
 from unveil.sources.alignment import Alignment
@@ -43,6 +44,8 @@ class Setting:
         Which record belongs to which, where that is known.
     nulls
         The null policy.
+    hierarchies
+        What labels of the release cover, by original attribute.
     """
 
     original: Source
@@ -52,6 +55,7 @@ class Setting:
     sensitive: tuple[str, ...]
     alignment: Alignment | None
     nulls: str
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
 
     def original_of(self, released: str) -> str | None:
         """Return the original attribute that a released one stands for, where the original holds it."""
@@ -100,7 +104,9 @@ def new_values(setting: Setting, original: str | None, released: str) -> dict[st
     if original not in setting.original.names or released not in setting.release.names:
         return None
     (known,), (shown,) = load(setting.original, [original]).columns, load(setting.release, [released]).columns
-    old = {form(value) for value in known.values for form in (text_form, point_of)} - {None}
+    old: set[Any] = {form(value) for value in known.values for form in (text_form, point_of)} - {None}
+    if original in setting.hierarchies:
+        old |= {label for path in setting.hierarchies[original].labels for label in path}
     new = [
         value is not None and not {text_form(value), point_of(value)} & old and parse_generalised(value) is None
         for value in shown.values
