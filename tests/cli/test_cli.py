@@ -325,6 +325,54 @@ def test_an_answer_is_not_written_over_what_is_read(
     assert people.read_bytes() == before
 
 
+def test_attack_loss_and_compare_read_the_project(
+    people: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(people.parent)
+    rows = ["01000;22;flu", "01000;35;cancer", "02000;22;flu", "02000;?;aids", "03000;41;flu"]
+    Path("original.csv").write_text("\n".join(["zip;age;disease", *rows]) + "\n", encoding="utf-8")
+    Path("release.csv").write_text("\n".join(["zip,age,disease", *rows]).replace(";", ",") + "\n", encoding="utf-8")
+    Path("zip.csv").write_text("".join(f"0{n}000;0{n}***;*\n" for n in (1, 2, 3)), encoding="utf-8")
+    Path("plan.toml").write_text(
+        '[data]\nseparator = ";"\nmissing = ["?"]\nnulls = "drop"\n[attributes.zip]\nrole = "key"\nhierarchy = "zip.csv"\n'
+        '[attributes.age]\nrole = "key"\n[attributes.gone]\nrole = "key"\n[attributes.disease]\nrole = "sensitive"\n'
+        'order = ["flu", "aids", "cancer"]\n[attributes.disease.partitions]\nserious = [["flu"], ["cancer", "aids"]]\n',
+        encoding="utf-8",
+    )
+    one, two = unveil.source("original.csv", separator=";", missing="?"), unveil.source("release.csv", missing="?")
+    tree = unveil.Hierarchy.read("zip.csv", column="zip")
+    common = ("original.csv", "release.csv", "--project", "plan.toml", "--same-order", "--json")
+    serious = {"serious": {"disease": [["flu"], ["cancer", "aids"]]}}
+    assert printed(capsys, "attack", *common) == unveil.attack(
+        one, two, ["zip", "age"], "disease", same_order=True, nulls="drop", partitions=serious, hierarchies={"zip": tree}
+    ).to_dict()  # fmt: skip
+    order = {"disease": ["flu", "aids", "cancer"]}
+    assert printed(capsys, "loss", *common) == unveil.loss(
+        one, two, same_order=True, key=["zip", "age"], orders=order
+    ).to_dict()  # fmt: skip
+    Path("plan.toml").write_text(Path("plan.toml").read_text(encoding="utf-8").replace('[attributes.gone]\nrole = "key"\n', ""))
+    compared = printed(capsys, "compare", "original.csv", "r=release.csv", *common[2:])
+    assert compared == unveil.compare({"original": one, "r": two}, ["zip", "age"], "disease", same_order=True).to_dict()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("attack", "-", "-", "--same-order"),
+        ("compare", "-", "r=-", "--key", "zip"),
+        ("check", "-", "--original", "-", "--policy", "cell-size-3", "--key", "zip"),
+    ],
+)
+def test_standard_input_is_read_once(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "standard input (-) is named twice" in complaint(capsys, *arguments)
+
+
+def test_a_dash_is_a_separator_and_a_missing_text_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dashes.csv").write_text("a-b\n1-x\n2-y\n", encoding="utf-8")
+    found = printed(capsys, "dr", str(tmp_path / "dashes.csv"), "--key", "a", "--separator", "-", "--missing", "-", "--json")
+    assert found["records"] == 2
+
+
 def test_help_does_not_import_what_is_heavy() -> None:
     heavy = ("polars", "numpy", "numba", "pandas", "scipy")
     code = f"import sys; from unveil.cli import run; run(['--help']); print([m for m in {heavy} if m in sys.modules])"

@@ -15,19 +15,22 @@ _WRITTEN = ("out", "link", "junit", "checkpoint")
 """What names a file to write, where it is a path; a correspondence to read comes as text."""
 _UPDATED = ("baseline",)
 """What may be read and then written anew."""
+_TEXTS = ("separator", "missing", "settings")
+"""What names no file, and may be a dash."""
 _outputs: ContextVar[tuple[Path, ...]] = ContextVar("outputs", default=())
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse a verb two of whose outputs are one file, or that reads a file which it writes."""
+    """Refuse a verb two of whose outputs are one file, that reads a file which it writes, or standard input twice."""
     outputs = {name: place for name in _WRITTEN if isinstance(place := parameters.get(name), Path)}
     if len({place.resolve() for place in outputs.values()}) < len(outputs):
         raise ArgumentError(f"{' and '.join(f'--{name}' for name in outputs)} name the same file; they are different files.")
     _outputs.set(tuple(outputs.values()))
-    for name, value in parameters.items():
-        if name not in outputs and name not in _UPDATED:
-            for text in _texts(value):
-                check_read(text)
+    read = [text for name, value in parameters.items() if name not in {*outputs, *_UPDATED, *_TEXTS} for text in _texts(value)]
+    if sum(text == "-" or text.endswith("=-") for text in read) > 1:
+        raise ArgumentError("standard input (-) is named twice, and can be read once; write one of the tables to a file.")
+    for text in read:
+        check_read(text)
 
 
 def check_read(named: str) -> None:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile",
-    "ProjectFile", "Sensitive", "Separator", "Weights", "gather", "give", "one_sensitive", "pair_of", "showing_progress",
+    "ProjectFile", "Sensitive", "Separator", "TwoTables", "Weights", "gather", "gather_two", "give", "one_sensitive", "pair_of",
+    "showing_progress",
 ]  # fmt: skip
 
 
@@ -154,6 +155,42 @@ def gather(
         weights=weights or (section.weights if section else None),
         project=plan,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TwoTables:
+    """An original and its release, opened, and what the project says of the columns that both hold."""
+
+    original: Source
+    release: Source
+    project: Project | None
+
+    def role(self, given: Sequence[str] | None, role: Role, known: Sequence[str] = ()) -> list[str] | None:
+        """Return the columns named; else those of the project's role that both tables hold."""
+        if given:
+            return list(given)
+        held = {*self.release.names, *known}
+        return [name for name in _role(self.project, role) or () if name in self.original.names and name in held] or None
+
+
+def gather_two(
+    original: str,
+    release: str,
+    *,
+    project: Path | None,
+    separator: str | None,
+    encoding: str | None,
+    missing: Sequence[str] | None,
+) -> TwoTables:
+    """Open an original and its release; how the project reads its data holds for the original, its missing texts for both."""
+    from unveil.sources import source
+
+    inputs = gather(
+        original, key=None, sensitive=None, partition=None, nulls=None, weights=None, project=project,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
+    return TwoTables(inputs.source, source(release, separator=separator, encoding=encoding, missing=texts), inputs.project)
 
 
 def give(result: Result, *, as_json: bool, out: Path | None) -> None:

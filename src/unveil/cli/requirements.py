@@ -33,6 +33,7 @@ __all__ = [
     "attackers",
     "hierarchies",
     "orders",
+    "planned_attackers",
     "trees",
 ]  # fmt: skip
 
@@ -135,7 +136,7 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
     found: dict[str, dict[str, Partition]] = {}
     for text in given or ():
         name, colon, rest = text.partition(":")
-        if not colon or not name:
+        if not colon or not name or "=" not in rest:
             raise ArgumentError(f"--partition takes NAME:COLUMN=FILE, not {shown(text)}.")
         column, file = pair_of(rest, columns, "--partition", "NAME:COLUMN=FILE")
         if column in found.get(name, {}):
@@ -145,6 +146,16 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
         known = published()["partitions"]
         built_in = file in known and not Path(file).exists()
         found.setdefault(name, {})[column] = Partition.of(known[file]) if built_in else Partition.read(file, column=column)
+    return found
+
+
+def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict[str, dict[str, Partition]]:
+    """Return the attacker's models that a project names: the partitions of its sensitive columns."""
+    found: dict[str, dict[str, Partition]] = {}
+    for column in sensitive if project is not None else ():
+        attribute = project.attributes.get(column) if project is not None else None
+        for name, blocks in (attribute.partitions if attribute is not None else {}).items():
+            found.setdefault(name, {})[column] = blocks
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Encoding, Json, Key, Missing, NullPolicy, Out, Separator, give, pair_of
+from unveil.cli.options import Encoding, Json, Key, Missing, NullPolicy, Out, ProjectFile, Separator, gather_two, give, pair_of
 
 if TYPE_CHECKING:
     from unveil.sources import Source
@@ -49,6 +49,7 @@ def attack(
     linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
     nulls: NullPolicy = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
+    project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
@@ -60,24 +61,30 @@ def attack(
     from unveil.cli import requirements
     from unveil.sources import source
 
-    def opened(table: str) -> Source:
-        return source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+    both = gather_two(original, release, project=project, separator=separator, encoding=encoding, missing=missing)
+    one, other, plan = both.original, both.release, both.project
+    pairs = [pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
+    mapped = [before for before, _ in pairs]
 
-    one, other = opened(original), opened(release)
+    def opened(table: str | None) -> Source | None:
+        return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+
+    keys, secrets = both.role(key, "key", mapped), both.role(sensitive, "sensitive")
     result = attack_release(
         one,
         other,
-        key,
-        sensitive,
-        mapping=[pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()],
+        keys,
+        secrets,
+        mapping=pairs,
         id=identity,
         link=link,
         same_order=same_order,
-        partitions=requirements.attackers(partition, other.names),
-        hierarchies=requirements.trees(hierarchy, one.names),
-        external=None if external is None else opened(external),
-        control=None if control is None else opened(control),
-        nulls=nulls or "category",
+        partitions=requirements.planned_attackers(plan, secrets or ()) | requirements.attackers(partition, other.names),
+        hierarchies=requirements.hierarchies(None, plan, [*(keys or ()), *(secrets or ())])
+        | requirements.trees(hierarchy, one.names),
+        external=opened(external),
+        control=opened(control),
+        nulls=nulls or (plan.data.nulls if plan is not None else None) or "category",
         link_records=linkage,
         seed=seed,
     )

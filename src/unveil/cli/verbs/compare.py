@@ -57,8 +57,9 @@ def compare(
     )  # fmt: skip
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+    texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
     tables = {
-        name: source(path, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+        name: source(path, separator=separator, encoding=encoding, missing=texts)
         for name, path in _named(releases, "a release", "NAME=RELEASE").items()
     }
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []

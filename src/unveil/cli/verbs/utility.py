@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Data, Encoding, Json, Key, Missing, NullPolicy, Out, ProjectFile, Separator, gather, give, pair_of
+from unveil.cli.options import (
+    Data,
+    Encoding,
+    Json,
+    Key,
+    Missing,
+    NullPolicy,
+    Out,
+    ProjectFile,
+    Separator,
+    gather,
+    gather_two,
+    give,
+    pair_of,
+)
 from unveil.errors import ArgumentError
 
 
@@ -83,6 +97,7 @@ def loss(
     ] = None,
     clusters: Annotated[int | None, typer.Option(metavar="N", help="Compare clusterings into N clusters.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
+    project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
@@ -91,13 +106,13 @@ def loss(
 ) -> None:
     """How much has the release lost against its original? In numbers, categories, classes, and on request tasks."""
     from unveil.cli import requirements
-    from unveil.sources import source
     from unveil.utility.loss import loss as lost
     from unveil.utility.tasks import Task
 
-    one, other = (
-        source(table, separator=separator, encoding=encoding, missing=tuple(missing or ())) for table in (original, release)
-    )
+    both = gather_two(original, release, project=project, separator=separator, encoding=encoding, missing=missing)
+    one, other = both.original, both.release
+    pairs = [pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
+    paired = [name for name in one.names if name in {*other.names, *dict(pairs)} and name != identity]
     clustering = [] if clusters is None else [Task("clustering", kind="clustering", clusters=clusters)]
     result = lost(
         one,
@@ -105,11 +120,11 @@ def loss(
         id=identity,
         link=link,
         same_order=same_order,
-        mapping=[pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()],
-        key=key,
+        mapping=pairs,
+        key=both.role(key, "key", list(dict(pairs))),
         continuous=continuous,
         categorical=categorical,
-        orders=requirements.orders(order, None, one.names),
+        orders=requirements.orders(None, both.project, paired) | requirements.orders(order, None, one.names),
         hierarchies=requirements.trees(hierarchy, one.names),
         ways=ways,
         pmse=pmse,
