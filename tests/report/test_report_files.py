@@ -25,6 +25,7 @@ from unveil.results import Figure, Result, Table, View, jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="file rights, links and signals of POSIX")
 
@@ -69,14 +70,16 @@ def umask() -> Iterator[None]:
     os.umask(old)
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """Let no file grow beyond 4 kB: what a full disk does, on any disk."""
+    """Let no file grow beyond 4 kB: what a full disk does, on any disk; only within the test, as its report goes to a file too."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def names_in(folder: Path) -> list[str]:
@@ -255,11 +258,10 @@ def test_after_a_failure_half_way_all_is_as_before(tmp_path: Path, error: type[B
 
 
 @posix_only
-@pytest.mark.usefixtures("small_files")
 def test_a_disk_that_takes_no_more_is_reported(tmp_path: Path) -> None:
     target = tmp_path / "rates.csv"
     target.write_text("old")
-    with pytest.raises(OutputError) as caught:
+    with small_files(), pytest.raises(OutputError) as caught:
         write(Rates(("n" * 100,) * 1000, (0.5,) * 1000), target)
     assert str(caught.value) == f"cannot write {str(target)!r}: File too large."
     assert target.read_text() == "old"
