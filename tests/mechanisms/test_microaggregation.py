@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -362,3 +364,18 @@ def test_other_refusals() -> None:
         microaggregate(TABLE, "y")
     with pytest.raises(UnsupportedDataError, match="infinite"):
         microaggregate(TABLE, "f")
+
+
+@pytest.mark.parametrize("method", ["mdav", "v-mdav"])
+def test_an_interrupt_ends_the_compiled_loop(method: str) -> None:
+    microaggregate(pl.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0)}), ["x", "y"], k=3, method=method)  # compiled
+    table = pl.DataFrame(np.random.default_rng(1).normal(size=(400_000, 2)), schema=["x", "y"])  # hours of work
+    threads = threading.active_count()
+    main = threading.main_thread().ident
+    assert main is not None
+    interrupt = threading.Timer(1.5, signal.pthread_kill, [main, signal.SIGINT])
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        microaggregate(table, ["x", "y"], k=3, method=method)
+    interrupt.join()
+    assert threading.active_count() == threads

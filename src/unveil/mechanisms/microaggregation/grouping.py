@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,8 @@ __all__ = ["Partition", "by_method", "grouped"]
 
 Partition: TypeAlias = "Callable[[Sequence[Attribute], NDArray[np.int64]], NDArray[np.int64]]"
 """From attributes and rows that have values in all of them to the group of each row."""
+_HEARD = 0.1
+"""Seconds after which an interrupt is heard."""
 
 
 def grouped(attributes: Sequence[Attribute], k: int, partition: Partition) -> NDArray[np.int64]:
@@ -51,12 +54,24 @@ def by_method(method: str, k: int, gain: float) -> Partition:
         if method == "optimal":
             return _optimal(attributes[0].values[rows], k)
         points, codes, weights = _coordinates(attributes, rows)
-        found: Any = (
-            kernels.mdav(points, codes, weights, k) if method == "mdav" else kernels.v_mdav(points, codes, weights, k, gain)
-        )
-        return np.asarray(found)
+        if method == "mdav":
+            return _interruptible(kernels.mdav, points, codes, weights, k)
+        return _interruptible(kernels.v_mdav, points, codes, weights, k, gain)
 
     return partition
+
+
+def _interruptible(kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.int64]:
+    """Run a compiled loop beside the main thread, which then hears an interrupt and ends the loop."""
+    stop = np.zeros(1, dtype=np.bool_)
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(kernel, *arguments, stop)
+        try:
+            while not wait([work], _HEARD).done:  # one long wait would not be interrupted
+                pass
+            return np.asarray(work.result())
+        finally:
+            stop[0] = True
 
 
 def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:

@@ -5,7 +5,8 @@ A record is a column of `points` (attributes x records, so that a loop over reco
 `codes`, its nominal attributes. Two records are apart by the sum of the squared differences of their points and, for every
 nominal attribute in which they differ, by its weight. That is the squared Euclidean distance when each nominal value has a
 coordinate of its own, so the centre of a set is its mean point and the shares of its values. Of records at the same distance
-the first comes first. Sums are taken in one order, so every machine finds the same groups. numba is imported with this module.
+the first comes first. Sums are taken in one order, so every machine finds the same groups. Once `stop` holds true the loops end,
+and what they give is nothing. numba is imported with this module.
 """
 # ruff: noqa: ANN001, ANN201, ANN202
 
@@ -77,10 +78,10 @@ def optimal(values, k):
 
 
 @numba.njit(nogil=True, cache=True)
-def mdav(points, codes, weights, k):
+def mdav(points, codes, weights, k, stop):
     """Return the group of every record: two groups a round while 3k records are left, one of 2k or more, then the rest."""
     pool, left, made = _pool(points, codes, weights), points.shape[1], 0
-    while left >= 2 * k:
+    while left >= 2 * k and not stop[0]:
         _from_centre(pool, left)
         _from_record(pool, left, _farthest(pool, left))
         second, pair = pool.row[_farthest(pool, left)], left >= 3 * k
@@ -96,7 +97,7 @@ def mdav(points, codes, weights, k):
 
 
 @numba.njit(nogil=True, cache=True)
-def v_mdav(points, codes, weights, k, gain):
+def v_mdav(points, codes, weights, k, gain, stop):
     """Return the group of every record: k around the one farthest from the centre of all, and up to k - 1 more that fit.
 
     A record fits when it is nearer to the group than `gain` times its distance to any other record without a group. The last
@@ -107,6 +108,8 @@ def v_mdav(points, codes, weights, k, gain):
     _from_centre(pool, n)
     outermost, gap = np.argsort(-pool.distance, kind="mergesort"), np.empty(n)
     for record in outermost:
+        if stop[0]:
+            return pool.group
         if pool.group[record] < 0 and left >= k:
             _from_record(pool, left, pool.place[record])
             left = _take(pool, left, _nearest(pool, left, k), made)
