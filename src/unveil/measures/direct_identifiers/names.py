@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import cache
+from itertools import product
 
 __all__ = ["HINTS", "hints_of", "words_of"]
 
@@ -164,23 +164,26 @@ def hints_of(name: str) -> frozenset[str]:
     ([], [])
     """
     words = [word for word in words_of(name) if word not in _LITTLE_WORDS]
-    return frozenset(hint for hint, phrases in _phrases().items() if any(_contains(words, phrase) for phrase in phrases))
+    known = _hints()
+    longest = max(map(len, known))
+    runs = (words[at : at + size] for at in range(len(words)) for size in range(1, min(longest, len(words) - at) + 1))
+    return frozenset(hint for run in runs for phrase in product(*map(_singular, run)) for hint in known.get(phrase, ()))
 
 
 _LITTLE_WORDS = frozenset("of de du des la le les del della di da do dos das der die das van the el los".split())  # noqa: SIM905
 
 
 @cache
-def _phrases() -> dict[str, tuple[tuple[str, ...], ...]]:
-    def cut(text: str) -> tuple[str, ...]:
-        return tuple(word for word in text.split() if word not in _LITTLE_WORDS)
+def _hints() -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return the hints of each phrase, the phrase as its words."""
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for hint, listing in HINTS.items():
+        for text in listing.split(", "):
+            phrase = tuple(word for word in text.split() if word not in _LITTLE_WORDS)
+            found[phrase] = (*found.get(phrase, ()), hint)
+    return found
 
-    return {hint: tuple({cut(phrase) for phrase in listing.split(", ")}) for hint, listing in HINTS.items()}
 
-
-def _contains(words: Sequence[str], phrase: Sequence[str]) -> bool:
-    size = len(phrase)
-    return any(
-        all(word in (wanted, wanted + "s") for word, wanted in zip(words[at : at + size], phrase, strict=True))
-        for at in range(len(words) - size + 1)
-    )
+def _singular(word: str) -> tuple[str, ...]:
+    """Return what a word may stand for: itself, and the word without an s at its end."""
+    return (word, word[:-1]) if word.endswith("s") else (word,)
