@@ -53,13 +53,14 @@ def together() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a binary file that appears at `path` when the block ends well, and not at all when it does not.
 
     What is written goes to a hidden file in the same folder, which then takes the place of an older file in one step.
     After an error or an interrupt the hidden file is gone and the older file is as it was. Where `path` is a link, the
     file it leads to is replaced. A new file has the rights that a plain `open` would give it, a replaced one keeps
-    its own. A library that writes to a path, not to an open file, may write to the file's `name`.
+    its own; one that is `private` may be read by its owner alone. A library that writes to a path, not to an open file,
+    may write to the file's `name`.
 
     Raises
     ------
@@ -82,8 +83,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     others, waits = _waiting.get(), False
     try:
         with hidden.open("xb") as file:
-            if mode is not None:
-                hidden.chmod(mode)  # before there is anything to read
+            if private or mode is not None:
+                hidden.chmod(0o600 if private else mode or 0o600)  # before there is anything to read
             yield file
             _to_disk(file, hidden)
         if others is None:

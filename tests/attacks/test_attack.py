@@ -493,6 +493,7 @@ def test_external_data_without_a_common_column_is_linked_by_structure() -> None:
 def test_a_correspondence_file_reads_back(tmp_path: Path) -> None:
     truth = np.array([2, -1, 0])
     write_link(str(tmp_path / "link.csv"), truth)
+    assert (tmp_path / "link.csv").stat().st_mode & 0o077 == 0
     original = pl.DataFrame({"a": ["p", "q", "r"], "x": [1, 2, 1]})
     release = pl.DataFrame({"a": ["r", "s", "p"], "x": [1, 2, 1]})
     found = unveil.attack(original, release, "a", "x", link=str(tmp_path / "link.csv"), link_records=False)

@@ -131,6 +131,7 @@ def test_the_command_streams_large_files(tmp_path: Path, capsys: pytest.CaptureF
     assert run(command) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["models"]["k_anonymity"]["met"]
+    assert link.stat().st_mode & 0o077 == 0
     assert run(["measure", str(out), *words, "--k", "5"]) == 0
     assert run(["attack", place, str(out), *words, "--link", str(link), "--no-linkage"]) == 0
 

@@ -124,7 +124,7 @@ def write_link(path: str, truth: NDArray[np.int64]) -> None:
     """Write a correspondence file: for every release record the row of its original, both counted from 1."""
     kept = truth >= 0
     frame = pl.DataFrame({"original": truth[kept] + 1, "release": np.flatnonzero(kept) + 1})
-    with atomic_write(path) as file:
+    with atomic_write(path, private=True) as file:
         file.write(frame.write_csv().encode())
 
 

@@ -209,7 +209,7 @@ class _Parts:
     def write(self, out: str, link: str | None, names: tuple[str, ...]) -> WrittenFile:
         """Write the release and, on request, the correspondence."""
         with ExitStack() as open_files:
-            pairs = open_files.enter_context(atomic_write(link)) if link is not None else None
+            pairs = open_files.enter_context(atomic_write(link, private=True)) if link is not None else None
             if pairs is not None:
                 pairs.write(b"original,release\n")
             file = open_files.enter_context(atomic_write(out))
