@@ -87,23 +87,13 @@ def asked(
     average_risk: float | None,
 ) -> list[AnyModel]:
     """Return the requirements that the options name."""
-    from unveil import models
-    from unveil.models import requirements as read
+    from unveil.models.requirements import parse_models
 
-    found: list[AnyModel] = [models.KAnonymity(k)] if k is not None else []
-    found += [read.parse_p(text, sensitive) for text in p or ()]
-    found += [read.parse_l(text, sensitive) for text in l_diversity or ()]
-    found += [read.parse_t(text, sensitive) for text in t or ()]
-    found += [read.parse_alpha(text, sensitive) for text in alpha or ()]
-    found += [read.parse_beta(text, sensitive) for text in beta or ()]
-    found += [read.parse_delta(text, sensitive) for text in delta or ()]
-    if k_map is not None:
-        found.append(models.KMap(k_map))
-    if presence is not None:
-        found.append(read.parse_presence(presence))
-    if average_risk is not None:
-        found.append(models.AverageRisk(average_risk))
-    return found
+    named = {
+        "k": k, "p": p, "l": l_diversity, "t": t, "alpha": alpha, "beta": beta, "delta": delta,
+        "k_map": k_map, "presence": presence, "average_risk": average_risk,
+    }  # fmt: skip
+    return parse_models(named, sensitive)
 
 
 def hierarchies(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
