@@ -33,8 +33,11 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
+from unveil.models.asked import completed
+from unveil.models.orders import Scale
 from unveil.search import full_domain
-from unveil.search.objectives import OBJECTIVES, Candidate
+from unveil.search.judge import Judge
+from unveil.search.objectives import OBJECTIVES, Candidate, Separable, objective_of
 from unveil.search.space import Space, key_attributes
 from unveil.sources import load
 
@@ -472,3 +475,46 @@ def test_a_survey_says_what_every_node_says(rows: list[tuple[int, str, str, str]
         assert found.small[node] == sum(size for size in sizes if size < k)
         assert found.classes[node] == sum(size >= k for size in sizes)
         assert found.squares[node] == sum(size * size for size in sizes if size >= k)
+
+
+@pytest.mark.parametrize("model", [name for name in MODELS if name != "average"])
+@settings(max_examples=15)
+@given(people)
+def test_what_violates_in_every_node_below_does(model: str, rows: list[tuple[int, str, str, str]]) -> None:
+    counts = count_table(load(frame_of(rows), [*TREES, "job"]))
+    scale = Scale("job", ("a", "b", "c"), JOBS)
+    models = list(completed(MODELS[model](), {"job": scale}).values())
+    space = Space(counts, key_attributes(counts, TREES), [("job",)])
+    judge = Judge(space, models, limit=len(rows))
+    lasting, violating = {}, {}
+    for node in NODES:
+        table = space.classes(node).copy()
+        verdict = judge.verdict(node, table, judge.small(table))
+        lasting[node], violating[node] = float(verdict.lasting.sum()), int(table.n[verdict.violating].sum())
+    for above in NODES:
+        below = [node for node in NODES if all(low <= high for low, high in zip(node, above, strict=True))]
+        assert lasting[above] <= min(violating[node] for node in below) + 1e-6
+
+
+@settings(max_examples=40)
+@given(people, st.sampled_from(["loss", "loss-geometric", "precision", "entropy"]), st.integers(2, 4))
+def test_bounds_are_what_generalisation_alone_costs_and_never_more_than_the_score(
+    rows: list[tuple[int, str, str, str]], name: str, k: int
+) -> None:
+    counts = count_table(load(frame_of(rows), list(TREES)))
+    attributes = key_attributes(counts, TREES)
+    space = Space(counts, attributes)
+    objective = objective_of(name, attributes, len(rows))
+    assert isinstance(objective, Separable)
+    bounds = objective.bounds(space.top)
+    for node in NODES:
+        table = space.classes(node).copy()
+        alone = objective.score(space, node, table, np.zeros(len(table), dtype=bool))
+        assert bounds[node] == pytest.approx(alone, abs=1e-12)
+        small = table.n < k
+        score = objective.score(space, node, table, small)
+        assert bounds[node] <= score + 1e-12
+        raised = objective.bounds(node, objective.added(space, node, table, small))
+        for below in itertools.product(*(range(level + 1) for level in node)):
+            finer = space.classes(below).copy()
+            assert raised[below] <= objective.score(space, below, finer, finer.n < k) + 1e-12
