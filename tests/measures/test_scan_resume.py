@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,41 @@ def test_wherever_it_was_stopped_the_answer_is_the_same(
     kept, whole = tmp_path / "kept", unveil.scan(table, KEYS, "secret", **arguments)
     stopped(table, min(after, 30), checkpoint=kept, **arguments)
     assert unveil.scan(table, KEYS, "secret", checkpoint=kept, resume=True, **arguments).to_dict() == whole.to_dict()
+    assert not kept.exists()
+
+
+INTERRUPTED = """
+import sys
+from unveil.cli import main
+from unveil.measures import scan_checkpoint
+scan_checkpoint._EVERY = scan_checkpoint._SHARE = 0
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["checkpoint", "resume"])
+def test_an_interrupt_says_that_the_checkpoint_is_kept_and_how_to_go_on(
+    tmp_path: Path, named: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The signal comes once the checkpoint is there; most of 2,047 subsets are left to do."""
+    data, keys = tmp_path / "wide.parquet", [f"c{at}" for at in range(11)]
+    pl.DataFrame({name: np.random.default_rng(at).integers(0, 2 + at, 2000) for at, name in enumerate(keys)}).write_parquet(data)
+    kept = tmp_path / "kept" if named else Path(f"{data}.unveil-scan")
+    command = ["scan", str(data), *(["--checkpoint", str(kept)] if named else ["--resume"])]
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while not kept.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=120)
+    assert (process.returncode, printed) == (130, b"")
+    words = f"unveil: interrupted; the checkpoint {str(kept)!r} keeps what is done; the same command with --resume goes on.\n"
+    assert said.decode() == words
+    held = json.loads(kept.read_bytes())["subsets"]
+    assert 0 < len(held) < 2047
+    assert run([*command, "--resume", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == unveil.scan(data).to_dict()
     assert not kept.exists()
 
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["StoppedError", "main"]
 
 INTERRUPTED = 130
 NOT_MET = 1
 BAD_INPUT = 2
+
+
+class StoppedError(Exception):
+    """An interrupt after which a file is kept: which, and how to go on with it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -24,10 +28,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        code = _code(arguments)
+        return _code(arguments)
     except KeyboardInterrupt:
-        code = INTERRUPTED
-    return _complain("interrupted; nothing was written.", INTERRUPTED) if code == INTERRUPTED else code
+        return _complain("interrupted; nothing was written.", INTERRUPTED)
+    except StoppedError as stop:
+        return _complain(f"interrupted; {stop}", INTERRUPTED)
 
 
 def _code(arguments: Sequence[str] | None) -> int:
@@ -42,7 +47,7 @@ def _code(arguments: Sequence[str] | None) -> int:
     try:
         code = typer.main.get_command(app).main(args=arguments, prog_name="unveil", standalone_mode=False)
     except typer.Abort:
-        return INTERRUPTED
+        raise KeyboardInterrupt from None
     except ModelNotMetError as error:
         return _complain(str(error), NOT_MET)
     except UnveilError as error:
@@ -51,6 +56,8 @@ def _code(arguments: Sequence[str] | None) -> int:
         return _complain(f"{error.format_message()} (try: unveil --help)", BAD_INPUT)
     except MemoryError:
         return _complain("there is not enough memory for this; name fewer columns.", BAD_INPUT)
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from unveil.cli import StoppedError
 from unveil.cli.application import app
 from unveil.cli.options import (
     Data,
@@ -120,13 +123,15 @@ def scan(
 ) -> None:
     """Which columns, alone or together, single people out? The rate of every subset of the key columns (none named: all)."""
     from unveil.measures.scan import scan as scan_subsets
+    from unveil.measures.scan_checkpoint import default_place
     from unveil.sources.streaming import limited
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    with showing_progress("bytes, then subsets") as progress, limited(progress=progress):
+    kept = default_place(inputs.source.place) if resume and checkpoint is None else checkpoint
+    with _told_what_is_kept(kept), showing_progress("bytes, then subsets") as progress, limited(progress=progress):
         result = scan_subsets(
             inputs.source,
             inputs.key,
@@ -137,10 +142,23 @@ def scan(
             weights=inputs.weights,
             threads=threads,
             progress=progress,
-            checkpoint=checkpoint,
+            checkpoint=kept,
             resume=resume,
         )
     give(result, as_json=as_json, out=out)
+
+
+@contextmanager
+def _told_what_is_kept(checkpoint: Path | None) -> Iterator[None]:
+    """Say with an interrupt that the checkpoint is there, if it is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise StoppedError(
+            f"the checkpoint {str(checkpoint)!r} keeps what is done; the same command with --resume goes on."
+        ) from None
 
 
 @app.command(epilog="Example: unveil identifiers adult")
