@@ -60,8 +60,14 @@ def test_what_is_together_stays_together(case: tuple[Hierarchy, list[Any]]) -> N
 
 def test_an_empty_leaf_names_the_null() -> None:
     levels = Hierarchy("c", [["a", "known", "*"], ["", "unknown", "*"]]).levels_for(["a", None])
-    assert levels.labels == (("a", ""), ("known", "unknown"), ("*",))
+    assert levels.labels == (("a", None), ("known", "unknown"), ("*",))
     assert [share.tolist() for share in levels.shares] == [[0.5, 0.5], [0.5, 0.5], [1.0]]
+
+
+def test_an_empty_text_beside_a_null_is_the_empty_leaf() -> None:
+    levels = Hierarchy("c", [["a", "known", "*"], ["", "unknown", "*"]]).levels_for(["", None, "a"])
+    assert levels.labels == (("", None, "a"), ("unknown", "*", "known"), ("*",))
+    assert [groups.tolist() for groups in levels.groups] == [[0, 1, 2], [0, 1, 2], [0, 0, 0]]
 
 
 def test_without_a_root_the_null_stays_apart() -> None:

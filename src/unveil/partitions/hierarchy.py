@@ -274,8 +274,8 @@ class Hierarchy:
         Returns
         -------
         Levels
-            For each level the groups of the values, the labels of the groups and their shares of the leaves. A null that has
-            no leaf stands alone at level 0 and is fully generalised above.
+            For each level the groups of the values, the labels of the groups and their shares of the leaves. A null stands
+            alone at level 0 and, unless the empty leaf is its own, is fully generalised above.
 
         Raises
         ------

@@ -32,8 +32,9 @@ class Levels:
     Groups are those that hold a value present, numbered by the first value that each holds. Level 0 has one group per value. Two
     values that share a group share one at every level above.
 
-    A null that the hierarchy does not name (it does with an empty leaf) is a group of its own at level 0, labelled None. Above it
-    is fully generalised: its label is the root's and its share is 1, and at the top it joins the root's group.
+    A null is a group of its own at level 0, labelled None. Above, it has the labels of the empty leaf, where there is one and the
+    empty text is not itself a value present. Else it is fully generalised: its label is the root's and its share is 1, and at the
+    top it joins the root's group.
 
     Attributes
     ----------
@@ -67,7 +68,8 @@ def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
     for row, leaf in enumerate(hierarchy.leaves):
         for key in keys_of(leaf, read):
             row_of[key] = _TWINS if key in row_of else row
-    null = next((row for row, leaf in enumerate(hierarchy.leaves) if not leaf), _NULL)
+    empty = next((row for row, leaf in enumerate(hierarchy.leaves) if not leaf), _NULL)
+    null = _NULL if "" in present else empty
     rows = [null if value is None else row_of.get(read(value), _NONE) for value in present]
     _refuse(rows.count(_NONE), len(rows), "not in it (level 0)", hierarchy.column)
     _refuse(rows.count(_TWINS), len(rows), "in more than one of its rows", hierarchy.column)
@@ -77,7 +79,9 @@ def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
 def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
     """Return the groups of the values at every level; `Hierarchy.levels_for` says more."""
     rows = rows_of(hierarchy, values)
-    columns = list(zip(*hierarchy.labels, strict=True))
+    columns: list[tuple[str | None, ...]] = [*zip(*hierarchy.labels, strict=True)]
+    nulls = {row for row, value in zip(rows.tolist(), values, strict=True) if value is None}
+    columns[0] = tuple(None if row in nulls else leaf for row, leaf in enumerate(columns[0]))
     root = columns[-1][0] if len(set(columns[-1])) == 1 else ROOT
     found = [_level(rows, labels, null=root if level else None) for level, labels in enumerate(columns)]
     groups, names, shares = zip(*found, strict=True)
@@ -85,7 +89,7 @@ def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
 
 
 def _level(
-    rows: NDArray[np.int64], labels: Sequence[str], *, null: str | None
+    rows: NDArray[np.int64], labels: Sequence[str | None], *, null: str | None
 ) -> tuple[NDArray[np.int64], tuple[str | None, ...], NDArray[np.float64]]:
     """Return the groups of one level, their labels and their shares of the leaves."""
     names: list[str | None] = [*dict.fromkeys(labels)]
