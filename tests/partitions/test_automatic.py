@@ -81,7 +81,21 @@ def test_values_that_occur_once_have_a_root_only() -> None:
 
 def test_nothing_to_build_from() -> None:
     with pytest.raises(HierarchyError, match=r"^column 'c': there are no values to build a hierarchy of\.$"):
-        propose([None], [5], column="c")
+        propose([], [], column="c")
+
+
+def test_nulls_alone_have_a_leaf_and_stay_as_they_are() -> None:
+    found = propose([None], [5], column="c")
+    assert (found.rule, found.hierarchy.labels) == (RootOnly(), (("",),))
+    assert "every value is a null" in found.reason
+    assert found.hierarchy.levels_for([None]).labels == ((None,),)
+
+
+def test_a_null_beside_one_value_can_be_made_alike() -> None:
+    found = propose(["a", None], [5, 1], column="c")
+    assert found.hierarchy.labels == (("a", "*"),)
+    assert found.hierarchy.levels_for(["a", None]).labels == (("a", None), ("*",))
+    assert propose(["a"], [5], column="c").hierarchy.labels == (("a",),)
 
 
 COLUMNS = st.one_of(

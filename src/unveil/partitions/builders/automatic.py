@@ -52,7 +52,8 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
 
     Dates get periods; numbers nested intervals whose width doubles from a round one, open at an end where few records lie far
     out; codes of one length are masked from the right. Of any other values nothing says which belong together, so only rare ones
-    are merged. Levels that merge nothing are left out.
+    are merged. Levels that merge nothing are left out. A column of nulls alone has no level
+    above them.
 
     Parameters
     ----------
@@ -74,16 +75,18 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
     >>> found.rule.widths, found.hierarchy.height
     ((5, 10, 20, 40), 5)
     """
-    pairs = [(plain(value), int(n)) for value, n in zip(values, counts, strict=True) if value is not None]
-    if not pairs:
+    if not len(values):
         raise HierarchyError(f"{at(column)}there are no values to build a hierarchy of.")
-    present = [value for value, _ in pairs]
-    rule, reason = _chosen(present, np.array([n for _, n in pairs]))
-    return Proposal(rule.build(present, [n for _, n in pairs], column=column), rule, reason)
+    pairs = [(plain(value), int(n)) for value, n in zip(values, counts, strict=True)]
+    present = [(value, n) for value, n in pairs if value is not None]
+    rule, reason = _chosen([value for value, _ in present], np.array([n for _, n in present]))
+    return Proposal(rule.build([value for value, _ in pairs], [n for _, n in pairs], column=column), rule, reason)
 
 
 def _chosen(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
     n = len(values)
+    if not n:
+        return RootOnly(), "every value is a null: there is nothing to make coarser"
     if n <= _FEW or all(isinstance(value, bool) for value in values):
         return RootOnly(), f"{_number_of(n, 'value')}: too few for a level between them and the root"
     if _are_dates(values):

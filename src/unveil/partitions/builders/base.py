@@ -11,6 +11,7 @@ from unveil.errors import ArgumentError, HierarchyError
 from unveil.partitions._match import number_of, text_of
 from unveil.partitions._rules import at
 from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.levels import ROOT
 
 __all__ = ["Builder", "RootOnly", "growing", "read_all"]
 
@@ -21,7 +22,7 @@ _Read = TypeVar("_Read")
 class Builder:
     """A rule from the distinct values of a column to a hierarchy with a common root.
 
-    Nulls get no leaf. A rule that cannot place a value raises, and says how many it cannot place.
+    A null gets no leaf, unless `RootOnly` finds nothing else. A rule that cannot place a value raises, and says how many.
     """
 
     name: ClassVar[str] = ""
@@ -51,6 +52,8 @@ class Builder:
 class RootOnly(Builder):
     """Keep every value, or none: one level, ``*``, above the values.
 
+    One value alone has no level above it, and neither has a null alone, whose leaf is the empty text.
+
     Examples
     --------
     >>> RootOnly().build(["f", "m"], column="sex").labels
@@ -61,7 +64,9 @@ class RootOnly(Builder):
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
         """Return the values with a root above."""
-        return Hierarchy.from_levels(values, column=column).with_root()
+        if len(values) == 1:
+            return Hierarchy(column, [("" if values[0] is None else values[0],)])
+        return Hierarchy.from_levels(values, [ROOT] * len(values), column=column)
 
 
 def growing(name: str, steps: Sequence[Any], *, nested: bool = False) -> None:
