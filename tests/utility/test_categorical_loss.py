@@ -15,6 +15,7 @@ from scipy import stats
 from sklearn.metrics import mutual_info_score
 
 from helpers import entropy
+from unveil.utility import categorical
 from unveil.utility.categorical import CodedPair, attribute_loss, contingency_loss
 
 VALUES = ("a", "b", "c", "*", None)
@@ -88,6 +89,21 @@ def test_more_attributes_never_bring_tables_closer_and_untouched_ones_lose_nothi
     for column in same:
         loss = attribute_loss(column, ORDER)
         assert loss["nominal"] == loss["ordinal"] == loss["conditional_entropy"] == loss["entropy_loss"] == 0.0
+
+
+def test_too_many_tables_of_a_size_are_left_out_with_the_reason_and_the_others_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [pair(str(at), ["a", "b"], ["a", "c"]) for at in range(4)]
+    whole = contingency_loss(columns, ways=3)
+    monkeypatch.setattr(categorical, "_MOST_TABLES", 4)
+    assert contingency_loss(columns, ways=3) == whole | {
+        "2": {
+            "tables": 6,
+            "difference": None,
+            "normalised": None,
+            "by_table": [],
+            "reason": "6 tables of 2 attributes, more than 4: not compared",
+        }
+    }
 
 
 def test_no_ways_compares_no_tables() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.decomposition import PCA
 
+from unveil.utility import continuous
 from unveil.utility.continuous import QUANTILES, continuous_loss, ks_distance
 
 Matrix = NDArray[np.float64]
@@ -201,6 +202,20 @@ def test_constants_and_what_cannot_be_held_have_reasons_and_the_others_answer() 
     nothing = loss_of(before, np.full_like(before, np.nan))
     assert nothing["data"]["reason"] == "no cell is known in both tables"
     assert nothing["covariance"]["reason"] == "fewer than two records are complete"
+
+
+def test_the_structures_of_too_many_attributes_are_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = correlated(rows=20)
+    after, whole = noisy(before), loss_of(before, noisy(before))
+    monkeypatch.setattr(continuous, "_MOST_ATTRIBUTES", 4)
+    assert loss_of(before, after) == whole
+    monkeypatch.setattr(continuous, "_MOST_ATTRIBUTES", 3)
+    found = loss_of(before, after)
+    for name in STRUCTURES[1:]:
+        assert (found[name]["mse"], found[name]["reason"]) == (None, "4 attributes, more than 3: not compared")
+    assert {name: found[name] for name in ("data", "il1s", "complete", "attributes")} == {
+        name: whole[name] for name in ("data", "il1s", "complete", "attributes")
+    }
 
 
 def test_a_repeated_attribute_has_a_component_without_score() -> None:

@@ -277,6 +277,27 @@ def test_the_verb_prints_the_call_as_json(tmp_path: Path, capsys: pytest.Capture
     assert "What the release has lost" in capsys.readouterr().out
 
 
+def test_a_table_of_thousands_of_columns_is_answered_with_what_was_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All pairs of 2,100 attributes would be 2.2 million tables, all triples 1.5 billion."""
+    words = {f"w{at}": ["a", "b", "a"] for at in range(2100)}
+    numbers = {f"n{at}": [1.0, 2.0, at] for at in range(2100)}
+    files = [str(tmp_path / name) for name in ("original.parquet", "release.parquet")]
+    pl.DataFrame(words | numbers).write_parquet(files[0])
+    pl.DataFrame(words | numbers | {"w7": ["a", "b", "b"], "n8": [1.0, 2.0, 9.5]}).write_parquet(files[1])
+    assert run(["loss", *files, "--same-order", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    tables = answer["categorical"]["contingency"]
+    assert (tables["1"]["tables"], tables["1"]["difference"]) == (2100, 2)
+    assert tables["2"]["reason"] == "2,203,950 tables of 2 attributes, more than 200,000: not compared"
+    assert answer["continuous"]["covariance"]["reason"] == "2,100 attributes, more than 2,000: not compared"
+    assert answer["continuous"]["attributes"]["n8"]["mae"] == 0.5
+    assert len(answer["continuous"]["attributes"]) == len(answer["categorical"]["attributes"]) == 2100
+    notes = unveil.loss(*files, same_order=True).view().notes
+    assert sum("not compared" in note for note in notes) == 3
+
+
 def test_the_frame_has_a_row_for_every_attribute() -> None:
     frame = unveil.loss(PEOPLE, PEOPLE, id="id").to_frame()
     assert frame["attribute"].to_list() == ["age", "income", "sex", "grade"]

@@ -21,6 +21,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["CodedPair", "attribute_loss", "contingency_loss", "direct_ordinal", "entropy_loss"]
+
+_MOST_TABLES = 200_000
+"""So many contingency tables of one size are compared at most: all pairs of 632 attributes, all triples of 107."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +143,8 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Any]:
     -------
     dict
         For 1, 2, 3... attributes: how many tables there are, the sum of their `difference`, the mean of their `normalised`
-        one (over twice the records), and `by_table`.
+        one (over twice the records), and `by_table`. Where there are more than 200,000 tables of a size, none of them is
+        compared: the figures are None, with the reason beside.
 
     Notes
     -----
@@ -155,8 +160,12 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Any]:
     (2, 0.25)
     """
     changed = [column.original != column.release for column in columns]
-    found = {}
+    found: dict[str, Any] = {}
     for size in range(1, min(ways, len(columns)) + 1):
+        if (number := math.comb(len(columns), size)) > _MOST_TABLES:
+            why = f"{number:,} tables of {size} attributes, more than {_MOST_TABLES:,}: not compared"
+            found[str(size)] = {"tables": number, "difference": None, "normalised": None, "by_table": [], "reason": why}
+            continue
         tables = [_table(columns, changed, chosen) for chosen in combinations(range(len(columns)), size)]
         found[str(size)] = {
             "tables": len(tables),

@@ -50,6 +50,8 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _STRUCTURES = ("covariance", "correlation", "principal_components", "communalities", "factor_scores")
 _FIGURES = ("mse", "mae", "variation", "il1s", "ks", "original", "release", "difference")
+_MOST_ATTRIBUTES = 2000
+"""The structures of more attributes are not compared: components take time with the third power of their number."""
 _CHUNK = 1 << 16
 """Records are worked on in pieces of this many."""
 _LARGEST = 1e75
@@ -80,7 +82,8 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
     An attribute that is constant in the original has no correlations to lose and is left out of R, RF, C and F, which say so.
     One that is constant in the release only has lost them all: the four are then undefined rather than computed on what is
     left. Where eigenvalues lie close together a small change can turn their components: RF and F then show more than was
-    lost. Time n log n per attribute, and n times attributes squared for the covariances.
+    lost. Time n log n per attribute, n times attributes squared for the covariances, and attributes cubed for the components. So
+    the structures of more than 2,000 attributes are not compared, and say so.
 
     Examples
     --------
@@ -90,10 +93,11 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
     >>> loss["data"]["mae"], loss["covariance"]["mae"], loss["attributes"]["age"]["difference"]["mean"]
     (0.25, 0.0, 0.5)
     """
-    fit = [name for name in original if not (_exceeds(original[name]) or _exceeds(release[name]))]
-    attributes = {name: _attribute(original[name], release[name]) if name in fit else refused(_TOO_LARGE) for name in original}
+    fit = {name: not (_exceeds(original[name]) or _exceeds(release[name])) for name in original}
+    attributes = {name: _attribute(original[name], release[name]) if fit[name] else refused(_TOO_LARGE) for name in original}
     known = [attribute for attribute in attributes.values() if attribute["cells"]]
-    structures = _structures(fit, [original[name] for name in fit], [release[name] for name in fit])
+    kept = [name for name in original if fit[name]]
+    structures = _structures(kept, [original[name] for name in kept], [release[name] for name in kept])
     return {"data": _together(known), **structures, **_il1s(attributes), "attributes": attributes}
 
 
@@ -259,6 +263,9 @@ def _structures(names: Sequence[str], original: Sequence[Numbers], release: Sequ
     records = int(np.count_nonzero(complete))
     if records < 2:  # noqa: PLR2004 - one record has no spread
         why = "fewer than two records are complete"
+        return {**_undefined(_STRUCTURES, why), "complete": records}
+    if len(names) > _MOST_ATTRIBUTES:
+        why = f"{len(names):,} attributes, more than {_MOST_ATTRIBUTES:,}: not compared"
         return {**_undefined(_STRUCTURES, why), "complete": records}
     (before, still), (after, flat) = (_covariance(table, complete) for table in (original, release))
     triangle = np.triu_indices(len(names))

@@ -210,8 +210,8 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
     granularities, failed = _granularities(both, trees)
-    named = _renamed((one, other), pairs, id)
     planned = _asked(tasks, both, words)
+    named: tuple[Any, Any] = _renamed((one, other), pairs, id) if planned or pmse else (one, other)
     tried = try_tasks(*named, planned, id=id, link=link, same_order=same_order, seed=seed) if planned else None
     return Loss(
         continuous=_continuous(both),

@@ -96,6 +96,13 @@ def _notes(found: Loss) -> list[str]:
         notes.append(f"{counted(alignment['dropped'], 'record')} of the original not in the release: counted as suppressed.")
     if alignment["added"]:
         notes.append(f"{counted(alignment['added'], 'record')} of the release without an original: left out.")
+    covariance = found.continuous["covariance"]
+    notes += (
+        [f"structure of the numbers: {covariance['reason']}"]
+        if found.continuous["attributes"] and not covariance["cells"]
+        else []
+    )
+    notes += [f"contingency tables: {one['reason']}" for one in found.categorical["contingency"].values() if "reason" in one]
     for name, one in found.categorical["attributes"].items():
         notes += [f"{name}: {reason}" for reason in dict.fromkeys(one.get("reasons", {}).values())]
     for name, one in found.continuous["attributes"].items():

@@ -78,8 +78,8 @@ def paired_names(
         for what, name, names in (("an original", before, original), ("a protected", after, release)):
             if name not in names:
                 raise ColumnNotFoundError(f"the map names {what} column: {ColumnNotFoundError.among(name, names)}")
-    taken = {*pairs, *pairs.values(), identity}
-    pairs |= {name: name for name in original if name in release and name not in taken}
+    taken, held = {*pairs, *pairs.values(), identity}, set(release)
+    pairs |= {name: name for name in original if name in held and name not in taken}
     if not pairs:
         raise ArgumentError("original and release have no column in common; map the original's columns to the release's.")
     return pairs
@@ -123,7 +123,8 @@ def _aligned(
     original: Microdata, release: Microdata, pairs: Mapping[str, str], alignment: Alignment
 ) -> dict[str, tuple[Any, Any]]:
     """Return both columns of each pair, record by record of the original; what the release lacks is null."""
-    columns = {name: (_plain(original.column(name)), _plain(release.column(after))) for name, after in pairs.items()}
+    first, second = (dict(zip(table.names, table.frame.get_columns(), strict=True)) for table in (original, release))
+    columns = {name: (_plain(name, first[name]), _plain(after, second[after])) for name, after in pairs.items()}
     if np.array_equal(alignment.truth, np.arange(original.records)):
         return columns
     found = np.flatnonzero(alignment.truth >= 0)
@@ -133,14 +134,15 @@ def _aligned(
     return {name: (before, after.gather(place)) for name, (before, after) in columns.items()}
 
 
-def _plain(column: Any) -> Any:
-    """Return a column that can be counted, a NaN as a null, mixed Python objects as their texts."""
-    require_countable(column.name, column)
+def _plain(name: str, column: Any) -> Any:
+    """Return a column that can be counted, without its name, a NaN as a null, mixed Python objects as their texts."""
+    require_countable(name, column)
+    column = column.alias("")
     if column.dtype.is_float():
         return column.fill_nan(None)
     if str(column.dtype) == "Object":
         coded = encode(column)
-        texts = type(column)(column.name, [None if value is None else str(value) for value in coded.values], dtype=str)
+        texts = type(column)("", [None if value is None else str(value) for value in coded.values], dtype=str)
         return texts.gather(coded.codes)
     return column
 
@@ -163,7 +165,7 @@ def _coded(name: str, before: Any, after: Any) -> CodedPair:
     """Code both columns over one dictionary; columns of two types by their texts."""
     if before.dtype != after.dtype:
         before, after = before.cast(str), after.cast(str)
-    both = encode(before.alias("").clone().append(after.alias("")))
+    both = encode(before.clone().append(after))
     return CodedPair(name, both.values, both.codes[: len(before)], both.codes[len(before) :])
 
 

@@ -112,7 +112,8 @@ def loss(
     both = gather_two(original, release, project=project, separator=separator, encoding=encoding, missing=missing)
     one, other = both.original, both.release
     pairs = [pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
-    paired = [name for name in one.names if name in {*other.names, *dict(pairs)} and name != identity]
+    held = {*other.names, *dict(pairs)}
+    paired = [name for name in one.names if name in held and name != identity]
     clustering = [] if clusters is None else [Task("clustering", kind="clustering", clusters=clusters)]
     result = lost(
         one,
