@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
+    from unveil.search.into import anonymize_into as anonymize_into
     from unveil.search.local_recoding import recode_locally as recode_locally
     from unveil.search.local_suppression import suppress_locally as suppress_locally
     from unveil.search.mondrian import mondrian as mondrian
     from unveil.search.recoding import Recoding as Recoding
     from unveil.search.release import Release as Release
-    from unveil.search.streamed import anonymize_file as anonymize_file
     from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
@@ -95,7 +95,7 @@ _HOMES = {
     "UnveilError": "unveil.errors",
     "Verdict": "unveil.assess.policy.verdict",
     "anonymize": "unveil.search.anonymize",
-    "anonymize_file": "unveil.search.streamed",
+    "anonymize_into": "unveil.search.into",
     "anonymize_front": "unveil.search.guided",
     "assess": "unveil",
     "attack": "unveil.attacks.attack",

@@ -13,6 +13,7 @@ __all__ = [
     "ArgumentError",
     "ColumnNotFoundError",
     "CountsError",
+    "DataChangedError",
     "DataFileError",
     "DataNotFoundError",
     "DuplicateColumnError",
@@ -81,6 +82,13 @@ class ArgumentError(UnveilError, ValueError):
             "name it on one side only."
         )
 
+    @classmethod
+    def other_database(cls, place: str) -> ArgumentError:
+        """Report a release that would leave the database of its data."""
+        return cls(
+            f"{place}: a table is rewritten into one of its own database; name a table there, or a file (.parquet, .csv, .tsv)."
+        )
+
 
 class ColumnNotFoundError(UnveilError, KeyError):
     """A column that the data does not have."""
@@ -133,6 +141,11 @@ class EngineError(UnveilError, RuntimeError):
         return cls(f"{place}: there is no such table; tables are: {listed(tables) or 'none'}.")
 
     @classmethod
+    def table_exists(cls, place: str) -> EngineError:
+        """Report a table that is there already; none is ever written over."""
+        return cls(f"{place}: there is such a table already; name another one, or drop it first.")
+
+    @classmethod
     def cancelled(cls, place: str) -> EngineError:
         """Report a query that someone, or a time limit, ended."""
         return cls(f"{place}: the query was cancelled, by a person or by a time limit; ask again.")
@@ -141,6 +154,23 @@ class EngineError(UnveilError, RuntimeError):
     def failed(cls, place: str, engine: str, code: object) -> EngineError:
         """Report a query that failed, by the engine's code: its own words may quote values."""
         return cls(f"{place}: {engine} could not run the query ({code}); its own log says more.")
+
+
+class DataChangedError(UnveilError, RuntimeError):
+    """Data that changed while it was worked on."""
+
+    @classmethod
+    def of_column(cls, column: str) -> DataChangedError:
+        """Report values that were not there before."""
+        return cls(
+            f"the data changed while it was worked on: column {shown(column)} holds values that were not counted. "
+            "Nothing was written; run it again."
+        )
+
+    @classmethod
+    def of_counts(cls, place: str) -> DataChangedError:
+        """Report records that became others, more or fewer."""
+        return cls(f"{place}: the data changed between its count and its release. Nothing was written; run it again.")
 
 
 class UnsupportedDataError(UnveilError, TypeError):

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from unveil.models.asked import AnyModel
     from unveil.partitions import Hierarchy
     from unveil.search.release import Release
+    from unveil.sources.engines.address import Address
 
-__all__ = ["hierarchies_of", "identifiers_of", "release_place", "told_written", "writable", "write_release"]
+__all__ = ["hierarchies_of", "identifiers_of", "release_place", "release_target", "told_written", "writable", "write_release"]
 
 
 def writable(place: Path | None) -> Path | None:
@@ -32,6 +33,14 @@ def release_place(place: Path | None) -> Path | None:
     return None if place is None else checked_place(place)
 
 
+def release_target(place: str) -> Path | Address:
+    """Return the file that a release goes to, or the address of a table; refuse a file as `release_place` does."""
+    from unveil.search.release import checked_place
+    from unveil.sources.engines.address import parse
+
+    return parse(place) or checked_place(place)
+
+
 def write_release(release: Release, out: Path | None, link: Path | None) -> None:
     """Write the correspondence and the release, both whole or none."""
     with together():
@@ -42,12 +51,12 @@ def write_release(release: Release, out: Path | None, link: Path | None) -> None
     told_written(out, link)
 
 
-def told_written(out: Path | None, link: Path | None) -> None:
+def told_written(out: Path | Address | None, link: Path | None) -> None:
     """Say what was written."""
     if link is not None:
         sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
     if out is not None:
-        sys.stderr.write(f"written: {out}\n")
+        sys.stderr.write(f"written: {out if isinstance(out, Path) else out.place}\n")
 
 
 def hierarchies_of(

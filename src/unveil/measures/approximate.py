@@ -24,8 +24,8 @@ from unveil.measures.discrimination import DiscriminationRate, discrimination_ra
 from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Made, Result, View
 from unveil.results.numbers import counted, number
-from unveil.sources import Data, Source, open_source
-from unveil.sources.frames import Tally
+from unveil.sources import Data, open_source
+from unveil.sources.frames import Tally, tally_source
 from unveil.sources.streaming import Sampled, StreamSource
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def approximate_rate(
     require_columns([*keys, *secrets], source.names)
     found = source.stream.sample(keys, secrets, max_distinct, seed)
     if not found.level:
-        return discrimination_rate(_source_of(found.cells), keys, secrets or None)
+        return discrimination_rate(tally_source("the file", found.cells), keys, secrets or None)
     made = Made(found.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     return _estimated(found, made, max_distinct)
 
@@ -236,14 +236,9 @@ def _uncertain(tally: Tally, keys: Sequence[str], secrets: Sequence[str]) -> tup
     """Return of every class the records, and these times the uncertainty that stays among them."""
     if tally.frame.is_empty():
         return np.empty(0), np.empty(0)
-    counts = count(_source_of(tally), [*keys, *secrets])
+    counts = count(tally_source("the file", tally), [*keys, *secrets])
     classes = counts.classes(keys)
     uncertain = classes.mass * np.log2(classes.mass)
     if secrets:
         uncertain -= summed(classes.of_cell, counts.mass * np.log2(counts.mass), len(classes))
     return classes.mass, uncertain
-
-
-def _source_of(tally: Tally) -> Source:
-    """Return combinations that were counted as data that can be counted."""
-    return Source("the file", tuple(tally.frame.columns), tally.frame.select, lambda _: tally)

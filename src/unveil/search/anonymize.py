@@ -22,10 +22,10 @@ from unveil.models.base import Measured, SecretModel
 from unveil.models.orders import Scale
 from unveil.models.population import DeltaPresence, KMap, Population
 from unveil.partitions import Hierarchy
+from unveil.partitions.builders import propose
 from unveil.results.numbers import counted, number
 from unveil.search.application import Applied, applied, recoded, suppressed_classes
-from unveil.search.full_domain import Budget, Found, search
-from unveil.search.hierarchies import propose_hierarchy
+from unveil.search.full_domain import Budget, Found, budget_of, search
 from unveil.search.inputs import limit_of, records_of, secrets_of, trees_of
 from unveil.search.judge import Judge
 from unveil.search.objectives import Candidate, Objective, objective_of
@@ -34,7 +34,7 @@ from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load, tallied
 from unveil.sources.microdata import Microdata
-from unveil.sources.passing import Passing, WrittenFile
+from unveil.sources.passing import Passing, WrittenFile, WrittenTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,7 +139,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     plan = planned(
         given, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
         weights=weights, factor=factor, identifiers=named, population=population, orders=orders, nulls=nulls,
-        budget=_budget(time_limit, node_limit), progress=progress,
+        budget=budget_of(time_limit, node_limit), progress=progress,
     )  # fmt: skip
     chosen = chosen_of(plan)
     records = plan.records
@@ -178,7 +178,7 @@ def chosen_of(plan: Plan) -> Chosen:
 def release_of(
     plan: Plan,
     chosen: Chosen,
-    records: Microdata | WrittenFile,
+    records: Microdata | WrittenFile | WrittenTable,
     origin: NDArray[np.int64],
     asked: Mapping[str, Any],
     label: str,
@@ -292,9 +292,8 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
     whole = None
     if population is not None:
         whole, counts = _population(population, keys, counts)
-    everyone = records.frame if population is None else population
     proposed = [name for name in keys if name not in trees]
-    trees |= {name: propose_hierarchy(everyone, name).hierarchy for name in proposed}
+    trees |= {name: _proposed(counts if whole is None else whole, name) for name in proposed}
     known = key_attributes(counts, {name: trees[name] for name in keys}, levels)
     asked = completed(models, {name: Scale(name, _order(orders, name), trees.get(name)) for name in secrets})
     if whole is None and any(isinstance(model, KMap | DeltaPresence) for model in asked.values()):
@@ -311,6 +310,12 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
         records, rows, codes, keys, secrets, counts, whole, space, judge, goal, asked, proposed, limit, found,
         time.perf_counter() - began,
     )  # fmt: skip
+
+
+def _proposed(counts: Counts, name: str) -> Hierarchy:
+    """Propose a hierarchy for the values of a column that were counted."""
+    column = counts.over(name)
+    return propose(column.classes([name]).values(0), column.n.tolist(), column=name).hierarchy
 
 
 def _pseudonymised(
@@ -330,12 +335,6 @@ def _pseudonymised(
         )
     made = pseudonymize(data, pseudonyms, key_file=key_file, nulls="keep")
     return made.records, f"Pseudonymised with a keyed hash: {listed(pseudonyms)}. {' '.join(made.notes)}"
-
-
-def _budget(seconds: float | None, nodes: int | None) -> Budget:
-    if seconds is not None and not seconds >= 0.0:
-        raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {seconds:g}.")
-    return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 
 def _parts(attribute: str, secrets: Sequence[str]) -> tuple[str, ...]:

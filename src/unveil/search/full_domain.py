@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.errors import ArgumentError
+from unveil.mechanisms.columns import checked_count
 from unveil.search.judge import Judge
 from unveil.search.objectives import Objective, Separable
 from unveil.search.rollup import Table
@@ -26,7 +28,7 @@ from unveil.search.space import Node, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Budget", "Found", "search"]
+__all__ = ["Budget", "Found", "budget_of", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are held as a whole; larger ones are searched best first, one node after the other."""
@@ -44,6 +46,13 @@ class Budget:
 
     seconds: float | None = None
     nodes: int | None = None
+
+
+def budget_of(seconds: float | None, nodes: int | None) -> Budget:
+    """Return how far a search may go, or refuse what is no limit."""
+    if seconds is not None and not seconds >= 0.0:
+        raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {seconds:g}.")
+    return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,6 @@ from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, listed, shown
 from unveil.measures.rates import mean
-from unveil.mechanisms.columns import checked_count
 from unveil.models import KAnonymity
 from unveil.models.asked import AnyModel, completed
 from unveil.models.base import Model, SecretModel
@@ -33,7 +32,7 @@ from unveil.results.numbers import counted, number
 from unveil.search.anonymize import anonymize
 from unveil.search.front import Point, Thresholds
 from unveil.search.frontier import Frontier, Question, frontier
-from unveil.search.full_domain import Budget
+from unveil.search.full_domain import budget_of
 from unveil.search.hierarchies import propose_hierarchy
 from unveil.search.inputs import records_of, trees_of
 from unveil.search.judge import Judge
@@ -286,7 +285,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     keys, trees = trees_of(attributes, hierarchies)
     asked, secrets = _asked(needs), names_of(sensitive)
     thresholds = _thresholds(asked, prefer, max_identity, max_homogeneity)
-    budget = _budget(time_limit, node_limit)
+    budget = budget_of(time_limit, node_limit)
     opened = open_microdata(data)
     columns = _columns(opened, keys, secrets, asked, models)
     records, rows = records_of(opened, keys, columns, names_of(identifiers), checked_nulls(nulls))
@@ -405,12 +404,6 @@ def _thresholds(needs: Mapping[str, Need], prefer: str, identity: float | None, 
             raise ArgumentError(f"the highest {name} risk lies between 0 and 1, so it is not {most:g}.")
     least = {name: need.at_least for name, need in needs.items() if need.at_least is not None}
     return Thresholds(identity, homogeneity, least)
-
-
-def _budget(seconds: float | None, nodes: int | None) -> Budget:
-    if seconds is not None and not seconds >= 0.0:
-        raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {seconds:g}.")
-    return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 
 def _columns(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Data", "Source", "Tally", "open_source", "text_names"]
+__all__ = ["Data", "Source", "Tally", "open_source", "tally_source", "text_names"]
 
 Data: TypeAlias = Any
 """A path ("-" is standard input), the name of a built-in data set, a data frame narwhals knows, eager or lazy, or what an engine
@@ -101,6 +101,11 @@ def open_source(data: Data, options: files.ReadOptions | None = None) -> Source:
     except nw.exceptions.DuplicateError:
         raise DuplicateColumnError("the data frame has two columns of one name; rename one of them.") from None
     return _open_frame(frame)
+
+
+def tally_source(place: str, tally: Tally) -> Source:
+    """Return combinations that were counted as data that can be counted over the same columns."""
+    return Source(place, tuple(tally.frame.columns), tally.frame.select, lambda _: tally)
 
 
 def _open_path(path: str | os.PathLike[str], options: files.ReadOptions) -> Source:

@@ -1,4 +1,4 @@
-"""How are records rewritten that do not fit into memory? Batch by batch, from the file they are in to the file they go to.
+"""How are records rewritten that do not fit into memory? Batch by batch, from the file or engine that has them to a file.
 
 Records are shuffled on the way in two steps: each goes to a bucket by chance, and each bucket, which does fit, is shuffled when
 it is written. Together that is a uniform permutation.
@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from unveil.errors import ArgumentError
 from unveil.output import atomic_write
+from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Source
 from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
@@ -26,7 +27,7 @@ from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, T
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Change", "Passing", "WrittenFile", "batch_codes", "passing", "rewrite"]
+__all__ = ["Change", "Passing", "WrittenFile", "WrittenTable", "passing", "rewrite"]
 
 _BUCKET = 1 << 20
 """Records of a bucket, about."""
@@ -47,9 +48,14 @@ class Passing:
         How many there are; 0 as long as nobody has counted.
     """
 
-    source: StreamSource
+    source: StreamSource | EngineSource
     names: tuple[str, ...]
     records: int = 0
+
+    @property
+    def place(self) -> str:
+        """Where they are, as messages name it."""
+        return self.source.place
 
     @property
     def frame(self) -> Source:
@@ -68,6 +74,9 @@ class Passing:
         IrregularTextError
             If a text can only be read by hand, that is record by record; batches given before are to be forgotten.
         """
+        if isinstance(self.source, EngineSource):
+            yield from self.source.batches(self.names)
+            return
         stream = self.source.stream
         if stream is None:
             yield self.source.collect(self.names)
@@ -88,8 +97,8 @@ class Passing:
 
 
 def passing(source: Source) -> Passing | None:
-    """Return the records of a source that is streamed; None for any other."""
-    return Passing(source, source.names) if isinstance(source, StreamSource) else None
+    """Return the records of a source that is streamed, or that an engine holds; None for any other."""
+    return Passing(source, source.names) if isinstance(source, StreamSource | EngineSource) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +125,48 @@ class WrittenFile:
         raise ArgumentError(f"the release is in a file already; copy that to {path}.")
 
 
-Change = Callable[[pl.DataFrame], tuple[pl.DataFrame, "NDArray[np.int64]"]]
-"""What becomes of a batch: the new records, and the rows of the batch that they were made from."""
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """Records that are in a table of an engine already, in the place where a result has its records."""
+
+    source: Source
+    records: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.source.names
+
+    def native(self) -> Source:
+        """Return the table, opened; every call takes it."""
+        return self.source
+
+    def column(self, name: str) -> pl.Series:
+        """Return one column, read whole."""
+        return self.source.collect([name]).to_series()
+
+    def write(self, path: Any) -> None:
+        """Refuse to write what is written."""
+        raise ArgumentError(f"the release is in a table already; have the engine export that to {path}.")
+
+
+class Change(Protocol):
+    """What becomes of records, batch by batch."""
+
+    def begin(self) -> None:
+        """Forget all batches: the first one comes, perhaps again."""
+
+    def batch(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        """Return the new records of a batch, and the rows of it that they were made from."""
+
+    def end(self) -> None:
+        """Refuse the records where they are not what was expected; nothing is written then."""
 
 
 def rewrite(
     records: Passing, change: Change, out: str, *, link: str | None = None, order: np.random.Generator | None = None
 ) -> WrittenFile:
-    """Rewrite records from one file to another, both files whole or not at all.
+    """Rewrite records into a file; it and the correspondence are there whole or not at all.
 
     Parameters
     ----------
@@ -151,10 +194,12 @@ def _rewritten(
     with tempfile.TemporaryDirectory(prefix=".unveil-", dir=folder) as room:
         parts = _Parts(Path(room), 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
         seen = 0
+        change.begin()
         for batch in records.batches(by_hand=by_hand):
-            changed, rows = change(batch)
+            changed, rows = change.batch(batch)
             parts.add(changed, rows + seen)
             seen += batch.height
+        change.end()
         return parts.write(out, link, records.names)
 
 
@@ -242,15 +287,3 @@ class _Parts:
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame({name: frame[str(at)] for at, name in enumerate(names)})
-
-
-def batch_codes(column: pl.Series, values: Sequence[Any]) -> NDArray[np.int64]:
-    """Return where each value of a batch stands among those that were counted; text is read as they were."""
-    known = pl.Series("values", [value for value in values if value is not None])
-    read = column.alias("values")
-    if read.dtype == pl.String and known.dtype != pl.String:
-        read = read.cast(known.dtype)
-    if read.dtype.is_float():
-        read = read.fill_nan(None)
-    codes = read.replace_strict(known, pl.Series(range(len(known)), dtype=pl.Int64), default=None, return_dtype=pl.Int64)
-    return codes.fill_null(len(known)).to_numpy()

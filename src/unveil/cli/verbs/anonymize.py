@@ -24,7 +24,7 @@ from unveil.cli.options import (
     pair_of,
     showing_progress,
 )
-from unveil.cli.releases import hierarchies_of, identifiers_of, release_place, told_written, writable, write_release
+from unveil.cli.releases import hierarchies_of, identifiers_of, release_target, told_written, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -121,15 +121,21 @@ def anonymize(
     missing: Missing = None,
     as_json: Json = False,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the release: .csv, .tsv, .parquet or .arrow.", callback=release_place),
+        Any,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write the release: .csv, .tsv, .parquet, .arrow, or a new table in the database of the data.",
+            parser=release_target,
+        ),
     ] = None,
 ) -> None:
     """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
     from unveil.cli import requirements
     from unveil.search.anonymize import anonymize as protect
-    from unveil.search.streamed import anonymize_file
+    from unveil.search.into import anonymize_into
     from unveil.sources import source
+    from unveil.sources.engines.address import Address
     from unveil.sources.passing import passing
 
     inputs = gather(
@@ -142,6 +148,8 @@ def anonymize(
     )  # fmt: skip
     steps = planned_steps(inputs)
     asked = asked or ([] if steps else inputs.planned_models())
+    if isinstance(out, Address) and (mechanism is not None or (steps and not asked)):
+        raise ArgumentError("a mechanism works on records that come here, so the release goes into a file.")
     if mechanism is None and (attribute or settings):
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
     if mechanism is not None and (identifier or pseudonymize):
@@ -179,9 +187,12 @@ def anonymize(
         "time_limit": time_limit,
         "node_limit": node_limit,
     }
-    if out is not None and not pseudonymize and others is None and passing(inputs.source) is not None:
+    table = isinstance(out, Address)
+    if table and (pseudonymize or others is not None):
+        raise ArgumentError("with --pseudonymize or --population the records come here, so the release goes into a file.")
+    if table or (out is not None and not pseudonymize and others is None and passing(inputs.source) is not None):
         with showing_progress("generalisations") as progress:
-            release = anonymize_file(inputs.source, out, inputs.key, asked, link=link, progress=progress, **options)
+            release = anonymize_into(inputs.source, out, inputs.key, asked, link=link, progress=progress, **options)
         told_written(out, link)
         return give(release, as_json=as_json, out=None)
     with showing_progress("generalisations") as progress:

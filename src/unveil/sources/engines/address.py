@@ -55,6 +55,18 @@ class Address:
         settings = [f"{name}={_escaped(value)}" for name, value in named.items() if value is not None]
         return f"{holder}{'?' if settings else ''}{'&'.join(settings)}"
 
+    def server(self) -> tuple[str, str, tuple[str, ...]]:
+        """Return what tells databases apart: host, port and database, or a service; not who asks."""
+        server, _, database = self.target.rpartition("@")[2].partition("/")
+        services = tuple(setting for setting in self.rest if setting.partition("=")[0] in ("service", "host", "port", "dbname"))
+        return server, unquote(database), services
+
+    def named(self) -> str:
+        """Return the table that is to be written, which needs a name."""
+        if self.table is None or self.path is not None:
+            raise ArgumentError(f"{self.place}: name the table to write with ?table=NAME, and &schema=NAME where it needs one.")
+        return self.table
+
     def uri(self) -> str:
         """Return the address for the engine's own library, without what only we understand."""
         return f"{self.engine}://{self.target}{'?' if self.rest else ''}{'&'.join(self.rest)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,11 +11,12 @@ import polars as pl
 from unveil.errors import UnsupportedDataError, shown
 from unveil.sources.frames import Tally
 
-__all__ = ["named", "tally_of"]
+__all__ = ["batches_of", "named", "tally_of"]
 
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """1 January 1 and 31 December 9999, in days from 1970: what a date can be in Python."""
 _LONGEST = 38
+_TEXTS = (pl.Categorical, pl.Enum)
 
 
 def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> Tally:
@@ -27,6 +29,14 @@ def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[s
     """Read columns in their order; those in `numeric` came as texts, so that no digit is lost on the way."""
     found = {name: answer.to_series(at) for at, name in enumerate(columns)}
     return pl.DataFrame({name: _usual(name, _numbers(held) if name in numeric else held) for name, held in found.items()})
+
+
+def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Read record batches, columns in their order, with the types that the engine gave them: all batches have the same."""
+    for batch in answer:
+        frame = pl.DataFrame(batch)
+        found = {name: frame.to_series(at) for at, name in enumerate(columns)}
+        yield pl.DataFrame({name: held.cast(pl.String) if held.dtype in _TEXTS else held for name, held in found.items()})
 
 
 def _usual(name: str, series: pl.Series) -> pl.Series:

@@ -1,18 +1,24 @@
-"""How does DuckDB count? A table of a database file, opened for reading only, or a relation in the caller's hands."""
+"""How does DuckDB count? A table of a database file, or a relation in the caller's hands.
+
+A file is opened for reading only, but to write a release into it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtraError, UnsupportedDataError, listed
-from unveil.sources.engines.answers import named, tally_of
-from unveil.sources.engines.sql import quoted, selection
-from unveil.sources.frames import Source, Tally, text_names
+from unveil.sources.engines.answers import batches_of, named, tally_of
+from unveil.sources.engines.recoding import Recoding, recode
+from unveil.sources.engines.sql import numbered, quoted, released, selection
+from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.frames import Tally, text_names
 from unveil.sources.inputs import locate
 
 if TYPE_CHECKING:
@@ -23,22 +29,26 @@ __all__ = ["open_database", "open_relation"]
 _UNCOUNTABLE = ("array", "blob", "list", "map", "struct", "union", "variant")
 _AS_TEXT = ("bignum", "bit", "geometry", "hugeint", "interval", "time with time zone", "uhugeint", "varint")
 _LONG = ("bignum", "hugeint", "uhugeint", "varint")
+_FLOATS = ("float", "double")
 _TABLES = (
     "SELECT table_name FROM information_schema.tables "
     "WHERE table_catalog = current_database() AND table_schema = coalesce(?, current_schema()) ORDER BY table_name"
 )
 
 
-def open_relation(relation: Any, place: str = "the DuckDB relation") -> Source:
+def open_relation(relation: Any, place: str = "the DuckDB relation") -> EngineSource:
     """Open a relation; its queries run on the caller's connection."""
     _library()
-    names = text_names(relation.columns, place)
-    return Source(
-        place, names, lambda columns: _collected(relation, columns, place), lambda columns: _tallied(relation, columns, place)
+    return EngineSource(
+        place,
+        text_names(relation.columns, place),
+        lambda columns: _collected(relation, columns, place),
+        lambda columns: _tallied(relation, columns, place),
+        lambda columns: _batches(relation, columns, place),
     )
 
 
-def open_database(address: Address) -> Source:
+def open_database(address: Address) -> EngineSource:
     """Open a table of a database file: the one named, or the only one there is."""
     file = Path(address.target)
     if not file.is_file():  # else it is not touched: to close a file drops the lock of a connection that this program may have
@@ -56,7 +66,11 @@ def open_database(address: Address) -> Source:
         with _relation(file, address) as relation:
             return _tallied(relation, columns, address.place)
 
-    return Source(address.place, names, collect, count)
+    def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        with _relation(file, address) as relation:
+            yield from _batches(relation, columns, address.place)
+
+    return EngineSource(address.place, names, collect, count, batches, lambda out: _into(file, address, out))
 
 
 def _library() -> Any:
@@ -70,29 +84,91 @@ def _library() -> Any:
 @contextmanager
 def _relation(file: Path, address: Address) -> Iterator[Any]:
     """Open the file for reading only, and give the table of the address."""
+    with _connection(file, address, read_only=True) as connection:
+        yield connection.sql(f"SELECT * FROM {_table(connection, address)}")  # noqa: S608 - quoted
+
+
+@contextmanager
+def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[Any]:
+    """Open the file."""
     duckdb = _library()
     try:
-        connection = duckdb.connect(str(file.absolute()), read_only=True, config={"autoinstall_known_extensions": False})
+        connection = duckdb.connect(str(file.absolute()), read_only=read_only, config={"autoinstall_known_extensions": False})
     except duckdb.ConnectionException:
         raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
     except duckdb.IOException as error:
         if "lock" in str(error):
-            raise EngineError(f"{address.place}: another program has the file open for writing; close it there.") from None
+            use = "open for writing" if read_only else "open"
+            raise EngineError(f"{address.place}: another program has the file {use}; close it there.") from None
         raise DataFileError(f"{address.place}: the file is damaged or no DuckDB database.") from None
     with connection, _failure_reported(address.place):
         connection.execute("SET enable_progress_bar = false")  # it would be drawn on standard output
-        yield connection.sql(f"SELECT * FROM {_table(connection, address)}")  # noqa: S608 - quoted
+        yield connection
+
+
+def _present(connection: Any, address: Address) -> list[str]:
+    return [name for (name,) in connection.execute(_TABLES, [address.schema]).fetchall()]
 
 
 def _table(connection: Any, address: Address) -> str:
     """Return the quoted name of the table, which has to be there."""
-    present = [name for (name,) in connection.execute(_TABLES, [address.schema]).fetchall()]
+    present = _present(connection, address)
     if address.table is None and len(present) != 1:
         raise ArgumentError(f"{address.place}: name the table with ?table=NAME; there are: {listed(present) or 'none'}.")
     table = present[0] if address.table is None else address.table
     if table not in present:
         raise EngineError.no_table(address.place, present)
-    return quoted(table) if address.schema is None else f"{quoted(address.schema)}.{quoted(table)}"
+    return _name(address.schema, table)
+
+
+def _name(schema: str | None, table: str) -> str:
+    return quoted(table) if schema is None else f"{quoted(schema)}.{quoted(table)}"
+
+
+def _into(file: Path, address: Address, out: Address) -> Write:
+    """Return what writes a release into a new table of the file."""
+    if out.engine != "duckdb" or Path(out.target).absolute() != file.absolute():
+        raise ArgumentError.other_database(address.place)
+    table = out.named()
+    with _connection(file, address, read_only=True) as connection:
+        if table in _present(connection, out):
+            raise EngineError.table_exists(out.place)
+
+    def write(what: Recoding) -> tuple[EngineSource, int]:
+        with _connection(file, out, read_only=False) as connection:
+            connection.begin()
+            name, query = _name(out.schema, table), recode(_Held(connection, _table(connection, address), what), what)
+            connection.execute(released(name, query, what, shuffle="random()"))
+            release = connection.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted
+            records = what.check(_tallied(release, what.counted, out.place))
+            connection.commit()
+        return open_database(replace(address, table=table, schema=out.schema)), records
+
+    return write
+
+
+class _Held:
+    """Tables that a connection holds until it ends."""
+
+    def __init__(self, connection: Any, table: str, what: Recoding) -> None:
+        self._connection = connection
+        self._kinds = kinds = _kinds(connection.sql(f"SELECT * FROM {table}"))  # noqa: S608 - quoted
+        keys = [_without_nan(column.name, kinds[column.name]) for column in what.changed]
+        whole = [_without_nan(name, kinds[name]) for name in what.complete]
+        plain = [quoted(name) for name in what.names]
+        self.records = f"({numbered(table, k=keys, w=whole, c=plain)})"
+
+    def hold(self, name: str, query: str) -> None:
+        self._connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+
+    def put(self, name: str, frame: pl.DataFrame) -> None:
+        self._connection.register("unveil_sent", frame.to_arrow())
+        self.hold(name, "SELECT * FROM unveil_sent")
+        self._connection.unregister("unveil_sent")
+
+    def values(self, name: str, column: str) -> pl.Series:
+        answer = self._connection.sql(f'SELECT v AS "0" FROM {name} ORDER BY id').pl()  # noqa: S608 - our own name
+        return named(answer, [column], numeric=[column] if self._kinds[column] in _LONG else ()).to_series()
 
 
 def _collected(relation: Any, columns: Sequence[str], place: str) -> pl.DataFrame:
@@ -100,6 +176,15 @@ def _collected(relation: Any, columns: Sequence[str], place: str) -> pl.DataFram
     with _failure_reported(place):
         answer = relation.project(selection([_expression(name, kinds[name]) for name in columns])).pl()
     return named(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
+
+
+def _batches(relation: Any, columns: Sequence[str], place: str) -> Iterator[pl.DataFrame]:
+    import pyarrow as pa
+
+    kinds = _kinds(relation)
+    with _failure_reported(place):
+        asked = relation.project(selection([_expression(name, kinds[name]) for name in columns]))
+        yield from batches_of(pa.RecordBatchReader.from_stream(asked), columns)
 
 
 def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
@@ -122,6 +207,11 @@ def _expression(name: str, kind: str) -> str:
     if kind == "varchar":
         return f'{quoted(name)} COLLATE "C"'
     return f"CAST({quoted(name)} AS VARCHAR)" if kind in _AS_TEXT else quoted(name)
+
+
+def _without_nan(name: str, kind: str) -> str:
+    """Return a column as it is counted: a NaN is a null."""
+    return f"CASE WHEN isnan({quoted(name)}) THEN NULL ELSE {quoted(name)} END" if kind in _FLOATS else _expression(name, kind)
 
 
 @contextmanager

@@ -1,22 +1,26 @@
 """How does PostgreSQL count? One read-only transaction per question, over the address that libpq understands.
 
+Only a release is written, in one transaction of its own: its table is there whole or not at all.
+
 User, password, service and encryption come from the address, the environment (``PGUSER``, ``PGPASSWORD``, ``PGPASSFILE``,
 ``PGSERVICE`` ...) or a service file, as in every program on libpq; none of them is ever shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
-from unveil.sources.engines.answers import named, tally_of
-from unveil.sources.engines.sql import quoted, selection, tally
-from unveil.sources.frames import Source, Tally, text_names
+from unveil.sources.engines.answers import batches_of, named, tally_of
+from unveil.sources.engines.recoding import Recoding, recode
+from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
+from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.frames import Tally, text_names
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
@@ -24,9 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["open_table"]
 
 _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_WRITING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+_BY_HASH = "SET LOCAL enable_mergejoin = off"
+"""Small tables are joined with all records: to sort these first, as it is planned else, takes several times as long."""
 _ONE_ORDER = ("SET LOCAL synchronize_seqscans = off", "SET LOCAL max_parallel_workers_per_gather = 0")
 _COLUMNS = """
-SELECT a.attname::text, coalesce(b.typname, t.typname)::text, t.typcategory::text
+SELECT a.attname::text, coalesce(b.typname, t.typname)::text, t.typcategory::text, a.atttypmod
 FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
@@ -38,11 +45,17 @@ SELECT c.relname::text FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(c.oid)
 AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) ORDER BY 1
 """
+_FLOATS = ("float4", "float8", "numeric")
+_TYPMOD = 4
+"""What PostgreSQL adds to digits and scale when it stores them with a column of exact numbers."""
+_MOST_DIGITS = 38
 _AS_IS = ("bool", "int2", "int4", "int8", "float4", "float8", "date", "timestamp", "timestamptz", "time")
 _REASONS = {
     "28": "the server does not accept the user or the password; see PGUSER, PGPASSWORD and the password file",
     "3D": "the server has no such database",
-    "42501": "the user may not read the table",
+    "42501": "the user may not read the table, or not make one there",
+    "42P07": "there is a table of that name already; name another one, or drop it first",
+    "3F": "the database has no such schema",
     "57P": "the server was shut down, or is starting",
     "53": "the server has run out of memory, disk or connections",
     "08": "the connection to the server was lost",
@@ -62,11 +75,12 @@ _CONNECTING = {
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column as the catalogue knows it: its name, its type or that under its domain, and the type's category."""
+    """A column as the catalogue knows it: its name, its type or that under its domain, the type's category and modifier."""
 
     name: str
     kind: str
     category: str
+    modifier: int
 
     @property
     def countable(self) -> bool:
@@ -84,39 +98,132 @@ class _Column:
         """What is asked for: exact decimal numbers come as text, without zeros at their end."""
         return f"trim_scale({self.key})::text" if self.kind == "numeric" else self.key
 
+    @property
+    def counted(self) -> str:
+        """What is counted: a NaN is a null."""
+        return f"nullif({self.key}, 'NaN')" if self.kind in _FLOATS else self.key
 
-def open_table(address: Address) -> Source:
+    @property
+    def scale(self) -> int | None:
+        """The digits behind the point that the table grants an exact number; None where it does not say."""
+        digits, scale = divmod(max(self.modifier - _TYPMOD, 0), 1 << 16)
+        return scale if self.kind == "numeric" and 0 < digits <= _MOST_DIGITS and scale <= digits else None
+
+
+def open_table(address: Address) -> EngineSource:
     """Open a table, a view or anything else with columns."""
     if address.table is None or address.path is not None:
         raise ArgumentError(f"{address.place}: name the table with ?table=NAME, and &schema=NAME where it needs one.")
-    name = ".".join(quoted(part) for part in (address.schema, address.table) if part is not None)
+    name = _name(address)
     with _transaction(address) as cursor:
-        cursor.execute(_COLUMNS, (name,))
-        columns = {row[0]: _Column(*row) for row in cursor.fetchall()}
+        columns = _columns(cursor, name)
         if not columns:
             cursor.execute(_TABLES)
             raise EngineError.no_table(address.place, [row[0] for row in cursor.fetchall()])
 
     def collect(wanted: Sequence[str]) -> pl.DataFrame:
         asked = [columns[column] for column in wanted]
-        with _transaction(address) as cursor:
-            for setting in _ONE_ORDER:
-                cursor.execute(setting)
-            cursor.execute(f"SELECT {selection([column.shown for column in asked])} FROM {name}")  # noqa: S608 - quoted
+        with _records(address, name, asked) as cursor:
             answer = pl.DataFrame(cursor.fetch_arrow_table())
         return named(answer, wanted, numeric=_numeric(asked))
 
-    def count(wanted: Sequence[str]) -> Tally:
-        asked = [columns[column] for column in wanted]
-        for column in asked:
-            if not column.countable:
-                raise UnsupportedDataError.uncountable(column.name, column.kind.removeprefix("_"))
-        with _transaction(address) as cursor:
-            cursor.execute(tally(name, [column.shown for column in asked], [column.key for column in asked]))
-            answer = pl.DataFrame(cursor.fetch_arrow_table())  # through pyarrow, which keeps the SQLSTATE of a failure
-        return tally_of(answer, wanted, numeric=_numeric(asked))
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        with _records(address, name, [columns[column] for column in wanted]) as cursor:
+            for batch in batches_of(cursor.fetch_record_batch(), wanted):
+                yield _scaled(batch, columns)
 
-    return Source(address.place, text_names(list(columns), address.place), collect, count)
+    def count(wanted: Sequence[str]) -> Tally:
+        with _transaction(address) as cursor:
+            return _tallied(cursor, name, columns, wanted)
+
+    names = text_names(list(columns), address.place)
+    return EngineSource(address.place, names, collect, count, batches, lambda out: _into(address, name, columns, out))
+
+
+def _name(address: Address) -> str:
+    return ".".join(quoted(part) for part in (address.schema, address.table) if part is not None)
+
+
+def _columns(cursor: Any, name: str) -> dict[str, _Column]:
+    """Return the columns of a table; none where there is no such table."""
+    cursor.execute(_COLUMNS, (name,))
+    return {row[0]: _Column(*row) for row in cursor.fetchall()}
+
+
+@contextmanager
+def _records(address: Address, name: str, asked: Sequence[_Column]) -> Iterator[Any]:
+    """Ask for records, in the order in which the table has them."""
+    with _transaction(address) as cursor:
+        for setting in _ONE_ORDER:
+            cursor.execute(setting)
+        cursor.execute(f"SELECT {selection([column.shown for column in asked])} FROM {name}")  # noqa: S608 - quoted
+        yield cursor
+
+
+def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Sequence[str]) -> Tally:
+    asked = [columns[column] for column in wanted]
+    for column in asked:
+        if not column.countable:
+            raise UnsupportedDataError.uncountable(column.name, column.kind.removeprefix("_"))
+    cursor.execute(tally(name, [column.shown for column in asked], [column.key for column in asked]))
+    answer = pl.DataFrame(cursor.fetch_arrow_table())  # through pyarrow, which keeps the SQLSTATE of a failure
+    return tally_of(answer, wanted, numeric=_numeric(asked))
+
+
+def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame:
+    """Return exact numbers, which came as text, as numbers where the table says how many digits stand behind their point."""
+    scales = {name: columns[name].scale for name in batch.columns}
+    return pl.DataFrame(
+        {
+            name: batch[name] if scale is None else batch[name].set(batch[name] == "NaN", None).str.to_decimal(scale=scale)
+            for name, scale in scales.items()
+        }
+    )
+
+
+def _into(address: Address, name: str, columns: Mapping[str, _Column], out: Address) -> Write:
+    """Return what writes a release into a new table of the database."""
+    if out.engine != address.engine or out.server() != address.server():
+        raise ArgumentError.other_database(address.place)
+    out.named()
+    target = _name(out)
+    with _transaction(address) as cursor:
+        if _columns(cursor, target):
+            raise EngineError.table_exists(out.place)
+
+    def write(what: Recoding) -> tuple[EngineSource, int]:
+        with _transaction(address, writing=True) as cursor:
+            cursor.execute(_BY_HASH)
+            query = recode(_Held(cursor, name, columns, what), what)
+            cursor.execute(released(target, query, what, shuffle="random()"))
+            records = what.check(_tallied(cursor, target, _columns(cursor, target), what.counted))
+        return open_table(replace(address, table=out.table, schema=out.schema)), records
+
+    return write
+
+
+class _Held:
+    """Tables that a connection holds until it ends."""
+
+    def __init__(self, cursor: Any, table: str, columns: Mapping[str, _Column], what: Recoding) -> None:
+        self._cursor, self._columns = cursor, columns
+        keys = [columns[column.name].counted for column in what.changed]
+        whole = [columns[name].counted for name in what.complete]
+        self.records = f"({numbered(table, k=keys, w=whole, c=[quoted(name) for name in what.names])})"
+
+    def hold(self, name: str, query: str) -> None:
+        self._cursor.execute(f"CREATE TEMP TABLE {name} AS {query}")
+        self._cursor.execute(f"ANALYZE {name}")
+
+    def put(self, name: str, frame: pl.DataFrame) -> None:
+        self._cursor.adbc_ingest(name, frame.to_arrow(), mode="create", temporary=True)
+        self._cursor.execute(f"ANALYZE {name}")
+
+    def values(self, name: str, column: str) -> pl.Series:
+        exact = self._columns[column].kind == "numeric"
+        self._cursor.execute(f"SELECT {'trim_scale(v)::text' if exact else 'v'} FROM {name} ORDER BY id")  # noqa: S608 - our own name
+        answer = pl.DataFrame(self._cursor.fetch_arrow_table())
+        return named(answer, [column], numeric=[column] if exact else ()).to_series()
 
 
 def _numeric(columns: Sequence[_Column]) -> list[str]:
@@ -124,8 +231,8 @@ def _numeric(columns: Sequence[_Column]) -> list[str]:
 
 
 @contextmanager
-def _transaction(address: Address) -> Iterator[Any]:
-    """Connect, read in one transaction that can change nothing, and go."""
+def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
+    """Connect, read in one transaction that can change nothing, and go; one that writes is undone where it fails."""
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
@@ -136,8 +243,10 @@ def _transaction(address: Address) -> Iterator[Any]:
         raise _refused(address.place, str(error)) from None
     try:
         with connection, connection.cursor() as cursor:
-            cursor.execute(_READ_ONLY)
+            cursor.execute(_WRITING if writing else _READ_ONLY)
             yield cursor
+            if writing:
+                connection.commit()
     except dbapi.Error as error:
         raise _failed(address.place, error.sqlstate or "") from None
 

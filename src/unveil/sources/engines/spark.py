@@ -6,15 +6,20 @@ Columns are renamed by their position first, so that a name with a dot, a space 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import socket
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
-from unveil.sources.engines.answers import named, tally_of
-from unveil.sources.frames import Source, Tally, text_names
+from unveil.sources.engines.answers import batches_of, named, tally_of
+from unveil.sources.engines.recoding import Recoding, recode
+from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.frames import Tally, text_names
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
@@ -22,45 +27,194 @@ if TYPE_CHECKING:
 __all__ = ["open_address", "open_frame"]
 
 _UNCOUNTABLE = ("array", "binary", "map", "struct", "udt", "variant")
+_FLOATS = ("float", "double")
+_PATIENCE = 10.0
+"""Seconds in which a master answers."""
 _AS_IS = ("boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz")
 
 
-def open_frame(frame: Any, place: str = "the Spark data frame") -> Source:
-    """Open a PySpark data frame; it runs in its own session."""
-    names = text_names(frame.columns, place)
-    numbered = frame.toDF(*(str(at) for at in range(len(names))))
-    kinds = [field.dataType.typeName() for field in frame.schema.fields]
-    at = {name: position for position, name in enumerate(names)}
+class _Frame:
+    """A data frame with its columns numbered."""
 
-    def expression(name: str) -> Any:
-        column = numbered[str(at[name])]
-        plain = kinds[at[name]] in (*_AS_IS, *_UNCOUNTABLE)
-        return (column if plain else column.cast("string")).alias(str(at[name]))
+    def __init__(self, frame: Any, place: str) -> None:
+        self.place, self.names, self.session = place, text_names(frame.columns, place), frame.sparkSession
+        self.numbered = frame.toDF(*(str(at) for at in range(len(self.names))))
+        self.kinds = {field.name: field.dataType.typeName() for field in frame.schema.fields}
+        self._at = {name: str(at) for at, name in enumerate(self.names)}
 
-    def collect(columns: Sequence[str]) -> pl.DataFrame:
-        with _failure_reported(place):
-            return named(pl.DataFrame(numbered.select(*map(expression, columns)).toArrow()), columns)
+    def plain(self, name: str) -> Any:
+        """Return a column as it is."""
+        return self.numbered[self._at[name]]
 
-    def count(columns: Sequence[str]) -> Tally:
+    def asked(self, name: str) -> Any:
+        """Return a column as it is asked for: unusual types as text."""
+        usual = self.kinds[name] in (*_AS_IS, *_UNCOUNTABLE)
+        return (self.plain(name) if usual else self.plain(name).cast("string")).alias(self._at[name])
+
+    def counted(self, name: str) -> Any:
+        """Return a column as it is counted: a NaN is a null."""
+        from pyspark.sql import functions
+
+        column = self.asked(name)
+        return functions.nanvl(column, functions.lit(None)) if self.kinds[name] in _FLOATS else column
+
+    def collect(self, columns: Sequence[str]) -> pl.DataFrame:
+        with _failure_reported(self.place):
+            return named(pl.DataFrame(self.numbered.select(*map(self.asked, columns)).toArrow()), columns)
+
+    def tally(self, columns: Sequence[str]) -> Tally:
         for name in columns:
-            if kinds[at[name]] in _UNCOUNTABLE:
-                raise UnsupportedDataError.uncountable(name, kinds[at[name]])
-        with _failure_reported(place):
-            return tally_of(pl.DataFrame(numbered.groupBy(*map(expression, columns)).count().toArrow()), columns)
+            if self.kinds[name] in _UNCOUNTABLE:
+                raise UnsupportedDataError.uncountable(name, self.kinds[name])
+        with _failure_reported(self.place):
+            return tally_of(pl.DataFrame(self.numbered.groupBy(*map(self.asked, columns)).count().toArrow()), columns)
 
-    return Source(place, names, collect, count)
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give the records one partition at a time, each batch packed by the executor that has it."""
+        import pyarrow as pa
+
+        def pack(batches: Iterable[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            for batch in batches:
+                sink = pa.BufferOutputStream()
+                with pa.ipc.new_stream(sink, batch.schema) as stream:
+                    stream.write_batch(batch)
+                yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
+
+        with _failure_reported(self.place):
+            with warnings.catch_warnings(action="ignore"):  # PySpark warns of new versions of pandas, which is not used here
+                packed = self.numbered.select(*map(self.asked, columns)).mapInArrow(pack, "packed binary")
+            for row in packed.toLocalIterator(prefetchPartitions=True):
+                with pa.ipc.open_stream(row[0]) as stream:
+                    yield from batches_of(stream, columns)
 
 
-def open_address(address: Address) -> Source:
+def open_frame(frame: Any, place: str = "the Spark data frame") -> EngineSource:
+    """Open a PySpark data frame; it runs in its own session."""
+    held = _Frame(frame, place)
+    return EngineSource(place, held.names, held.collect, held.tally, held.batches, lambda out: _into(held, out))
+
+
+def open_address(address: Address) -> EngineSource:
     """Open a table of the session's catalogue, or Parquet files by their path."""
-    if (address.table is None) == (address.path is None) or address.rest:
-        raise ArgumentError(f"{address.place}: name a table with ?table=NAME (&schema=NAME), or Parquet files with ?path=FOLDER.")
+    _check_target(address)
     session = _session(address)
     with _failure_reported(address.place):
-        if address.path is not None:
-            return open_frame(session.read.parquet(address.path), address.place)
-        parts = [part for part in (address.schema, address.table) if part is not None]
-        return open_frame(session.table(".".join("`" + part.replace("`", "``") + "`" for part in parts)), address.place)
+        return open_frame(_read(session, address), address.place)
+
+
+def _check_target(address: Address) -> None:
+    if (address.table is None) == (address.path is None) or address.rest:
+        raise ArgumentError(f"{address.place}: name a table with ?table=NAME (&schema=NAME), or Parquet files with ?path=FOLDER.")
+
+
+def _read(session: Any, address: Address) -> Any:
+    return session.table(_table(address)) if address.path is None else session.read.parquet(address.path)
+
+
+def _table(address: Address) -> str:
+    parts = [part for part in (address.schema, address.table) if part is not None]
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def _into(held: _Frame, out: Address) -> Write:
+    """Return what writes a release into a new table of the session's catalogue, or into a new folder of Parquet files."""
+    if out.engine != "spark":
+        raise ArgumentError.other_database(held.place)
+    _check_target(out)
+    with _failure_reported(out.place):
+        if _exists(held.session, out):
+            raise EngineError.table_exists(out.place)
+
+    def write(what: Recoding) -> tuple[EngineSource, int]:
+        views = _Views(held, what)
+        try:
+            with _failure_reported(out.place):
+                release = held.session.sql(recode(views, what)).toDF(*what.names)
+                return _written(held.session, release, what, out)
+        finally:
+            views.drop()
+
+    return write
+
+
+def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[EngineSource, int]:
+    """Write a release, count it, and take it away again where it is not what was expected, or not whole."""
+    from pyspark.sql import functions
+
+    if _exists(session, out):
+        raise EngineError.table_exists(out.place)
+    writer = (release.orderBy(functions.rand()) if what.shuffled else release).write
+    try:
+        if out.path is None:
+            writer.saveAsTable(_table(out))
+        else:
+            writer.parquet(out.path)
+        opened = open_frame(_read(session, out), out.place)
+        return opened, what.check(opened.tally(what.counted))
+    except BaseException as error:
+        if not _is_taken(error):  # else it is another's
+            _removed(session, out)
+        raise
+
+
+def _is_taken(error: BaseException) -> bool:
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, PySparkException) and "ALREADY_EXISTS" in str(error.getCondition())
+
+
+def _exists(session: Any, out: Address) -> bool:
+    if out.path is None:
+        return bool(session.catalog.tableExists(_table(out)))
+    place = session._jvm.org.apache.hadoop.fs.Path(out.path)  # noqa: SLF001 - PySpark has no other way to the files
+    return bool(place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).exists(place))  # noqa: SLF001
+
+
+def _removed(session: Any, out: Address) -> None:
+    """Remove what was written of a release; the failure itself is what is reported."""
+    with suppress(Exception):
+        if out.path is None:
+            session.sql(f"DROP TABLE IF EXISTS {_table(out)}")
+        else:
+            place = session._jvm.org.apache.hadoop.fs.Path(out.path)  # noqa: SLF001
+            place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).delete(place, True)  # noqa: FBT003, SLF001
+
+
+class _Views:
+    """Views that a session holds until they are dropped."""
+
+    records = "unveil_records"
+
+    def __init__(self, held: _Frame, what: Recoding) -> None:
+        self._session = held.session
+        self._kept: list[tuple[str, Any]] = []
+        keys = [held.counted(column.name).alias(f"k{at}") for at, column in enumerate(what.changed)]
+        whole = [held.counted(name).alias(f"w{at}") for at, name in enumerate(what.complete)]
+        plain = [held.plain(name).alias(f"c{at}") for at, name in enumerate(what.names)]
+        self._keep(self.records, held.numbered.select(*keys, *whole, *plain))
+
+    def hold(self, name: str, query: str) -> None:
+        self._keep(name, self._session.sql(query).persist())
+
+    def put(self, name: str, frame: pl.DataFrame) -> None:
+        self._keep(name, self._session.createDataFrame(frame.to_arrow()))
+
+    def values(self, name: str, column: str) -> pl.Series:
+        answer = pl.DataFrame(self._session.sql(f"SELECT v FROM {name} ORDER BY id").toArrow())  # noqa: S608 - our own name
+        return named(answer, [column]).to_series()
+
+    def drop(self) -> None:
+        """Forget the views."""
+        for name, frame in self._kept:
+            with suppress(Exception):
+                self._session.catalog.dropTempView(name)
+                frame.unpersist()
+
+    def _keep(self, name: str, frame: Any) -> None:
+        frame.createOrReplaceTempView(name)
+        self._kept.append((name, frame))
 
 
 def _session(address: Address) -> Any:
@@ -73,8 +227,12 @@ def _session(address: Address) -> Any:
     if active is not None:
         return active
     local = address.target.split("[")[0] == "local"
+    if not local and not any(_listens(master) for master in address.target.split(",")):
+        raise EngineError(f"{address.place}: nothing listens there; look at host, port and whether the master runs.")
     master = ("local[*]" if address.target == "local" else address.target) if local else address.uri()
     builder = SparkSession.builder.master(master).appName("unveil").config("spark.ui.enabled", "false")
+    if local:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is the first python3 of the path
     try:
         with _silence():
             session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
@@ -84,6 +242,16 @@ def _session(address: Address) -> Any:
             f"{address.place}: no Spark session starts; it needs Java 17 or later, and a master that answers."
         ) from None
     return session
+
+
+def _listens(master: str) -> bool:
+    """Whether something answers at host:port; Spark itself would try for more than a minute."""
+    host, _, port = master.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -107,9 +275,11 @@ def _failure_reported(place: str) -> Iterator[None]:
 
     try:
         yield
-    except AnalysisException as error:
+    except (PySparkException, Py4JError) as error:
+        if _is_taken(error):
+            raise EngineError.table_exists(place) from None
+        if not isinstance(error, AnalysisException):
+            raise EngineError(f"{place}: a Spark job failed or lost its executors; Spark's own log says which.") from None
         if error.getCondition() in ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND"):
             raise EngineError(f"{place}: Spark finds no such table or files.") from None
         raise EngineError.failed(place, "Spark", error.getCondition()) from None
-    except (PySparkException, Py4JError):
-        raise EngineError(f"{place}: a Spark job failed or lost its executors; Spark's own log says which.") from None

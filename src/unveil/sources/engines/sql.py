@@ -6,8 +6,12 @@ The names come from the engine's own catalogue, where a column asked for has bee
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-__all__ = ["quoted", "selection", "tally"]
+if TYPE_CHECKING:
+    from unveil.sources.engines.recoding import Recoding
+
+__all__ = ["numbered", "quoted", "released", "selection", "tally"]
 
 
 def quoted(name: str) -> str:
@@ -41,3 +45,22 @@ def tally(table: str, shown: Sequence[str], grouped: Sequence[str]) -> str:
     'SELECT "age" AS "0", count(*) AS "n" FROM "people" GROUP BY "age"'
     """
     return f'SELECT {selection(shown)}, count(*) AS "n" FROM {table} GROUP BY {", ".join(grouped)}'  # noqa: S608 - quoted
+
+
+def numbered(table: str, **columns: Sequence[str]) -> str:
+    """Return the query for columns that are named by a letter and their position.
+
+    Examples
+    --------
+    >>> numbered('"people"', k=['"age"'], c=['"age"', '"sex"'])
+    'SELECT "age" AS k0, "age" AS c0, "sex" AS c1 FROM "people"'
+    """
+    listed = [f"{one} AS {letter}{at}" for letter, some in columns.items() for at, one in enumerate(some)]
+    return f"SELECT {', '.join(listed)} FROM {table}"  # noqa: S608 - quoted
+
+
+def released(table: str, query: str, what: Recoding, *, shuffle: str) -> str:
+    """Return the statement that makes the table of a release, its columns under their names."""
+    columns = ", ".join(f"c{at} AS {quoted(name)}" for at, name in enumerate(what.names))
+    order = f" ORDER BY {shuffle}" if what.shuffled else ""
+    return f"CREATE TABLE {table} AS SELECT {columns} FROM ({query}) AS q{order}"  # noqa: S608 - quoted

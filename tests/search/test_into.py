@@ -55,7 +55,7 @@ def test_the_release_is_that_of_the_table_in_memory(tmp_path: Path, form: str, e
     options: dict[str, Any] = {"suppression": 0.05, "keep_order": True, "identifiers": "fnlwgt"}
     whole = unveil.anonymize(ADULT, KEYS, models, **options)
     out = tmp_path / f"release.{ending}"
-    streamed = unveil.anonymize_file(written(tmp_path, form), out, KEYS, models, **options)
+    streamed = unveil.anonymize_into(written(tmp_path, form), out, KEYS, models, **options)
     assert streamed.transformation == whole.transformation
     assert (streamed.score, streamed.suppressed, streamed.optimal) == (whole.score, whole.suppressed, whole.optimal)
     assert streamed.to_dict()["models"] == whole.to_dict()["models"]
@@ -73,7 +73,7 @@ def test_records_are_shuffled_and_the_correspondence_undoes_it(tmp_path: Path, e
     orders = []
     for seed in (1, 1, 2):
         out = tmp_path / f"release.{ending}"
-        unveil.anonymize_file(place, out, KEYS, [KAnonymity(5)], suppression=0.1, link=link, seed=seed)
+        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1, link=link, seed=seed)
         release = pl.read_parquet(out) if ending == "parquet" else pl.read_csv(out)
         pairs = pl.read_csv(link)
         assert pairs["release"].to_list() == list(range(1, 4001))
@@ -88,7 +88,7 @@ def test_records_are_shuffled_and_the_correspondence_undoes_it(tmp_path: Path, e
 @pytest.mark.usefixtures("small")
 def test_records_with_nulls_are_left_out_when_asked(tmp_path: Path) -> None:
     place, link = written(tmp_path, "csv"), tmp_path / "link.csv"
-    release = unveil.anonymize_file(
+    release = unveil.anonymize_into(
         place, tmp_path / "r.csv", KEYS, [KAnonymity(5)], suppression=0.1, nulls="drop", keep_order=True, link=link
     )
     complete = ADULT.filter(pl.col("age").is_not_null())
@@ -101,7 +101,7 @@ def test_quotes_and_line_breaks_inside_fields_survive(tmp_path: Path) -> None:
     frame = pl.DataFrame({"age": [1, 1, 2, 2] * 50, "said": ['a "quoted" word', "two\nlines", "comma, here", "plain"] * 50})
     frame.write_csv(tmp_path / "odd.csv")
     out = tmp_path / "r.csv"
-    unveil.anonymize_file(str(tmp_path / "odd.csv"), out, ["age"], [KAnonymity(2)], keep_order=True)
+    unveil.anonymize_into(str(tmp_path / "odd.csv"), out, ["age"], [KAnonymity(2)], keep_order=True)
     assert pl.read_csv(out)["said"].to_list() == frame["said"].to_list()
 
 
@@ -110,7 +110,7 @@ def test_nothing_is_left_behind_when_it_fails(tmp_path: Path, monkeypatch: pytes
     place, out = written(tmp_path, "parquet"), tmp_path / "release.csv"
     out.write_text("older")
     with pytest.raises(ModelNotMetError):
-        unveil.anonymize_file(place, out, KEYS, [KAnonymity(9999)])
+        unveil.anonymize_into(place, out, KEYS, [KAnonymity(9999)])
     before = set(tmp_path.iterdir())
 
     def interrupted(*_: object, **__: object) -> None:
@@ -118,7 +118,7 @@ def test_nothing_is_left_behind_when_it_fails(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        unveil.anonymize_file(place, out, KEYS, [KAnonymity(5)], suppression=0.1)
+        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1)
     assert set(tmp_path.iterdir()) == before
     assert out.read_text() == "older"
 
@@ -137,11 +137,11 @@ def test_the_command_streams_large_files(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_what_does_not_stream_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="no file that streams"):
-        unveil.anonymize_file(ADULT, tmp_path / "r.csv", KEYS, [KAnonymity(5)])
+    with pytest.raises(ArgumentError, match="neither streamed nor in an engine"):
+        unveil.anonymize_into(ADULT, tmp_path / "r.csv", KEYS, [KAnonymity(5)])
 
 
 @pytest.mark.usefixtures("small")
 def test_an_ending_that_cannot_stream_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="Parquet or as text"):
-        unveil.anonymize_file(written(tmp_path, "parquet"), tmp_path / "r.arrow", KEYS, [KAnonymity(5)])
+        unveil.anonymize_into(written(tmp_path, "parquet"), tmp_path / "r.arrow", KEYS, [KAnonymity(5)])

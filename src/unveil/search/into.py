@@ -1,0 +1,233 @@
+"""How is data anonymised where it lies? Counted and rewritten as it streams, or by the engine; only the search is in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, names_of, require_columns
+from unveil.counts import Counts, count
+from unveil.errors import ArgumentError, CountsError, DataChangedError, shown
+from unveil.measures.equivalence import SUPPRESSED
+from unveil.mechanisms.columns import checked_count
+from unveil.models.asked import AnyModel
+from unveil.partitions import Hierarchy
+from unveil.search.anonymize import Chosen, Plan, chosen_of, planned, release_of
+from unveil.search.application import applied, recoded
+from unveil.search.full_domain import budget_of
+from unveil.search.objectives import Candidate
+from unveil.search.release import Release, checked_place
+from unveil.sources import Data, open_source
+from unveil.sources.coding import KnownValues
+from unveil.sources.engines.address import Address, parse
+from unveil.sources.engines.recoding import Changed, Recoding
+from unveil.sources.engines.table import EngineSource
+from unveil.sources.frames import tally_source
+from unveil.sources.passing import WrittenFile, WrittenTable, passing, rewrite
+from unveil.sources.streaming_keys import hashed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.engines.table import Write
+    from unveil.sources.frames import Tally
+
+__all__ = ["anonymize_into"]
+
+_WORD = 1 << 64
+
+
+def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
+    data: Data,
+    out: str | os.PathLike[str] | Address,
+    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
+    models: Sequence[AnyModel],
+    *,
+    link: str | os.PathLike[str] | None = None,
+    hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    suppression: float = 0.0,
+    objective: str | Callable[[Candidate], float] = "loss",
+    levels: Mapping[str, tuple[int, int]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    factor: float = 0.5,
+    identifiers: Names = (),
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    nulls: str = "category",
+    keep_order: bool = False,
+    seed: int = 0,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Release:
+    """Anonymise data that is larger than memory: a file into a file, a table of an engine into a file or another table.
+
+    The data is counted where it is; the generalisation is found on the counts; then the records stream once more into a file, or
+    the engine itself rewrites them into a table. Records that are no longer those counted are refused, and nothing is written.
+
+    Parameters
+    ----------
+    data
+        A file that is streamed (Parquet, a folder of Parquet files, delimited text), or what DuckDB, PostgreSQL or Spark holds.
+    out
+        Where the release goes, whole or not at all: a file (.parquet, .csv or .tsv), or the address of a new table, or of new
+        Parquet files of Spark, beside the data.
+    link
+        Where the private correspondence goes; none: it is not written. It numbers rows, so only a file can have one.
+    attributes, models, hierarchies, suppression, objective, levels, weights, factor, identifiers, orders, nulls
+        As for `anonymize`.
+    keep_order
+        Whether records stay in their order; else they are shuffled.
+    seed
+        Of the shuffling into a file. An engine shuffles by a seed of its own.
+    time_limit, node_limit, progress
+        As for `anonymize`.
+
+    Returns
+    -------
+    Release
+        Its `data` is a lazy frame of the file, or the table opened; its `origin` is empty, the correspondence being in `link`.
+    """
+    source = open_source(data)
+    stream = passing(source)
+    if stream is None:
+        raise ArgumentError(f"{shown(source.place)} is neither streamed nor in an engine; anonymize takes it as a whole.")
+    named, budget = names_of(identifiers), budget_of(time_limit, node_limit)
+    checked_count("seed", seed, least=0)
+    require_columns(named, source.names)
+    if link is not None and isinstance(source, EngineSource):
+        raise ArgumentError("rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead.")
+    target = out if isinstance(out, Address) else parse(os.fspath(out)) or _file_place(out)
+    write = _table_writer(source, target) if isinstance(target, Address) else None
+    plan = planned(
+        data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
+        weights=weights, factor=factor, identifiers=named, orders=orders, nulls=nulls,
+        budget=budget, progress=progress, stream=stream,
+    )  # fmt: skip
+    chosen = chosen_of(plan)
+    records = replace(stream.without(named), records=plan.space.records)
+    written: WrittenFile | WrittenTable
+    if write is not None:
+        written = WrittenTable(*write(_recoding(plan, chosen, records.names, drop=nulls == "drop", shuffled=not keep_order)))
+    else:
+        order = None if keep_order else _order(plan, seed)
+        change = _Change(plan, chosen, drop=nulls == "drop")
+        written = rewrite(records, change, str(target), link=None if link is None else str(link), order=order)
+    asked = {
+        "identifiers": list(named), "pseudonyms": [], "suppression": suppression, "levels": levels or {},
+        "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order,
+        "seed": seed if write is None else None, "time_limit": time_limit, "node_limit": node_limit,
+    }  # fmt: skip
+    return release_of(plan, chosen, written, np.zeros(0, dtype=np.int64), asked, "")
+
+
+def _table_writer(source: Any, out: Address) -> Write:
+    if not isinstance(source, EngineSource):
+        raise ArgumentError(f"{shown(source.place)} is a file, so it is rewritten into a file (.parquet, .csv or .tsv).")
+    return source.into(out)
+
+
+def _file_place(out: str | os.PathLike[str]) -> str:
+    place = str(checked_place(out))
+    if place.endswith((".arrow", ".feather", ".ipc")):
+        raise ArgumentError("a release that streams is written as Parquet or as text; end --out in .parquet, .csv or .tsv.")
+    return place
+
+
+def _order(plan: Plan, seed: int) -> np.random.Generator:
+    """Return what shuffles: it follows from the seed and from all that was counted, so that the seed alone does not undo it."""
+    whole = hashlib.sha256()
+    for codes in (*plan.counts.codes, plan.counts.n):
+        whole.update(np.ascontiguousarray(codes).tobytes())
+    return np.random.default_rng([seed, int.from_bytes(whole.digest())])
+
+
+def _changed(plan: Plan, chosen: Chosen) -> list[str]:
+    """Return the key attributes that do not stay as they are; what is suppressed changes all of them."""
+    if chosen.gone.any():
+        return list(plan.keys)
+    return [one.name for one, level in zip(plan.space.attributes, chosen.node, strict=True) if one.lowest + level > 0]
+
+
+class _Change:
+    """Keys generalised, classes suppressed, records with nulls left out if so asked, and the records held against the counts."""
+
+    def __init__(self, plan: Plan, chosen: Chosen, *, drop: bool) -> None:
+        self._plan, self._chosen, self._drop = plan, chosen, drop
+        self._changed = _changed(plan, chosen)
+        self._known = {column.name: KnownValues(column.name, column.values) for column in plan.counts.columns}
+        self._sum = 0
+
+    def begin(self) -> None:
+        self._sum = 0
+
+    def batch(self, frame: Any) -> tuple[Any, NDArray[np.int64]]:
+        rows = np.arange(frame.height)
+        if self._drop:
+            rows = np.flatnonzero(np.logical_and.reduce([_is_value(frame[name]) for name in self._known]))
+            frame = frame[rows]
+        codes = {name: known.codes(frame[name]) for name, known in self._known.items()}
+        self._sum = (self._sum + _mixed(list(codes.values()))) % _WORD
+        chosen = self._chosen
+        what = applied(self._plan.space, chosen.node, chosen.classes, chosen.gone, [codes[name] for name in self._plan.keys])
+        columns = {name: frame[name] for name in frame.columns}
+        for name in self._changed:
+            columns[name] = type(frame[name])(name, what.labels[name]).gather(what.codes[name])
+        return type(frame)(columns), rows
+
+    def end(self) -> None:
+        counts = self._plan.counts
+        if self._sum != _mixed(counts.codes, counts.n):
+            raise DataChangedError.of_counts(self._plan.records.place)
+
+
+def _is_value(column: Any) -> NDArray[np.bool_]:
+    """Return which rows hold a value; a NaN is none."""
+    return np.asarray((column.fill_nan(None) if column.dtype.is_float() else column).is_not_null().to_numpy())
+
+
+def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) -> int:
+    """Return one number for coded records, the same in whatever order or batches they come: a sum of hashes."""
+    found = hashed(codes)
+    return int((found if n is None else found * n.astype(np.uint64)).sum(dtype=np.uint64))
+
+
+def _recoding(plan: Plan, chosen: Chosen, names: tuple[str, ...], *, drop: bool, shuffled: bool) -> Recoding:
+    """Return what an engine needs to rewrite the records itself, and to hold what it wrote against the counts."""
+    counts, space = plan.counts, plan.space
+    wanted = set(_changed(plan, chosen))
+    changed = tuple(
+        Changed(
+            one.name,
+            counts.columns[counts.names.index(one.name)].values,
+            one.levels.groups[one.lowest + level],
+            one.levels.labels[one.lowest + level],
+        )
+        for one, level in zip(space.attributes, chosen.node, strict=True)
+        if one.name in wanted
+    )
+    lost = np.flatnonzero(chosen.gone)
+    gone = np.column_stack([chosen.classes.codes(field, lost) for field in space.fields])
+    codes = [counts.codes[counts.names.index(name)] for name in plan.keys]
+    what = applied(space, chosen.node, chosen.classes, chosen.gone, codes)
+    expected = recoded(counts, replace(what, labels={column.name: what.labels[column.name] for column in changed}))
+
+    def check(found: Tally) -> int:
+        if not _same(count(tally_source(plan.records.place, found), counts.names), expected):
+            raise DataChangedError.of_counts(plan.records.place)
+        return expected.records
+
+    complete = counts.names if drop else ()
+    return Recoding(names, changed, gone, SUPPRESSED, complete, shuffled, counts.names, check)
+
+
+def _same(found: Counts, expected: Counts) -> bool:
+    """Whether two count tables are the same, in whatever order their values stand."""
+    try:
+        return found.records == expected.records and not len(expected - found)
+    except CountsError:
+        return False

@@ -1,0 +1,160 @@
+"""How does an engine recode a table? By joins with small tables that say which group and label every value has.
+
+The statements are the same for all engines, and hold no name and no value of the data: columns are numbered, values stay in the
+engine's own tables or go there as data.
+
+- ``r``: the records; ``k0``, ``k1`` ... are the columns to recode as they are counted, ``w0`` ... those that must not be null,
+  ``c0`` ... those to release.
+- ``unveil_map0`` ...: every value ``v`` of a column with its group ``g`` and label ``l``.
+- ``unveil_null``: one row, the group and label of a null in each column, and what stands for a value that is suppressed, ``s``.
+- ``unveil_gone``: the classes to suppress, by their groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from unveil.sources.coding import KnownValues
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Tally
+
+__all__ = ["Changed", "Holder", "Recoding", "recode"]
+
+_NO_GROUP = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changed:
+    """A column whose values become labels.
+
+    Attributes
+    ----------
+    name
+        The column.
+    values
+        The values that were counted, a null last.
+    groups
+        The group of each value.
+    labels
+        The label of each group.
+    """
+
+    name: str
+    values: Sequence[Any]
+    groups: NDArray[np.int64]
+    labels: Sequence[str | None]
+
+    def labelled(self, groups: NDArray[np.int64]) -> pl.Series:
+        """Return the labels of groups."""
+        return pl.Series(list(self.labels), dtype=pl.String).gather(groups)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recoding:
+    """What becomes of the records of a table.
+
+    Attributes
+    ----------
+    names
+        The columns of the release, in order.
+    changed
+        Those whose values become labels.
+    gone
+        The classes to suppress: one row each, with the group of every column that changes.
+    suppressed
+        What stands for the values of a record that is suppressed.
+    complete
+        Columns in which a null means that the record is left out.
+    shuffled
+        Whether records change their places.
+    counted, check
+        The columns to count in the release, and what refuses it where the counts are not those expected; else it gives its size.
+    """
+
+    names: tuple[str, ...]
+    changed: tuple[Changed, ...]
+    gone: NDArray[np.int64]
+    suppressed: str
+    complete: tuple[str, ...]
+    shuffled: bool
+    counted: tuple[str, ...]
+    check: Callable[[Tally], int]
+
+
+class Holder(Protocol):
+    """An engine that holds tables for as long as a table is rewritten."""
+
+    records: str
+    """The records, as they stand behind FROM."""
+
+    def hold(self, name: str, query: str) -> None:
+        """Keep the answer to a query under a name."""
+
+    def put(self, name: str, frame: pl.DataFrame) -> None:
+        """Keep a table of ours, of numbers and texts, under a name."""
+
+    def values(self, name: str, column: str) -> pl.Series:
+        """Return the values `v` of a table kept, which are those of a column, in the order of their `id`."""
+
+
+def recode(engine: Holder, what: Recoding) -> str:
+    """Put down what every value becomes, and return the query for the release: its columns are named ``c0``, ``c1`` ..."""
+    if what.changed:
+        keys = ", ".join(f"k{at}" for at in range(len(what.changed)))
+        engine.hold("unveil_cells", f"SELECT DISTINCT {keys} FROM {engine.records} AS r")  # noqa: S608 - numbered names
+    null: dict[str, list[Any]] = {"s": [what.suppressed]}
+    for at, column in enumerate(what.changed):
+        _put_map(engine, at, column)
+        code = len(column.values) - 1
+        group = column.groups[code] if column.values[code] is None else _NO_GROUP
+        null[f"g{at}"] = [int(group)]
+        null[f"l{at}"] = [None if group == _NO_GROUP else column.labels[group]]
+    texts = {name: pl.String for name in null if name.startswith("l")}
+    engine.put("unveil_null", pl.DataFrame(null, schema_overrides=texts))
+    if len(what.gone):
+        engine.put("unveil_gone", pl.DataFrame({f"g{at}": what.gone[:, at] for at in range(len(what.changed))}))
+    return _query(engine.records, what)
+
+
+def _put_map(engine: Holder, at: int, column: Changed) -> None:
+    """Have the engine hold the group and the label of every value of a column."""
+    engine.hold(
+        f"unveil_value{at}",
+        f"SELECT row_number() OVER (ORDER BY v) AS id, v FROM (SELECT DISTINCT k{at} AS v FROM unveil_cells WHERE k{at} IS NOT NULL) AS d",  # noqa: S608, E501
+    )
+    values = engine.values(f"unveil_value{at}", column.name)
+    groups = column.groups[KnownValues(column.name, column.values).codes(values)]
+    frame = pl.DataFrame({"id": np.arange(1, len(groups) + 1), "g": groups, "l": column.labelled(groups)})
+    engine.put(f"unveil_group{at}", frame)
+    engine.hold(f"unveil_map{at}", f"SELECT v, g, l FROM unveil_value{at} JOIN unveil_group{at} USING (id)")  # noqa: S608
+
+
+def _query(records: str, what: Recoding) -> str:
+    place = {column.name: at for at, column in enumerate(what.changed)}
+    gone = bool(len(what.gone))
+    selected = [
+        f"r.c{at} AS c{at}" if name not in place else f"{_label(place[name], suppressed=gone)} AS c{at}"
+        for at, name in enumerate(what.names)
+    ]
+    joins = [f"LEFT JOIN unveil_map{at} AS m{at} ON r.k{at} = m{at}.v" for at in place.values()]
+    if gone:
+        same = " AND ".join(f"s.g{at} = coalesce(m{at}.g, n.g{at})" for at in place.values())
+        joins.append(f"LEFT JOIN unveil_gone AS s ON {same}")
+    complete = " AND ".join(f"r.w{at} IS NOT NULL" for at in range(len(what.complete)))
+    return (
+        f"SELECT {', '.join(selected)} FROM {records} AS r CROSS JOIN unveil_null AS n {' '.join(joins)}"  # noqa: S608
+        f"{' WHERE ' if complete else ''}{complete}"
+    )
+
+
+def _label(at: int, *, suppressed: bool) -> str:
+    known = f"WHEN m{at}.g IS NULL THEN n.l{at} ELSE m{at}.l END"
+    return f"CASE WHEN s.g0 IS NOT NULL THEN n.s {known}" if suppressed else f"CASE {known}"

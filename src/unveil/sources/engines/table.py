@@ -1,0 +1,53 @@
+"""What can be done with a table that an engine holds? Counted there, read in batches, and rewritten into another table there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from unveil.attributes import require_columns
+from unveil.errors import ArgumentError
+from unveil.sources.frames import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from unveil.sources.engines.address import Address
+    from unveil.sources.engines.recoding import Recoding
+
+__all__ = ["Batches", "EngineSource", "Into", "Write"]
+
+Batches: TypeAlias = "Callable[[Sequence[str]], Iterator[pl.DataFrame]]"
+"""Gives the columns asked for, batch by batch."""
+Write: TypeAlias = "Callable[[Recoding], tuple[EngineSource, int]]"
+"""Rewrites the records of a table into another one, and returns that, opened, and its number of records."""
+Into: TypeAlias = "Callable[[Address], Write]"
+"""Looks at where a table is to be, and returns what writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSource(Source):
+    """A source that an engine holds: its records have no order, come in batches, and can be rewritten where they are.
+
+    Attributes
+    ----------
+    _batches
+        How records are read in batches; those of one column have one type throughout.
+    _into
+        How they are rewritten into another table; none: they cannot be.
+    """
+
+    _batches: Batches | None = None
+    _into: Into | None = None
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give the records in batches."""
+        require_columns(columns, self.names)
+        return iter(()) if self._batches is None else self._batches(columns)
+
+    def into(self, out: Address) -> Write:
+        """Return what rewrites the records into a table; refuse, before any work, a table that cannot be made."""
+        if self._into is None:
+            raise ArgumentError(f"{self.place} cannot be rewritten into a table; name a file (.parquet, .csv or .tsv).")
+        return self._into(out)

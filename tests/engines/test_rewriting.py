@@ -1,0 +1,195 @@
+"""One body, every engine: a table becomes a release where it lies, the same one that records in memory become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import unveil
+from unveil.cli import run as command
+from unveil.errors import ArgumentError, DataChangedError, EngineError
+from unveil.models import DistinctLDiversity, KAnonymity
+from unveil.sources import Source, open_source
+
+from .test_agreement import AGE, INCOME, NATION, TOWN, people
+
+WRITING = ("duckdb file", "postgresql", "spark")
+STREAMING = ("duckdb", *WRITING)
+writing = pytest.mark.parametrize("engine", WRITING, indirect=True)
+streaming = pytest.mark.parametrize("engine", STREAMING, indirect=True)
+
+KEY = [AGE, TOWN, INCOME, "born"]
+_numbers = count()
+
+
+def beside(data: Any) -> str:
+    """Return the address of a new table beside another."""
+    name = f'the `release` "é" {next(_numbers)}' if isinstance(data, str) else f"release_{next(_numbers)}"
+    return f"{data.partition('?')[0]}?table={name}" if isinstance(data, str) else f"spark://local?table={name}"
+
+
+def rows(data: Any, names: list[str]) -> list[tuple[Any, ...]]:
+    """Return the records in an order of their own; a NaN is a null."""
+    frame = open_source(data).collect(names).cast(pl.String)
+    frame = frame.with_columns(pl.all().replace({"NaN": None}))
+    return sorted(frame.rows(), key=repr)
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "suppression": {"models": [KAnonymity(4)], "suppression": 0.2},
+    "generalisation alone": {"models": [KAnonymity(8), DistinctLDiversity("member", 2)]},
+    "nothing to do": {"models": [KAnonymity(1)]},
+    "nulls dropped": {"models": [KAnonymity(3)], "suppression": 0.3, "nulls": "drop"},
+    "identifiers": {"models": [KAnonymity(3)], "suppression": 0.5, "identifiers": ["home", NATION]},
+}
+
+
+@writing
+@pytest.mark.parametrize("case", CASES)
+def test_the_release_is_that_of_the_table_in_memory(engine: Callable[[pl.DataFrame], Any], case: str) -> None:
+    options = dict(CASES[case])
+    models = options.pop("models")
+    data = engine(people())
+    out = beside(data)
+    whole = unveil.anonymize(people(), KEY, models, **options)
+    found = unveil.anonymize_into(data, out, KEY, models, **options)
+    assert (found.transformation, found.score, found.suppressed) == (whole.transformation, whole.score, whole.suppressed)
+    assert found.to_dict()["models"] == whole.to_dict()["models"]
+    assert found.records.records == whole.records.records
+    names = list(whole.data.columns)
+    assert list(open_source(out).names) == names == list(found.data.names)
+    assert rows(out, names) == rows(whole.data, names)
+    kept = [name for name in names if name not in KEY]
+    assert open_source(out).collect(kept).schema == open_source(data).collect(kept).schema
+
+
+@writing
+def test_records_are_shuffled_unless_told(engine: Callable[[pl.DataFrame], Any]) -> None:
+    frame = people().with_columns(pl.int_range(400).alias("row"))
+    data = engine(frame)
+    shuffled, kept = beside(data), beside(data)
+    unveil.anonymize_into(data, shuffled, [AGE], [KAnonymity(5)], suppression=0.1)
+    found = open_source(shuffled).collect(["row"])["row"].to_list()
+    assert sorted(found) == list(range(400))
+    in_place = sum(at == row for at, row in enumerate(found))
+    assert in_place < 20
+    unveil.anonymize_into(data, kept, [AGE], [KAnonymity(5)], suppression=0.1, keep_order=True)
+    assert sorted(open_source(kept).collect(["row"])["row"].to_list()) == list(range(400))
+
+
+@writing
+def test_a_table_that_is_there_is_not_written_over(engine: Callable[[pl.DataFrame], Any]) -> None:
+    data = engine(people(50))
+    out = beside(data)
+    unveil.anonymize_into(data, out, [AGE], [KAnonymity(2)], suppression=0.1)
+    before = rows(out, [AGE, "home"])
+    with pytest.raises(EngineError, match="there is such a table already"):
+        unveil.anonymize_into(data, out, [AGE], [KAnonymity(3)], suppression=0.9)
+    assert rows(out, [AGE, "home"]) == before
+
+
+def counted_before(monkeypatch: pytest.MonkeyPatch, source: Source, before: Source) -> None:
+    """Let a source answer as another one would when it is counted, as if its table had changed since."""
+    own = type(source).tally
+    monkeypatch.setattr(type(source), "tally", lambda self, columns: own(before if self is source else self, columns))
+
+
+@writing
+def test_a_release_of_records_that_were_not_counted_is_undone(
+    engine: Callable[[pl.DataFrame], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table that is rewritten has a record less than the one that was counted."""
+    data, later = engine(people(200)), engine(people(200).head(199))
+    changed, out = open_source(later), beside(later)
+    counted_before(monkeypatch, changed, open_source(data))
+    with pytest.raises(DataChangedError, match="changed between its count and its release"):
+        unveil.anonymize_into(changed, out, [AGE], [KAnonymity(2)], suppression=0.1)
+    with pytest.raises(EngineError, match="no such table"):
+        open_source(out)
+
+
+@writing
+def test_a_value_that_was_not_counted_is_refused(engine: Callable[[pl.DataFrame], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = people(200)
+    data = engine(frame.with_columns(pl.col(AGE).fill_null(99)))
+    source = open_source(data)
+    counted_before(monkeypatch, source, open_source(engine(frame)))
+    with pytest.raises(DataChangedError, match="holds values that were not counted"):
+        unveil.anonymize_into(source, beside(data), [AGE], [KAnonymity(70)])
+
+
+@streaming
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_records_stream_from_the_engine_into_a_file(engine: Callable[[pl.DataFrame], Any], ending: str, tmp_path: Path) -> None:
+    out = tmp_path / f"release.{ending}"
+    models = [KAnonymity(4)]
+    whole = unveil.anonymize(people(), KEY, models, suppression=0.2)
+    found = unveil.anonymize_into(engine(people()), out, KEY, models, suppression=0.2)
+    assert (found.transformation, found.suppressed) == (whole.transformation, whole.suppressed)
+    names = list(whole.data.columns)
+    if ending == "parquet":
+        assert rows(out, names) == rows(whole.data, names)
+        assert pl.read_parquet(out).schema == whole.data.schema
+    else:
+        assert unveil.count(out, [AGE, "home"]) == unveil.count(whole.data, [AGE, "home"])
+    assert [file.name for file in tmp_path.iterdir()] == [out.name]
+
+
+@streaming
+def test_no_correspondence_of_tables_without_order(engine: Callable[[pl.DataFrame], Any], tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="rows of a table in an engine have no numbers"):
+        unveil.anonymize_into(engine(people(20)), tmp_path / "r.csv", [AGE], [KAnonymity(2)], link=tmp_path / "link.csv")
+
+
+@writing
+def test_another_database_is_refused(engine: Callable[[pl.DataFrame], Any]) -> None:
+    data = engine(people(20))
+    for other in ("other.duckdb?table=r", "postgresql://127.0.0.1:1/x?table=r", "spark://local?table=r"):
+        if isinstance(data, str) or not other.startswith("spark"):
+            with pytest.raises(ArgumentError, match="is rewritten into one of its own database"):
+                unveil.anonymize_into(data, other, [AGE], [KAnonymity(2)])
+
+
+def test_a_relation_goes_into_a_file_only() -> None:
+    relation = duckdb.sql("SELECT range % 2 AS a FROM range(10)")
+    with pytest.raises(ArgumentError, match="cannot be rewritten into a table; name a file"):
+        unveil.anonymize_into(relation, "people.duckdb?table=r", ["a"], [KAnonymity(2)])
+
+
+@pytest.mark.parametrize("engine", ["duckdb file", "postgresql"], indirect=True)
+def test_a_table_needs_a_name(engine: Callable[[pl.DataFrame], Any]) -> None:
+    data = engine(people(20))
+    with pytest.raises(ArgumentError, match="name the table to write with"):
+        unveil.anonymize_into(data, data.partition("?")[0], [AGE], [KAnonymity(2)])
+
+
+def test_spark_writes_parquet_files(spark: Any, tmp_path: Path) -> None:
+    data, out = spark.createDataFrame(people().to_arrow()), tmp_path / "release"
+    unveil.anonymize_into(data, f"spark://local?path={out}", KEY, [KAnonymity(4)], suppression=0.2)
+    whole = unveil.anonymize(people(), KEY, [KAnonymity(4)], suppression=0.2).data
+    assert rows(str(out), whole.columns) == rows(whole, whole.columns)
+    with pytest.raises(EngineError, match="there is such a table already"):
+        unveil.anonymize_into(data, f"spark://local?path={out}", KEY, [KAnonymity(4)], suppression=0.2)
+    assert not [view.name for view in spark.catalog.listTables() if view.name.startswith("unveil_")]
+
+
+@pytest.mark.parametrize("engine", ["duckdb file", "postgresql"], indirect=True)
+def test_the_command_line(engine: Callable[[pl.DataFrame], Any], capsys: pytest.CaptureFixture[str]) -> None:
+    data = engine(people())
+    out = beside(data)
+    words = ["--key", AGE, "--key", "born", "--k", "4", "--suppression", "0.1"]
+    assert command(["anonymize", data, *words, "--out", out]) == 0
+    said = capsys.readouterr()
+    assert f"written: {open_source(out).place}\n" in said.err
+    assert command(["measure", out, "--key", AGE, "--key", "born", "--k", "4"]) == 0
+    capsys.readouterr()
+    assert command(["anonymize", data, *words, "--out", out]) == 2
+    assert "there is such a table already" in capsys.readouterr().err
+    assert command(["anonymize", data, "--mechanism", "pram", "--attribute", "member", "--out", beside(data)]) == 2
+    assert "the release goes into a file" in capsys.readouterr().err
