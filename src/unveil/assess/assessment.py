@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -31,11 +31,11 @@ from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Made, Result, View
 from unveil.results.numbers import counted
+from unveil.results.progress import Progress, Stages
 from unveil.sources import Data, ReadOptions, Source, load, open_source
 
-__all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Stages", "Without", "assess"]
+__all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
 
-Stages: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of a stage, the steps done and the number of all."""
 
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
@@ -246,13 +246,12 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     if small < 1:
         raise ArgumentError(f"small is a number of records, at least 1, so not {small}.")
     source, plan = _opened(project_or_data, project)
-    told = _Progress(progress)
+    told = Progress(progress)
     with_roles = _Roles.of(source, plan, key, sensitive, weights)
-    told.at("direct identifiers", 0, 1)
-    frame = source.collect(source.names)
-    everything = open_source(frame)
-    identifiers = direct_identifiers(everything)
-    told.at("direct identifiers", 1, 1)
+    with told.stage("direct identifiers"):
+        frame = source.collect(source.names)
+        everything = open_source(frame)
+        identifiers = direct_identifiers(everything)
     roles = with_roles.completed(identifiers)
     policy = checked_nulls(nulls or (plan.data.nulls if plan is not None else "category"))
     views = _partitions(partitions, plan, roles)
@@ -269,9 +268,8 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         progress=lambda done, total: told.at("combinations", done, total),
     )
     disclosures = _disclosures(asked, roles, views, told)
-    told.at("models and risks", 0, 1)
-    measured = _measured(held, roles, policy, plan)
-    told.at("models and risks", 1, 1)
+    with told.stage("models and risks"):
+        measured = _measured(held, roles, policy, plan)
     kept = without_suppressed(table, roles.key)
     made = Made(
         records=table.records,
@@ -406,31 +404,7 @@ def _affordable(attributes: int, records: int) -> int:
 # What is measured -----------------------------------------------------------------------------------------------------
 
 
-class _Progress:
-    """Tells the caller how far a stage is."""
-
-    def __init__(self, tell: Stages | None) -> None:
-        self._tell = tell
-
-    def at(self, stage: str, done: int, total: int) -> None:
-        """Tell how far a stage is."""
-        if self._tell is not None:
-            self._tell(stage, done, total)
-
-    def counting(self, stage: str, total: int) -> Callable[[], None]:
-        """Return what is called after each step of a stage."""
-        done = 0
-
-        def step() -> None:
-            nonlocal done
-            done += 1
-            self.at(stage, done, total)
-
-        self.at(stage, 0, total)
-        return step
-
-
-def _attributes(asked: Measure, keys: Sequence[str], told: _Progress) -> tuple[AttributeRate, ...]:
+def _attributes(asked: Measure, keys: Sequence[str], told: Progress) -> tuple[AttributeRate, ...]:
     """Return what each key attribute gives away of who is who, highest first."""
     step = told.counting("attributes", len(keys))
     rates = []
@@ -441,7 +415,7 @@ def _attributes(asked: Measure, keys: Sequence[str], told: _Progress) -> tuple[A
 
 
 def _disclosures(
-    asked: Measure, roles: _Roles, views: Mapping[str, Mapping[str, Partition]], told: _Progress
+    asked: Measure, roles: _Roles, views: Mapping[str, Mapping[str, Partition]], told: Progress
 ) -> tuple[Disclosure, ...]:
     """Return what the key gives away of each sensitive attribute: as it is, then by each partition that touches it."""
     questions: list[tuple[str, str | None, Mapping[str, Partition]]] = []
@@ -470,7 +444,7 @@ def _measured(held: Source, roles: _Roles, nulls: str, plan: Project | None) -> 
     )
 
 
-def _without(counts: Counts, keys: Sequence[str], told: _Progress) -> list[Without]:
+def _without(counts: Counts, keys: Sequence[str], told: Progress) -> list[Without]:
     """Return what would be left without each key attribute."""
     if len(keys) == 1:
         return []

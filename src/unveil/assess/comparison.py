@@ -15,6 +15,7 @@ from unveil.measures.equivalence import SUPPRESSED
 from unveil.project import Need
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
+from unveil.results.progress import Progress, Stages
 from unveil.sources import Data
 from unveil.sources.microdata import Microdata, open_microdata
 from unveil.utility.needs import utility
@@ -146,6 +147,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     link: Mapping[str, Data] | None = None,
     same_order: bool | Names = False,
     seed: int = 0,
+    progress: Stages | None = None,
 ) -> Comparison:
     """Compare any number of releases of one original, from any tool, on one scale.
 
@@ -165,6 +167,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         How to know which record is which, as `trade_off` takes it.
     seed
         Of what is drawn at random.
+    progress
+        Called with the name of a stage (a release, its tasks, the reasons), the steps done and the number of all.
 
     Returns
     -------
@@ -197,11 +201,14 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(others) if same_order else ()
     found = trade_off(
         before.frame, {name: one.frame for name, one in others.items()}, keys, secrets or None, privacy=privacy, needs=wanted,
-        tasks=tasks, losses=losses, id=id, link=link, same_order=ordered, seed=seed,
+        tasks=tasks, losses=losses, id=id, link=link, same_order=ordered, seed=seed, progress=progress,
     )  # fmt: skip
     columns = tuple(dict.fromkeys([*keys, *secrets, *(name for need in wanted for name in need.given)]))
     served = _degrees(before, wanted)
-    changes = {name: _changes(before, one, columns, served, _degrees(one, wanted)) for name, one in others.items()}
+    changes = {
+        name: _changes(before, one, columns, served, _degrees(one, wanted))
+        for name, one in Progress(progress).each("reasons", others.items())
+    }
     reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
     return Comparison(found, changes, reasons, table_files(releases))
 

@@ -10,6 +10,7 @@ from unveil.attacks.attack import attack
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
 from unveil.models.measure import Measurement, measure
 from unveil.project import Need
+from unveil.results.progress import Progress
 from unveil.sources import Data
 from unveil.sources.microdata import Microdata
 from unveil.utility.encoding import check_draw
@@ -169,19 +170,26 @@ class Asked:
             raise ArgumentError(f"two figures are called {shown(doubled[0])}; give each a name of its own.")
         return tuple(axes)
 
-    def readings(self, pair: Pair) -> Readings:
-        """Measure one release."""
+    def readings(self, name: str, pair: Pair, told: Progress) -> Readings:
+        """Measure one release; its name is a stage of the work, each figure a step."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         against = [name for name in self.losses if name != "pmse"]
         groups: list[tuple[list[str], Callable[[], Readings]]] = [
             (models, lambda: self._models(pair)),
             (["attack"] if "attack" in self.privacy else [], lambda: self._attack(pair)),
             ([need.name for need in self.needs], lambda: self._needs(pair)),
-            ([task.name for task in self.tasks], lambda: self._tasks(pair)),
+            ([task.name for task in self.tasks], lambda: self._tasks(name, pair, told)),
             (against, lambda: self._losses(pair, against)),
             (["pmse"] if "pmse" in self.losses else [], lambda: self._pmse(pair)),
         ]
-        return {name: reading for names, read in groups if names for name, reading in _guarded(names, read).items()}
+        total = sum(len(names) for names, _ in groups)
+        found: Readings = {}
+        for names, read in groups:
+            if names:
+                told.at(name, len(found), total)
+                found |= _guarded(names, read)
+        told.at(name, total, total)
+        return found
 
     def _places(self, name: str) -> list[str]:
         return [f"{name} of {secret}" for secret in self.secrets] if name in {"l", "t"} else [name]
@@ -206,13 +214,16 @@ class Asked:
         served = utility(pair.filled(secrets=True), self.needs).needs
         return {name: _or_reason(one.degree, one.reason) for name, one in served.items()}
 
-    def _tasks(self, pair: Pair) -> Readings:
+    def _tasks(self, name: str, pair: Pair, told: Progress) -> Readings:
         tables = pair.original.frame, pair.filled(secrets=True)
-        solved = try_tasks(*tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed).tasks
+        with told.stage(f"{name}: tasks") as steps:
+            found = try_tasks(
+                *tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed, progress=steps
+            )
         readings: Readings = {}
-        for name, one in solved.items():
+        for task, one in found.tasks.items():
             best = one.best()
-            readings[name] = _or_reason(None if best is None else best.release.mean, one.reason)
+            readings[task] = _or_reason(None if best is None else best.release.mean, one.reason)
         return readings
 
     def _losses(self, pair: Pair, names: Sequence[str]) -> Readings:

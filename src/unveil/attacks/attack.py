@@ -19,11 +19,14 @@ from unveil.measures.rates import columns_of, mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Made, Result, View
 from unveil.results.numbers import counted, number
+from unveil.results.progress import Progress, Stages
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import Alignment, align
 
 __all__ = ["Attack", "attack"]
 
+_ATTACKS = 5
+"""Identity, homogeneity, background knowledge, skewness and similarity; linkage has stages of its own."""
 _FORM = 'they are given by name, and under it by column: {"kinds": {"disease": [[...], [...]]}}.'
 
 
@@ -123,6 +126,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     nulls: str = "category",
     link_records: bool = True,
     seed: int = 0,
+    progress: Stages | None = None,
 ) -> Attack:
     """Attack a release as an intruder would, and say how much each attack gains.
 
@@ -157,6 +161,8 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         Whether to link records (it takes longest on large tables).
     seed
         The seed of what is drawn at random.
+    progress
+        Called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
@@ -186,20 +192,30 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     models = _models(partitions, setting)
     trees = _trees({} if hierarchies is None else hierarchies, setting)
     setting = replace(setting, hierarchies=trees)
+    told = Progress(progress)
+    made_one = told.counting("attacks", _ATTACKS)
     by_identity: dict[str, Any] = {
         "white_box": identity.white_box(setting),
         "black_box": identity.black_box(table, setting.keys),
         "grey_box": None if external is None else identity.grey_box(setting, external, trees, id, seed),
     }
+    made_one()
     by_homogeneity = disclosure.homogeneity(table, setting.keys, setting.sensitive, classes)
+    made_one()
+    by_background = disclosure.background(by_homogeneity, classes)
+    made_one()
+    by_skewness = disclosure.skewness(setting, table, classes)
+    made_one()
+    by_similarity = disclosure.similarity(table, setting.keys, setting.sensitive, models)
+    made_one()
     made = Made(table.records, nulls, table.dropped, setting.keys, setting.sensitive, seed=seed, version=__version__)
     return Attack(
         identity=by_identity,
         homogeneity=by_homogeneity,
-        background=disclosure.background(by_homogeneity, classes),
-        skewness=disclosure.skewness(setting, table, classes),
-        similarity=disclosure.similarity(table, setting.keys, setting.sensitive, models),
-        linkage=linkage(setting, trees, seed, control) if link_records else {"reason": "not asked for"},
+        background=by_background,
+        skewness=by_skewness,
+        similarity=by_similarity,
+        linkage=linkage(setting, trees, seed, control, told) if link_records else {"reason": "not asked for"},
         overall=_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if setting.sensitive else None),
         alignment=alignment,
         suppressed=suppressed,

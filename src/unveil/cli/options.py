@@ -18,16 +18,19 @@ from unveil.cli.apart import check_read
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from unveil.models.asked import AnyModel
     from unveil.partitions import Partition
     from unveil.project import Project
     from unveil.results import Result
+    from unveil.results.progress import Stages
     from unveil.sources import Source
 
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile",
     "ProjectFile", "Sensitive", "Separator", "TwoTables", "Weights", "gather", "gather_two", "give", "one_sensitive", "pair_of",
-    "showing_progress",
+    "showing_progress", "showing_stages",
 ]  # fmt: skip
 
 
@@ -230,6 +233,27 @@ def showing_progress(what: str) -> Iterator[Any]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def showing_stages() -> Iterator[Stages | None]:
+    """Show a bar a stage with the time left, on standard error, where a person watches it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, completed=done, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield tell
 
 
 def _project(path: Path | None, data: str | None) -> Project | None:

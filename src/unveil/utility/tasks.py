@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted, number
+from unveil.results.progress import Steps
 from unveil.sources import Data, Source, open_source
 from unveil.sources.alignment import Alignment, align
 from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn, one_thread
@@ -331,6 +332,7 @@ def tasks(
     folds: int = 5,
     sample: int | None = 20_000,
     seed: int = 0,
+    progress: Steps | None = None,
 ) -> Tasks:
     """Measure what tasks lose when their models learn from the release instead of the original.
 
@@ -349,6 +351,8 @@ def tasks(
         The most original records that take part, drawn by the seed, with their release records; None: all.
     seed
         The seed of the sample, the folds and the models.
+    progress
+        Called with the folds tried, of all tasks, and the number of all.
 
     Returns
     -------
@@ -381,14 +385,22 @@ def tasks(
     one, other = open_source(original), open_source(release)
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     solved = {}
-    for task in [tasks] if isinstance(tasks, Task) else tasks:
+    asked = [tasks] if isinstance(tasks, Task) else [*tasks]
+    tell = progress or (lambda _done, _total: None)
+    for at, task in enumerate(asked):
+        tell(at * folds, len(asked) * folds)
+
+        def tried(fold: int, before: int = at * folds) -> None:
+            tell(before + fold, len(asked) * folds)
+
         try:
             with one_thread(), warnings.catch_warnings():
                 # of few records with many classes; but that they are classes has been said
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                solved[task.name] = _solved(one, other, task, id, alignment, folds=folds, sample=sample, seed=seed)
+                solved[task.name] = _solved(one, other, task, id, alignment, tried, folds=folds, sample=sample, seed=seed)
         except UnveilError as problem:
             solved[task.name] = Solved(task, reason=str(problem))
+            tried(folds)
     records = max((found.people for found in solved.values()), default=0)
     return Tasks(solved, folds, sample, alignment, Made(records, "category", seed=seed, version=__version__))
 
@@ -399,6 +411,7 @@ def _solved(
     task: Task,
     identity: str | None,
     alignment: Alignment | None,
+    tried: Callable[[int], None],
     *,
     folds: int,
     sample: int | None,
@@ -409,7 +422,7 @@ def _solved(
     target = _target(original, release, task, len(features.original), len(features.release))
     truth = np.full(len(features.release), -1) if alignment is None else alignment.truth
     trial = Trial.of(features, target, truth, folds=folds, sample=sample, seed=seed)
-    figures = trial.scores(task.kind, clusters=task.clusters, seed=seed)
+    figures = trial.scores(task.kind, tried, clusters=task.clusters, seed=seed)
     scores = []
     for (model, measure), pairs in figures.items():
         before, after = np.array(pairs).T

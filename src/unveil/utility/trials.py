@@ -8,7 +8,7 @@ that a model is tried on has been learnt from, neither as they are nor as they w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -70,8 +70,13 @@ class Trial:
         rows = np.concatenate([owned[np.argsort(position[truth[owned]], kind="stable")], loose])
         return cls(features, target, people, dealt(target[0][people], folds), rows, position[truth[rows]])
 
-    def scores(self, kind: str, *, clusters: int, seed: int) -> dict[tuple[str, str], list[tuple[float, float]]]:
-        """Return by model and measure, fold by fold, the figures of training on the original and on the release."""
+    def scores(
+        self, kind: str, tried: Callable[[int], None], *, clusters: int, seed: int
+    ) -> dict[tuple[str, str], list[tuple[float, float]]]:
+        """Return by model and measure, fold by fold, the figures of training on the original and on the release.
+
+        `tried` is called with the number of folds done.
+        """
         found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for fold in range(int(self.fold.max()) + 1):
             original, release = self._original(fold), self._release(fold)
@@ -81,6 +86,7 @@ class Trial:
                 figures = _predictions(kind, original, release, self.target[0][self.people[self.fold == fold]], seed)
             for place, pair in figures:
                 found[place].append(pair)
+            tried(fold + 1)
         return dict(found)
 
     def _original(self, fold: int) -> tuple[Numbers, Numbers, Numbers]:

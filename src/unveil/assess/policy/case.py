@@ -14,6 +14,7 @@ from unveil.measures.direct_identifiers import DirectIdentifiers, direct_identif
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.models.orders import Scale
 from unveil.partitions import Hierarchy
+from unveil.results.progress import Stages
 from unveil.sources import CodedTable, Data, Source, load
 
 __all__ = ["Case", "Original"]
@@ -48,6 +49,8 @@ class Case:
         The original, for attacks.
     linked
         Whether records are to be linked.
+    progress
+        Who hears how far the rules and the attacks are.
     """
 
     release: Source
@@ -58,6 +61,7 @@ class Case:
     hierarchies: Mapping[str, Hierarchy]
     original: Original | None
     linked: bool
+    progress: Stages | None = None
 
     @property
     def policy_of_nulls(self) -> str:
@@ -95,6 +99,7 @@ class Case:
             nulls=self.policy_of_nulls,
             link_records=self.linked,
             seed=self.original.seed,
+            progress=self.progress,
         )
 
     def scale(self, name: str) -> Scale:

@@ -21,6 +21,7 @@ from unveil.project.policy import Rule
 from unveil.project.presets import PRESETS
 from unveil.results import Made
 from unveil.results.numbers import counted, number
+from unveil.results.progress import Stages
 from unveil.sources import Data, Source, open_source
 
 __all__ = ["AnyPolicy", "check", "policy_of"]
@@ -51,6 +52,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     baseline: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     allow: float = 0.0,
     seed: int = 0,
+    progress: Stages | None = None,
 ) -> Verdict:
     """Hold a release against a policy, and say what falls short.
 
@@ -75,6 +77,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         An earlier result (of `check` or `measure`, as JSON), and by how much a risk may have grown since.
     seed
         The seed of what attacks draw at random.
+    progress
+        Called with the name of a stage (the rules; attacks, if a rule asks for them), the steps done and the number of all.
 
     Returns
     -------
@@ -117,6 +121,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         hierarchies=hierarchies or {},
         original=paired,
         linked=any(rule.name == "linkage" for rule in rules),
+        progress=progress,
     )
     keyed = any(rule.name not in _KEYLESS for rule in rules)
     if earlier is not None and keyed:

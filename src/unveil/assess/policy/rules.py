@@ -20,6 +20,7 @@ from unveil.partitions import Partition
 from unveil.project.policy import Rule
 from unveil.results import jsonable
 from unveil.results.numbers import counted
+from unveil.results.progress import Progress
 
 __all__ = ["STATUS", "Outcome", "outcomes"]
 
@@ -83,8 +84,9 @@ class Outcome:
 
 
 def outcomes(case: Case, rules: Sequence[Rule]) -> tuple[Outcome, ...]:
-    """Read every rule; one that is about each attribute gives a outcome for each that has no rule of its own."""
-    return tuple(_decided(outcome) for rule in _single(case, rules) for outcome in _read(case, rule))
+    """Read every rule; one that is about each attribute gives an outcome for each that has no rule of its own."""
+    single = Progress(case.progress).each("rules", [*_single(case, rules)])
+    return tuple(_decided(outcome) for rule in single for outcome in _read(case, rule))
 
 
 def _single(case: Case, rules: Sequence[Rule]) -> Iterator[Rule]:

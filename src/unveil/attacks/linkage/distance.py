@@ -41,6 +41,7 @@ from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch
 from unveil.attacks.linkage.tables import Records, column_names, column_of, rows_in, stacked
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown
+from unveil.results.progress import Steps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -82,6 +83,7 @@ def distance_linkage(
     intervals: Intervals = "nearest",
     control: Records | Sequence[int] | None = None,
     confidence: float = 0.95,
+    progress: Steps | None = None,
 ) -> LinkageRates:
     """Link every release record to the nearest original record, and count how often that is right.
 
@@ -107,6 +109,9 @@ def distance_linkage(
         person is the rate of chance. Row numbers stay among the candidates of the attack itself; a table does not join them.
     confidence
         Of the intervals (Clopper-Pearson, on the sum of fractions).
+    progress
+        Called with the questions answered, such as "how many are nearer to this record than its own?", and the number of all; of
+        a control again.
 
     Returns
     -------
@@ -153,7 +158,7 @@ def distance_linkage(
     closer, tied = np.zeros(records), np.zeros(records)
     known = np.flatnonzero(rows >= 0)
     true_distance = search.to_records(known, rows[known])
-    closer[known], tied[known] = search.around(known, true_distance, np.ones(originals), most=1.0)
+    closer[known], tied[known] = search.around(known, true_distance, np.ones(originals), most=1.0, progress=progress)
     return rates_of(
         closer,
         tied,
@@ -169,7 +174,7 @@ def distance_linkage(
             "search": "tree" if isinstance(search, TreeSearch) else "scan",
             "version": __version__,
         },
-        control=None if control is None else _control(control, columns, cells, rows, search, settings),
+        control=None if control is None else _control(control, columns, cells, rows, search, settings, progress),
         confidence=confidence,
     )
 
@@ -240,6 +245,7 @@ def _control(
     truth: NDArray[np.int64],
     search: Search,
     settings: _Settings,
+    progress: Steps | None,
 ) -> Control:
     """Search the original together with people who are not in the release, and count how often these are nearest."""
     originals = len(columns[0][1])
@@ -259,8 +265,8 @@ def _control(
     outside[outsiders] = 1.0
     everyone = np.arange(len(truth))
     nearest = search.to_nearest()
-    _, strange = search.around(everyone, nearest, outside)
-    _, tied = search.around(everyone, nearest, np.ones(searched))
+    _, strange = search.around(everyone, nearest, outside, progress=progress)
+    _, tied = search.around(everyone, nearest, np.ones(searched), progress=progress)
     return control_of(strange / tied, outsiders=len(outsiders), searched=searched, confidence=settings.confidence)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from unveil.attacks.linkage.cells import Cells
 from unveil.counts.grouping import summed
+from unveil.results.progress import Steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,11 +47,18 @@ class Search(Protocol):
         """Return the distance of each release record to the original record nearest to it."""
 
     def around(
-        self, rows: NDArray[np.int64], distance: NDArray[np.float64], weight: NDArray[np.float64], *, most: float = np.inf
+        self,
+        rows: NDArray[np.int64],
+        distance: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        most: float = np.inf,
+        progress: Steps | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance.
 
-        Each original record counts its weight. Where more than `most` are nearer, both counts may stop short.
+        Each original record counts its weight. Where more than `most` are nearer, both counts may stop short. `progress` is
+        called with the questions answered and the number of all; records that ask the same ask once.
         """
 
 
@@ -110,7 +118,13 @@ class TreeSearch:
         return np.asarray(self._nearest[0][self._query, 0])
 
     def around(
-        self, rows: NDArray[np.int64], distance: NDArray[np.float64], weight: NDArray[np.float64], *, most: float = np.inf
+        self,
+        rows: NDArray[np.int64],
+        distance: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        most: float = np.inf,
+        progress: Steps | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance."""
         # a padded neighbour stands at infinity, with the weight behind the last point
@@ -127,6 +141,8 @@ class TreeSearch:
                 part = left[begin : begin + room]
                 found, at = self._ask(self._asked[query[part]], depth)
                 closer[part], tied[part], open_[part] = _counted(found, of_point[at], below[part], above[part], most)
+        if progress is not None:
+            progress(len(rows), len(rows))
         return closer, tied
 
     def _ask(self, points: NDArray[np.float64], depth: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -215,7 +231,13 @@ class ScanSearch:
         return self._root(least)[self._job]
 
     def around(
-        self, rows: NDArray[np.int64], distance: NDArray[np.float64], weight: NDArray[np.float64], *, most: float = np.inf
+        self,
+        rows: NDArray[np.int64],
+        distance: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        most: float = np.inf,
+        progress: Steps | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance."""
         of_row = summed(self._row, weight, len(self._originals.positions))
@@ -230,7 +252,7 @@ class ScanSearch:
         def run(begin: int, end: int) -> None:
             self._kernels.count_around(self._originals, of_row, self._releases, jobs, bounds, most, begin, end, counts)
 
-        _in_threads(run, len(jobs))
+        _in_threads(run, len(jobs), progress)
         return counts[question, 0], counts[question, 1]
 
     def _met(self, column: int) -> NDArray[np.float64]:
@@ -265,14 +287,22 @@ def _scaled(ends: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
         return np.where(np.isinf(ends), ends, np.clip(ends * factor, -farthest, farthest))
 
 
-def _in_threads(run: Callable[[int, int], None], size: int) -> None:
-    """Run a function over pieces of 0 to size, on every processor."""
+def _in_threads(run: Callable[[int, int], None], size: int, progress: Steps | None = None) -> None:
+    """Run a function over pieces of 0 to size, on every processor; an interrupt leaves out those that have not begun."""
+    tell = progress or (lambda _done, _total: None)
     pieces = [(begin, min(begin + _PIECE, size)) for begin in range(0, size, _PIECE)]
     threads = min(os.cpu_count() or 1, len(pieces))
     if threads <= 1:
         for begin, end in pieces:
             run(begin, end)
+            tell(end, size)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(run, begin, end) for begin, end in pieces]:
-            done.result()
+        try:
+            waiting = [pool.submit(run, begin, end) for begin, end in pieces]
+            for done, (_, end) in zip(waiting, pieces, strict=True):
+                done.result()
+                tell(end, size)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

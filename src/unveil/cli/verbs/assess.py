@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,13 +20,9 @@ from unveil.cli.options import (
     Weights,
     gather,
     give,
+    showing_stages,
 )
 from unveil.cli.requirements import SensitiveColumns
-
-if TYPE_CHECKING:
-    from rich.progress import TaskID
-
-    from unveil.assess.assessment import Stages
 
 
 @app.command(epilog="Example: unveil assess adult --key age --key sex --key race --sensitive occupation --out report.html")
@@ -63,7 +56,7 @@ def assess(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    with _showing_stages() as progress:
+    with showing_stages() as progress:
         result = assess_table(
             inputs.source,
             key,
@@ -78,24 +71,3 @@ def assess(
             progress=progress,
         )
     give(result, as_json=as_json, out=out)
-
-
-@contextmanager
-def _showing_stages() -> Iterator[Stages | None]:
-    """Show a bar a stage with the time left, on standard error, where a person watches it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description:<20}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def tell(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage)
-            bars.update(tasks[stage], completed=done, total=total)
-
-        yield tell

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Encoding, Json, Key, Missing, NullPolicy, Out, ProjectFile, Separator, gather_two, give, pair_of
+from unveil.cli.options import (
+    Encoding,
+    Json,
+    Key,
+    Missing,
+    NullPolicy,
+    Out,
+    ProjectFile,
+    Separator,
+    gather_two,
+    give,
+    pair_of,
+    showing_stages,
+)
 
 if TYPE_CHECKING:
     from unveil.sources import Source
@@ -70,22 +83,24 @@ def attack(
         return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
 
     keys, secrets = both.role(key, "key", mapped), both.role(sensitive, "sensitive")
-    result = attack_release(
-        one,
-        other,
-        keys,
-        secrets,
-        mapping=pairs,
-        id=identity,
-        link=link,
-        same_order=same_order,
-        partitions=requirements.planned_attackers(plan, secrets or ()) | requirements.attackers(partition, other.names),
-        hierarchies=requirements.hierarchies(None, plan, [*(keys or ()), *(secrets or ())])
-        | requirements.trees(hierarchy, one.names),
-        external=opened(external),
-        control=opened(control),
-        nulls=nulls or (plan.data.nulls if plan is not None else None) or "category",
-        link_records=linkage,
-        seed=seed,
-    )
+    with showing_stages() as progress:
+        result = attack_release(
+            one,
+            other,
+            keys,
+            secrets,
+            mapping=pairs,
+            id=identity,
+            link=link,
+            same_order=same_order,
+            partitions=requirements.planned_attackers(plan, secrets or ()) | requirements.attackers(partition, other.names),
+            hierarchies=requirements.hierarchies(None, plan, [*(keys or ()), *(secrets or ())])
+            | requirements.trees(hierarchy, one.names),
+            external=opened(external),
+            control=opened(control),
+            nulls=nulls or (plan.data.nulls if plan is not None else None) or "category",
+            link_records=linkage,
+            seed=seed,
+            progress=progress,
+        )
     give(result, as_json=as_json, out=out)

@@ -22,6 +22,7 @@ from unveil.cli.options import (
     gather,
     give,
     pair_of,
+    showing_stages,
 )
 from unveil.cli.requirements import Order, SensitiveColumns
 from unveil.output import check_replaceable, together
@@ -94,20 +95,22 @@ def check(
         first = source(original, separator=separator, encoding=encoding, missing=tuple(missing or ()))
         pairs = [pair_of(text, first.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
         paired = {"original": first, "mapping": pairs, "id": identity, "link": link, "same_order": same_order}
-    result = check_release(
-        inputs.source,
-        asked,
-        key=key,
-        sensitive=sensitive,
-        project=inputs.project,
-        hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
-        orders=requirements.orders(order, inputs.project, secrets),
-        nulls=inputs.nulls,
-        baseline=baseline,
-        allow=allow,
-        seed=seed,
-        **paired,
-    )
+    with showing_stages() as progress:
+        result = check_release(
+            inputs.source,
+            asked,
+            key=key,
+            sensitive=sensitive,
+            project=inputs.project,
+            hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
+            orders=requirements.orders(order, inputs.project, secrets),
+            nulls=inputs.nulls,
+            baseline=baseline,
+            allow=allow,
+            seed=seed,
+            progress=progress,
+            **paired,
+        )
     with together():
         if junit is not None:
             from unveil.assess.policy.junit import junit as as_junit

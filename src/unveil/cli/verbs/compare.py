@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Encoding, Json, Key, Missing, Out, ProjectFile, Separator, gather, give
+from unveil.cli.options import Encoding, Json, Key, Missing, Out, ProjectFile, Separator, gather, give, showing_stages
 from unveil.cli.requirements import SensitiveColumns
 from unveil.errors import ArgumentError, shown
 
@@ -63,19 +63,21 @@ def compare(
         for name, path in _named(releases, "a release", "NAME=RELEASE").items()
     }
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []
-    result = compare_releases(
-        {"original": inputs.source, **tables},
-        inputs.key,
-        inputs.sensitive,
-        privacy=privacy or ("k", "prosecutor"),
-        needs=[*planned, *(Need.parse(text) for text in need or ())],
-        tasks=[Task(f"task {column}", column) for column in task or ()],
-        losses=loss or ("entropy_loss", "suppressed"),
-        id=identity,
-        link=_named(link or (), "--link", "NAME=FILE"),
-        same_order=same_order,
-        seed=seed,
-    )
+    with showing_stages() as progress:
+        result = compare_releases(
+            {"original": inputs.source, **tables},
+            inputs.key,
+            inputs.sensitive,
+            privacy=privacy or ("k", "prosecutor"),
+            needs=[*planned, *(Need.parse(text) for text in need or ())],
+            tasks=[Task(f"task {column}", column) for column in task or ()],
+            losses=loss or ("entropy_loss", "suppressed"),
+            id=identity,
+            link=_named(link or (), "--link", "NAME=FILE"),
+            same_order=same_order,
+            seed=seed,
+            progress=progress,
+        )
     give(result, as_json=as_json, out=out)
 
 

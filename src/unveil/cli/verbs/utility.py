@@ -22,6 +22,7 @@ from unveil.cli.options import (
     gather_two,
     give,
     pair_of,
+    showing_stages,
 )
 from unveil.errors import ArgumentError
 
@@ -115,23 +116,25 @@ def loss(
     held = {*other.names, *dict(pairs)}
     paired = [name for name in one.names if name in held and name != identity]
     clustering = [] if clusters is None else [Task("clustering", kind="clustering", clusters=clusters)]
-    result = lost(
-        one,
-        other,
-        id=identity,
-        link=link,
-        same_order=same_order,
-        mapping=pairs,
-        key=both.role(key, "key", list(dict(pairs))),
-        continuous=continuous,
-        categorical=categorical,
-        orders=requirements.orders(None, both.project, paired) | requirements.orders(order, None, one.names),
-        hierarchies=requirements.trees(hierarchy, one.names),
-        ways=ways,
-        pmse=pmse,
-        tasks=[*(task or ()), *clustering],
-        seed=seed,
-    )
+    with showing_stages() as progress:
+        result = lost(
+            one,
+            other,
+            id=identity,
+            link=link,
+            same_order=same_order,
+            mapping=pairs,
+            key=both.role(key, "key", list(dict(pairs))),
+            continuous=continuous,
+            categorical=categorical,
+            orders=requirements.orders(None, both.project, paired) | requirements.orders(order, None, one.names),
+            hierarchies=requirements.trees(hierarchy, one.names),
+            ways=ways,
+            pmse=pmse,
+            tasks=[*(task or ()), *clustering],
+            seed=seed,
+            progress=progress,
+        )
     give(result, as_json=as_json, out=out)
     for line in result.failed:
         sys.stderr.write(f"unveil: {line}\n")
