@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from unveil.counts import Counts as Counts
     from unveil.counts import count as count
     from unveil.errors import UnveilError as UnveilError
+    from unveil.measures.approximate import approximate_rate as approximate_rate
     from unveil.measures.direct_identifiers import direct_identifiers as direct_identifiers
     from unveil.measures.discrimination import DiscriminationRate as DiscriminationRate
     from unveil.measures.discrimination import discrimination_rate as discrimination_rate
@@ -95,8 +96,9 @@ _HOMES = {
     "UnveilError": "unveil.errors",
     "Verdict": "unveil.assess.policy.verdict",
     "anonymize": "unveil.search.anonymize",
-    "anonymize_into": "unveil.search.into",
     "anonymize_front": "unveil.search.guided",
+    "anonymize_into": "unveil.search.into",
+    "approximate_rate": "unveil.measures.approximate",
     "assess": "unveil",
     "attack": "unveil.attacks.attack",
     "attacks": "unveil",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 
 import unveil
-from unveil.errors import NullsError, UnsupportedDataError
+from unveil.errors import ArgumentError, NullsError, UnsupportedDataError
 from unveil.measures.direct_identifiers import direct_identifiers
 from unveil.sources import open_source
 
@@ -161,3 +162,31 @@ def test_columns_that_cannot_be_counted(engine: Callable[[pl.DataFrame], Any]) -
         with pytest.raises(UnsupportedDataError, match=f"column '{name}' holds .* values, which cannot be counted"):
             unveil.count(data, ["a", name])
     assert unveil.count(data, ["a"]).records == 2
+
+
+@counting
+def test_rows_that_have_no_order_are_not_aligned_by_it(engine: Callable[[pl.DataFrame], Any], tmp_path: Path) -> None:
+    data, frame = engine(people(50)), people(50)
+    link = tmp_path / "link.csv"
+    pl.DataFrame({"original": range(1, 51), "release": range(1, 51)}).write_csv(link)
+    ways: list[dict[str, Any]] = [{"same_order": True}, {"link": link}]
+    for how in ways:
+        for pair in ((data, frame), (frame, data)):
+            with pytest.raises(ArgumentError, match="rows of a table in an engine have no order; name an id column"):
+                unveil.attack(*pair, key=[AGE], sensitive="member", **how)
+
+
+@counting
+def test_a_limit_on_combinations_is_kept_and_said(engine: Callable[[pl.DataFrame], Any]) -> None:
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({"key": rng.integers(0, 3000, 8000), "sex": rng.choice(["f", "m", ""], 8000)})
+    data, exact = engine(frame), unveil.discrimination_rate(frame, "key", "sex").value
+    enough = unveil.approximate_rate(data, "key", "sex", max_distinct=10_000)
+    assert enough.value == pytest.approx(exact, rel=1e-12)
+    assert "approximate" not in enough.to_dict()
+    found = unveil.approximate_rate(data, "key", "sex", max_distinct=1500).to_dict()
+    assert found["approximate"]
+    assert found["share"] < 1
+    assert found["sampled_classes"] <= 1500
+    assert found["records"] == 8000
+    assert abs(found["value"] - exact) < 4 * found["error"]

@@ -1,9 +1,9 @@
 """How far does a key refine a sensitive attribute, where there are too many combinations to hold? An estimate with its error.
 
-A large file is read twice: first to find the largest classes of the key, from records drawn at random, then to keep all records
-of these and of a random share of the other classes. Such a class is in or out by a hash of its values, so the share is a random
-sample, and what it says of the others carries a standard error. Nothing is estimated where the limit is not reached, and an
-estimate always says so.
+A large file, or a table of an engine, is read twice: first to find the largest classes of the key, from records drawn at random,
+then to keep all records of these and of a random share of the other classes. Such a class is in or out by a hash of its values, so
+the share is a random sample, and what it says of the others carries a standard error. Nothing is estimated where the limit is not
+reached, and an estimate always says so.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Made, Result, View
 from unveil.results.numbers import counted, number
 from unveil.sources import Data, open_source
+from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Tally, tally_source
-from unveil.sources.streaming import Sampled, StreamSource
+from unveil.sources.sampling import Sampled, sample
+from unveil.sources.streaming import StreamSource
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,7 +153,7 @@ class ApproximateRate(Result):
 def approximate_rate(
     data: Data, key: Names, sensitive: Names | None = None, *, max_distinct: int, seed: int = 0
 ) -> DiscriminationRate | ApproximateRate:
-    r"""Measure the Discrimination Rate of a large file while holding a limited number of combinations.
+    r"""Measure the Discrimination Rate of a large file or table while holding a limited number of combinations.
 
     Of the classes :math:`y` of the key all large ones (:math:`L`) are kept, and a random share :math:`q` of the others
     (:math:`S`). With :math:`m_y` the records of a class and :math:`g_y = \sum_x m_{xy} \log_2 (m_y / m_{xy})`,
@@ -166,7 +168,8 @@ def approximate_rate(
     Parameters
     ----------
     data
-        A path or a data frame. Only a file that is counted in batches is sampled; of others all combinations are held anyway.
+        A path, what an engine holds, or a data frame. What comes in batches is sampled, large files and tables of an engine; of
+        others all combinations are held anyway.
     key, sensitive
         As in `discrimination_rate`.
     max_distinct
@@ -193,12 +196,12 @@ def approximate_rate(
         raise ArgumentError(f"max_distinct is how many combinations may be held, so not {max_distinct}.")
     keys, secrets = sides_of(key, sensitive)
     source = open_source(data)
-    if not isinstance(source, StreamSource) or source.stream is None:
+    if not isinstance(source, StreamSource | EngineSource):
         return discrimination_rate(source, keys, secrets or None)
     require_columns([*keys, *secrets], source.names)
-    found = source.stream.sample(keys, secrets, max_distinct, seed)
+    found = sample(source, keys, secrets, max_distinct, seed)
     if not found.level:
-        return discrimination_rate(tally_source("the file", found.cells), keys, secrets or None)
+        return discrimination_rate(tally_source("the data", found.cells), keys, secrets or None)
     made = Made(found.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     return _estimated(found, made, max_distinct)
 
@@ -236,7 +239,7 @@ def _uncertain(tally: Tally, keys: Sequence[str], secrets: Sequence[str]) -> tup
     """Return of every class the records, and these times the uncertainty that stays among them."""
     if tally.frame.is_empty():
         return np.empty(0), np.empty(0)
-    counts = count(tally_source("the file", tally), [*keys, *secrets])
+    counts = count(tally_source("the data", tally), [*keys, *secrets])
     classes = counts.classes(keys)
     uncertain = classes.mass * np.log2(classes.mass)
     if secrets:

@@ -18,6 +18,7 @@ from unveil.output import atomic_write
 from unveil.partitions.generalised import point_of, text_form
 from unveil.results.numbers import counted
 from unveil.sources.coding import encode
+from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Data, Source, open_source
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def align(
     if not said:
         return None
     one, other = open_source(original), open_source(release)
+    if identity is None:
+        _require_order(one, other)
     records = [_records(one), _records(other)]
     if identity is not None:
         truth = _by_id(one, other, identity)
@@ -164,6 +167,13 @@ def _text(value: Any) -> str:
     """Return one text for all that read as one number, or one moment; a number beyond what floats tell apart is written out."""
     point = point_of(value)
     return text_form(value) if point is None or abs(point) >= _EXACT else repr(point)
+
+
+def _require_order(*sources: Source) -> None:
+    """Refuse to number the rows of a table in an engine, which has no order."""
+    for source in sources:
+        if isinstance(source, EngineSource):
+            raise ArgumentError(f"{source.place}: rows of a table in an engine have no order; name an id column of both tables.")
 
 
 def _records(source: Source) -> int:

@@ -78,9 +78,7 @@ class Passing:
             yield from self.source.batches(self.names)
             return
         stream = self.source.stream
-        if stream is None:
-            yield self.source.collect(self.names)
-        elif is_parquet(stream.path):
+        if is_parquet(stream.path):
             for batch in ParquetFiles.at(stream.path).batches(self.names, LIMITS.get().rows, lambda _, column: column):
                 yield _named(batch.frame, self.names)
         else:

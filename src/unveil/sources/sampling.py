@@ -1,0 +1,152 @@
+"""Which part of the data stands for the whole, where there are too many combinations to hold? Classes drawn by a hash.
+
+A file that streams, or a table of an engine that comes in batches, is read once to look for the largest classes of the key, and,
+where the limit was passed, once more to hold these and a random share of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import polars as pl
+
+from unveil.errors import EmptyDataError
+from unveil.sources.coding import require_countable
+from unveil.sources.engines.table import EngineSource
+from unveil.sources.frames import Tally
+from unveil.sources.streaming import LIMITS, StreamSource
+from unveil.sources.streaming_batches import Batch
+from unveil.sources.streaming_coders import CodedBatches, Coder, Codes, coded, coder_of, decoded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Sampled", "sample"]
+
+_Found = TypeVar("_Found")
+_DRAWN = 1 << 17
+"""Of the records at most so many are drawn to find the large classes, which are drawn at least `_OFTEN` times."""
+_OFTEN = 8
+_ROOM = 4
+"""Large classes take at most one place in this many."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """All records of the large classes of a key and of a random share of the others, and the whole's sensitive values.
+
+    Attributes
+    ----------
+    cells, certain
+        The combinations of key and sensitive columns whose key is in the random share, and those whose key is large.
+    secrets
+        The combinations of the sensitive columns, of all records; none without sensitive columns.
+    records
+        The records of the whole file.
+    level
+        The share is 2 to the power of minus this; 0: these are all.
+    """
+
+    cells: Tally
+    certain: Tally
+    secrets: Tally | None
+    records: int
+    level: int
+
+
+def sample(source: StreamSource | EngineSource, key: Sequence[str], sensitive: Sequence[str], most: int, seed: int) -> Sampled:
+    """Count combinations; beyond `most` of them, read again for large classes of the key and a share of the others."""
+
+    def counted(batches: CodedBatches, coders: Sequence[Coder]) -> Sampled:
+        first = _Pass(key, sensitive, coders, most, seed)
+        for codes in batches():
+            first.look(codes)
+        if not first.counter.level:
+            return first.result()
+        second = _Pass(key, sensitive, coders, most, seed, first)
+        for codes in batches():
+            second.counter.add(codes, [coder.size for coder in coders])
+        return second.result()
+
+    columns = [*key, *sensitive]
+    if isinstance(source, EngineSource):
+        return _of_engine(source, columns, counted)
+    return source.stream.run(columns, counted)
+
+
+def _of_engine(
+    source: EngineSource, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Found]
+) -> _Found:
+    """Count the batches of a table; the first one shows the types."""
+    first = next(source.batches(columns), None)
+    if first is None or first.is_empty():
+        raise EmptyDataError.no_records(source.place)
+    for name in columns:
+        require_countable(name, first[name])
+    coders = [coder_of(first[name].dtype, None) for name in columns]
+
+    def numbered() -> Iterator[Batch]:
+        for frame in source.batches(columns):
+            plain = pl.DataFrame({str(at): frame[name] for at, name in enumerate(columns)})
+            yield Batch(plain.select(coder.expression(pl.col(str(at))) for at, coder in enumerate(coders)), 0)
+
+    return counted(lambda: coded(numbered(), coders, 0, None), coders)
+
+
+class _Pass:
+    """One reading of a file that is sampled: the first looks for large classes of the key, the second holds them."""
+
+    def __init__(
+        self,
+        key: Sequence[str],
+        sensitive: Sequence[str],
+        coders: Sequence[Coder],
+        most: int,
+        seed: int,
+        before: _Pass | None = None,
+    ) -> None:
+        from unveil.sources.streaming_keys import KeyCounter
+
+        self._names, self._coders, self._key = [*key, *sensitive], coders, len(key)
+        self._secrets = KeyCounter(max(1, len(sensitive)), LIMITS.get().combinations)
+        certain = np.empty(0, dtype=np.uint64)
+        if before is not None:
+            self._secrets, certain = before._secrets, before._large(most)  # noqa: SLF001 - of the same kind
+        self.counter = KeyCounter(len(coders), most, sampled=len(key), certain=certain, seed=seed)
+        self._random, self._share = np.random.default_rng(seed), 1.0
+        self._drawn = np.empty(0, dtype=np.uint64)
+
+    def look(self, codes: list[Codes]) -> None:
+        """Count a batch, and draw some of its records."""
+        from unveil.sources.streaming_keys import hashed
+
+        sizes = [coder.size for coder in self._coders]
+        self.counter.add(codes, sizes)
+        if len(self._names) > self._key:
+            self._secrets.add(codes[self._key :], sizes[self._key :])
+        drawn = self._random.random(len(codes[0])) < self._share
+        self._drawn = np.concatenate([self._drawn, hashed([column[drawn] for column in codes[: self._key]], self.counter.seed)])
+        while len(self._drawn) > _DRAWN:
+            self._drawn = self._drawn[self._random.random(len(self._drawn)) < 0.5]  # noqa: PLR2004
+            self._share /= 2
+
+    def result(self) -> Sampled:
+        """Return what was counted, the large classes apart."""
+        from unveil.sources.streaming_keys import hashed, is_among
+
+        codes, n = self.counter.cells([coder.size for coder in self._coders])
+        large = is_among(hashed(codes[: self._key], self.counter.seed), self.counter.certain)
+        parts = [decoded(self._names, self._coders, [c[kept] for c in codes], n[kept]) for kept in (~large, large)]
+        hidden, secrets = self._coders[self._key :], None
+        if hidden:
+            secrets = decoded(self._names[self._key :], hidden, *self._secrets.cells([coder.size for coder in hidden]))
+        return Sampled(parts[0], parts[1], secrets, self.counter.records, self.counter.level)
+
+    def _large(self, most: int) -> NDArray[np.uint64]:
+        """Return the hashes of the classes that were drawn often, at most so many that they leave room for others."""
+        found, times = np.unique(self._drawn, return_counts=True)
+        often = np.argsort(-times, kind="stable")[: most // _ROOM]
+        return np.sort(found[often[times[often] >= _OFTEN]])

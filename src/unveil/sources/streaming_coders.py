@@ -1,0 +1,162 @@
+"""How do the values of a stream become codes? Every column has a dictionary that grows as values come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from unveil.sources.frames import Tally
+from unveil.sources.lossless import typed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.streaming_batches import Batch
+
+__all__ = ["BytesRead", "CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
+
+BytesRead: TypeAlias = Callable[[int, int], None]
+"""Called with the number of bytes read and the number of all."""
+Codes: TypeAlias = "NDArray[np.integer[Any]]"
+CodedBatches: TypeAlias = "Callable[[], Iterator[list[Codes]]]"
+"""Reads data from its beginning: the codes of each batch, column by column."""
+
+_WIDE = (pl.Int128, pl.UInt128)
+_NO_CODE = (1 << 32) - 1
+_AS_ENUM = 1 << 16
+"""Columns of up to this many texts are handed over as numbers into a list of texts; others as texts."""
+
+
+def coded(batches: Iterator[Batch], coders: Sequence[Coder], total: int, progress: BytesRead | None) -> Iterator[list[Codes]]:
+    """Give the codes of every batch, while the next one is read, and tell how far the data is read."""
+    done = 0
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, batches, None)
+        while (batch := waiting.result()) is not None:
+            waiting = pool.submit(next, batches, None)
+            if batch.frame.height:
+                yield [coder.codes(batch.frame[str(at)]) for at, coder in enumerate(coders)]
+            done = min(total, done + batch.bytes)
+            if progress is not None:
+                progress(done, total)
+
+
+def expressions(coders: Sequence[Coder]) -> Callable[[int, pl.Expr], pl.Expr]:
+    """Return what the engine does to each column while it reads it."""
+    return lambda at, column: coders[at].expression(column)
+
+
+def coder_of(dtype: pl.DataType, missing: Sequence[str] | None) -> Coder:
+    """Return the coder of a column of this type; with `missing`, of texts that may turn out to be numbers."""
+    if dtype.is_float() or dtype.is_temporal() or dtype == pl.Boolean or (dtype.is_integer() and dtype not in _WIDE):
+        return _Numbers(dtype)
+    return _Texts(dtype, missing)
+
+
+class Coder:
+    """A dictionary that grows; 0 stands for a null."""
+
+    def __init__(self) -> None:
+        self.size = 1
+
+    def expression(self, column: pl.Expr) -> pl.Expr:
+        """Return what the engine does to the column while it reads it."""
+        raise NotImplementedError
+
+    def codes(self, column: pl.Series) -> Codes:
+        """Return the codes of a batch of the column that went through `expression`."""
+        raise NotImplementedError
+
+    def column(self, codes: Codes) -> pl.Series:
+        """Return the values that codes stand for."""
+        raise NotImplementedError
+
+
+class _Texts(Coder):
+    """Texts, and what has no other form here, numbered by the engine."""
+
+    def __init__(self, dtype: pl.DataType, missing: Sequence[str] | None) -> None:
+        super().__init__()
+        self._dtype, self._missing, self._known = dtype, missing, pl.Categories.random()
+        self._held = pl.Series(dtype=pl.Categorical(self._known))  # the engine forgets texts that no column refers to
+
+    def expression(self, column: pl.Expr) -> pl.Expr:
+        return column.cast(pl.String).cast(pl.Categorical(self._known)).to_physical()
+
+    def codes(self, column: pl.Series) -> Codes:
+        if column.null_count():
+            column = column.fill_null(_NO_CODE)
+        codes = np.asarray(column.to_numpy() + np.uint32(1))  # that of a null turns over to 0
+        self.size = max(self.size, int(codes.max()) + 1)
+        return codes
+
+    def column(self, codes: Codes) -> pl.Series:
+        values = self._known.to_series().head(self.size - 1)
+        if self._missing is not None:
+            values = typed_texts(values, self._missing)
+        elif self._dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
+            values = values.cast(self._dtype)
+        if values.dtype != pl.String or len(values) > _AS_ENUM:
+            return _gathered(values, codes)
+        texts = values.is_not_null().to_numpy()
+        place = np.where(texts, np.cumsum(texts) - 1, _NO_CODE).astype(np.uint32)
+        numbers = pl.Series(np.concatenate([[np.uint32(_NO_CODE)], place])[codes])
+        return numbers.set(numbers == _NO_CODE, None).cat.to(pl.Enum(values.drop_nulls()))
+
+
+class _Numbers(Coder):
+    """Numbers, dates and truth values, as 64 bits."""
+
+    def __init__(self, dtype: pl.DataType) -> None:
+        from unveil.sources.streaming_keys import Numbering
+
+        super().__init__()
+        self._dtype, self._numbering = dtype, Numbering()
+
+    def expression(self, column: pl.Expr) -> pl.Expr:
+        if self._dtype.is_float():
+            return column.cast(pl.Float64).fill_nan(None) + 0.0  # -0.0 is no other number than 0.0
+        return column.to_physical().cast(pl.UInt64 if self._dtype == pl.UInt64 else pl.Int64)
+
+    def codes(self, column: pl.Series) -> Codes:
+        null = column.is_null().to_numpy() if column.null_count() else None
+        values = (column if null is None else column.fill_null(0)).to_numpy().view(np.int64)
+        if null is None:
+            codes = self._numbering.codes(values)
+        else:
+            codes = np.zeros(len(values), dtype=np.uint32)
+            codes[~null] = self._numbering.codes(values[~null])
+        self.size = self._numbering.size
+        return codes
+
+    def column(self, codes: Codes) -> pl.Series:
+        values = self._numbering.values()
+        if self._dtype.is_float():
+            return _gathered(pl.Series(values.view(np.float64)).cast(self._dtype), codes)
+        if self._dtype == pl.UInt64:
+            return _gathered(pl.Series(values.view(np.uint64)), codes)
+        narrow = pl.Series(dtype=self._dtype).to_physical().dtype
+        return _gathered(pl.Series(values).cast(narrow).cast(self._dtype), codes)
+
+
+def _gathered(values: pl.Series, codes: Codes) -> pl.Series:
+    """Return the value of every code; that of 0 is null."""
+    return pl.concat([pl.Series([None], dtype=values.dtype), values.alias("")]).gather(codes)
+
+
+def decoded(names: Sequence[str], coders: Sequence[Coder], codes: list[Codes], n: NDArray[np.int64]) -> Tally:
+    """Return combinations as values; their codes are used up."""
+    columns = {}
+    for at, (name, coder) in enumerate(zip(names, coders, strict=True)):
+        columns[name] = coder.column(codes[at])
+        codes[at] = np.empty(0, np.uint8)  # one form of a column at a time
+    return Tally(pl.DataFrame(columns), n)
+
+
+def typed_texts(texts: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
+    """Return texts as the numbers that they are, if all of them are."""
+    return typed(pl.DataFrame({"values": texts}), missing)["values"]
