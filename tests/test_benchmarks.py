@@ -10,12 +10,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from benchmarks import peers, record
+from benchmarks import peers, record, search
 from benchmarks.__main__ import PARTS, main
+from benchmarks.arx import Arx, ArxError, Asked, Searched, requirement
 from benchmarks.growth import drawn
 from benchmarks.page import DOCS, chart, page
 from benchmarks.rows import Row, at_most, faster, not_measured, seconds, slower
 from benchmarks.scale import census
+
+from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
+from unveil.search.anonymize import planned
 
 
 def parts(*rows: Row, machine: str = "here") -> dict[str, Any]:
@@ -139,6 +143,96 @@ def test_a_tool_that_fails_gives_no_figure(
     assert peers.printed(("tool",), "good", "7") == ["1.5", "7"]
     assert peers.printed(("tool",), "bad") is None
     assert "tool: wrong" in capsys.readouterr().err
+
+
+def java(folder: Path, monkeypatch: pytest.MonkeyPatch, compiles: str, runs: str) -> None:
+    """Put a JDK of two scripts in the place of all programs, and work in a folder of its own."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for name, script in (("javac", compiles), ("java", runs)):
+        tools.joinpath(name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        tools.joinpath(name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.chdir(folder)
+
+
+def test_a_jar_that_is_not_there_is_said_in_a_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("UNVEIL_ARX_JAR", str(tmp_path / "none.jar"))
+    (row,) = search.against_arx()
+    assert row.measured == "not measured: there is no file where UNVEIL_ARX_JAR says"
+    assert (row.value, row.met) == (None, None)
+
+
+def test_a_jdk_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jar = tmp_path / "arx.jar"
+    jar.touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ArxError, match="a JDK is needed"):
+        Arx.of(jar)
+
+
+def test_a_jar_of_something_else_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jar = tmp_path / "other.jar"
+    jar.touch()
+    java(tmp_path, monkeypatch, "echo 'ArxRun.java:8: error: no package' >&2; exit 1", "exit 1")
+    with pytest.raises(ArxError, match="is no ARX library that the program fits"):
+        Arx.of(jar)
+    assert capsys.readouterr().err == "javac: ArxRun.java:8: error: no package\n"
+
+
+def test_arx_is_asked_for_the_same_and_what_it_finds_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jar = tmp_path / "arx.jar"
+    jar.touch()
+    java(
+        tmp_path, monkeypatch, "exit 0", 'echo "$*" > asked; read -r first < "$6"; echo "$first" > head; echo 0.25 0.5 7 a=1 b=0'
+    )
+    models = (KAnonymity(5), EntropyLDiversity("c", 3), TCloseness("c", 0.2, "hierarchical"), TCloseness("c", 0.3, "equal"))
+    asked = Asked(pl.DataFrame({"a": [1], "b": [2], "c": [3]}), "trees/of_", ["a", "b"], models, 0.04)
+    assert Arx.of(jar).searched(asked, 3) == Searched(0.25, 0.5, 7, {"a": 1, "b": 0})
+    words = tmp_path.joinpath("asked").read_text(encoding="utf-8").split()
+    assert words[1:5] == ["-cp", f"build/peers/arx:{jar}", "ArxRun", "3"]
+    assert words[6:] == ["trees/of_", "a,b", "0.04", "k:5", "entropy-l:c:3", "hierarchical-t:c:0.2", "equal-t:c:0.3"]
+    assert tmp_path.joinpath("head").read_text(encoding="utf-8") == "a;b;c\n"
+
+
+def test_arx_that_stops_gives_no_figure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    java(tmp_path, monkeypatch, "exit 0", "echo first >&2; echo second >&2; exit 1")
+    with pytest.raises(ArxError, match="ARX stopped with an error"):
+        Arx("here").searched(Asked(pl.DataFrame({"a": [1]}), "", ["a"], [KAnonymity(2)], 0.0), 1)
+    assert capsys.readouterr().err == "java: first\n"
+    with pytest.raises(ArxError, match="distance 'rank'"):
+        requirement(TCloseness("a", 0.2, "rank"))
+
+
+@pytest.mark.parametrize(
+    ("model", "theirs", "said"),
+    [
+        (KAnonymity(2), Searched(1.0, 1 / 3 + 1e-10, 0, {"age": 1}), ""),
+        (KAnonymity(2), Searched(1.0, 1.0, 0, {"age": 2}), None),  # worse, for no known reason
+        (KAnonymity(2), Searched(1.0, 0.0, 0, {"age": 0}), None),  # better, and there is no distance to overflow
+        (EntropyLDiversity("ill", 2), Searched(1.0, 0.9, 2, {"age": 1}), "; ARX rejects ties, and suppresses 2 records for 0"),
+        (TCloseness("ill", 0.2, "hierarchical"), Searched(1.0, 0.1, 0, {"age": 1}), None),  # better, and it will do
+        (TCloseness("ill", 0.2, "hierarchical"), Searched(1.0, 0.0, 0, {"age": 0}), "; ARX's release is not t-close: its distance overflows"),
+    ],
+)  # fmt: skip
+def test_another_loss_than_that_of_arx_is_explained_or_refused(
+    model: KAnonymity | EntropyLDiversity | TCloseness, theirs: Searched, said: str | None, tmp_path: Path
+) -> None:
+    tmp_path.joinpath("age.csv").write_text("22;20-29;*\n25;20-29;*\n38;30-39;*\n39;30-39;*\n", encoding="utf-8")
+    tmp_path.joinpath("ill.csv").write_text("flu;*\ngout;*\n", encoding="utf-8")
+    people = pl.DataFrame({"age": [22, 25, 38, 39], "ill": ["flu", "gout", "gout", "flu"]})
+    trees = {"age": tmp_path / "age.csv", "ill": tmp_path / "ill.csv"}
+    asked = Asked(people, f"{tmp_path}/", ["age"], [model], 0.0)
+    found = planned(people, ["age"], [model], hierarchies=trees).found
+    if said is None:
+        with pytest.raises(AssertionError):
+            search.difference(asked, found, theirs)
+    else:
+        assert search.difference(asked, found, theirs) == said
 
 
 def test_generators_give_the_same_table_again() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -170,10 +171,17 @@ def test_rows_that_have_no_order_are_not_aligned_by_it(engine: Callable[[pl.Data
     link = tmp_path / "link.csv"
     pl.DataFrame({"original": range(1, 51), "release": range(1, 51)}).write_csv(link)
     ways: list[dict[str, Any]] = [{"same_order": True}, {"link": link}]
-    for how in ways:
-        for pair in ((data, frame), (frame, data)):
+    calls: list[Callable[..., Any]] = [
+        partial(unveil.attack, key=[AGE], sensitive="member"),
+        unveil.loss,
+        lambda one, other, link=None, **how: unveil.compare(
+            {"original": one, "release": other}, key=[AGE], link={"release": link} if link else None, **how
+        ),
+    ]
+    for how, call in product(ways, calls):
+        for original, release in ((data, frame), (frame, data)):
             with pytest.raises(ArgumentError, match="rows of a table in an engine have no order; name an id column"):
-                unveil.attack(*pair, key=[AGE], sensitive="member", **how)
+                call(original, release, **how)
 
 
 @counting

@@ -8,6 +8,7 @@ from typing import Any
 
 from unveil import __version__
 from unveil.assess.evidence import InputFile, table_files
+from unveil.assess.readings import Pairing
 from unveil.assess.tradeoff import TradeOff, trade_off
 from unveil.attributes import Names, names_of, sides_of
 from unveil.errors import ArgumentError, shown
@@ -195,10 +196,11 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     if len(releases) < 2:  # noqa: PLR2004 - the original and one release
         raise ArgumentError("there is no release to compare with the original; give at least one, by its name.")
     keys, secrets = sides_of(key, sensitive)
-    before = open_microdata(releases[original])
-    others = {name: open_microdata(data) for name, data in releases.items() if name != original}
     wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
-    ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(others) if same_order else ()
+    made = {name: data for name, data in releases.items() if name != original}
+    ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(made) if same_order else ()
+    Pairing(id, dict(link or {}), ordered).check(releases[original], made)
+    before, others = open_microdata(releases[original]), {name: open_microdata(data) for name, data in made.items()}
     found = trade_off(
         before.frame, {name: one.frame for name, one in others.items()}, keys, secrets or None, privacy=privacy, needs=wanted,
         tasks=tasks, losses=losses, id=id, link=link, same_order=ordered, seed=seed, progress=progress,

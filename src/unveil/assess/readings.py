@@ -12,6 +12,7 @@ from unveil.models.measure import Measurement, measure
 from unveil.project import Need
 from unveil.results.progress import Progress
 from unveil.sources import Data
+from unveil.sources.alignment import require_order
 from unveil.sources.microdata import Microdata
 from unveil.utility.encoding import check_draw
 from unveil.utility.loss import loss
@@ -68,11 +69,12 @@ class Pairing:
     link: Mapping[str, Data]
     same_order: tuple[str, ...]
 
-    def check(self, releases: Mapping[str, Data]) -> None:
-        """Refuse what is said of a release that there is not."""
+    def check(self, original: Data, releases: Mapping[str, Data]) -> None:
+        """Refuse what is said of a release that there is not, and row numbers of tables that have no order."""
         for name in (*self.link, *self.same_order):
             if name not in releases:
                 raise ArgumentError.not_one_of("the release", name, list(releases))
+            require_order(original, releases[name])
 
     def of(self, name: str) -> dict[str, Any]:
         """Return the arguments of one release; what is said of it alone goes before the id."""

@@ -250,10 +250,10 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     keys, secrets = sides_of(key, sensitive)
     if not releases:
         raise ArgumentError("there are no releases to compare; give at least one, by its name.")
+    pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
+    pairing.check(original, releases)
     before = open_microdata(original)
     require_columns([*keys, *secrets], before.names)
-    pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
-    pairing.check(releases)
     asked = Asked(
         keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed
     )

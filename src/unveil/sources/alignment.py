@@ -20,11 +20,12 @@ from unveil.results.numbers import counted
 from unveil.sources.coding import encode
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Data, Source, open_source
+from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Alignment", "align", "common_codes", "side_by_side", "write_link"]
+__all__ = ["Alignment", "align", "common_codes", "require_order", "side_by_side", "write_link"]
 
 _EXACT = 2.0**53
 """From here on a float does not tell whole numbers apart."""
@@ -89,7 +90,7 @@ def align(
         return None
     one, other = open_source(original), open_source(release)
     if identity is None:
-        _require_order(one, other)
+        require_order(one, other)
     records = [_records(one), _records(other)]
     if identity is not None:
         truth = _by_id(one, other, identity)
@@ -169,10 +170,10 @@ def _text(value: Any) -> str:
     return text_form(value) if point is None or abs(point) >= _EXACT else repr(point)
 
 
-def _require_order(*sources: Source) -> None:
+def require_order(*tables: Data) -> None:
     """Refuse to number the rows of a table in an engine, which has no order."""
-    for source in sources:
-        if isinstance(source, EngineSource):
+    for table in tables:
+        if not isinstance(table, Microdata) and isinstance(source := open_source(table), EngineSource):
             raise ArgumentError(f"{source.place}: rows of a table in an engine have no order; name an id column of both tables.")
 
 

@@ -23,7 +23,7 @@ from unveil.results import Made, Result, View, jsonable
 from unveil.results.numbers import number
 from unveil.results.progress import Progress, Stages
 from unveil.sources import Data
-from unveil.sources.alignment import Alignment, align
+from unveil.sources.alignment import Alignment, align, require_order
 from unveil.sources.microdata import Microdata, open_microdata
 from unveil.utility.categorical import attribute_loss, contingency_loss
 from unveil.utility.continuous import continuous_loss, refused
@@ -204,6 +204,8 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     """
     if not 0 <= ways <= _MOST_WAYS:
         raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {ways}.")
+    if id is None:
+        require_order(original, release)
     one, other = open_microdata(original), open_microdata(release)
     alignment = align(one.frame, other.frame, identity=id, link=link, same_order=same_order)
     if alignment is None:
