@@ -1,6 +1,7 @@
-"""Full-domain anonymisation: against ARX's processor time on the very same input, and on large lattices.
+"""Full-domain anonymisation: against ARX on the very same input, and on large lattices.
 
-ARX's times were taken on this class of machine; they stand here for orientation, because ARX is not run.
+ARX is run where `UNVEIL_ARX_JAR` gives the path of its jar. Without one its times stand here for orientation; they were taken
+once, on two cores of a virtual machine.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 import unveil
+from benchmarks.arx import Arx, ArxError, Asked, Required, Searched, given_jar
 from benchmarks.memory import peak
 from benchmarks.rows import Row, at_most, faster, not_measured
 from benchmarks.timing import best_of
 from unveil.counts import count_table
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.anonymize import planned
+from unveil.search.anonymize import Plan, planned
+from unveil.search.full_domain import Found
 from unveil.search.space import Space, key_attributes
 from unveil.sources import load
 
@@ -39,41 +42,101 @@ def run() -> list[Row]:
     return [*against_arx(), evaluations(), *large_lattice()]
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A job, ARX's processor seconds as they were taken once, and how many times faster we want to be."""
+
+    what: str
+    asked: Asked
+    recorded: float
+    goal: float
+
+    @property
+    def runs(self) -> int:
+        """How often to measure."""
+        return 15 if self.asked.data.height < 100_000 else 3
+
+
 def against_arx() -> list[Row]:
-    """Run ARX's cases: after loading, kernels compiled, coding included."""
+    """Run ARX's cases; ARX too, one after the other, where its jar is given."""
+    jar = given_jar()
+    if jar is None:
+        return [_against_recorded(at, case) for at, case in enumerate(cases(), 1)]
+    try:
+        arx = Arx.of(jar)
+    except ArxError as error:
+        return [not_measured("anonymisation against ARX", str(error))]
+    return [_against_run(arx, at, case) for at, case in enumerate(cases(), 1)]
+
+
+def cases() -> list[Case]:
+    """Return the jobs."""
     data = pl.read_csv(FOLDER / "adult.csv", separator=";")
-    million = adult_like(data, 1_000_000)
-    k, occupation = KAnonymity(5), "occupation"
-    entropy, close = EntropyLDiversity(occupation, 3), TCloseness(occupation, 0.2, "hierarchical")
-    cases: list[tuple[str, pl.DataFrame, list[str], list[Any], float, int, float]] = [
-        ("Adult, 8 keys, k=5, 4 %", data, KEYS, [k], 0.04, 240, 3),
-        ("Adult, 8 keys, k=5, entropy l=3, 4 %", data, KEYS, [k, entropy], 0.04, 400, 3),
-        ("Adult, 8 keys, k=5, t=0.2 hierarchical, 4 %", data, KEYS, [k, close], 0.04, 805, 3),
-        ("Adult, 9 keys, k=5, 4 %", data, [*KEYS, occupation], [k], 0.04, 1000, 3),
-        ("Adult, 8 keys, k=5, no suppression", data, KEYS, [k], 0.0, 18, 1),
-        ("1 million records, 8 keys, k=5, t=0.2 hierarchical, 4 %", million, KEYS, [k, close], 0.04, 11_400, 10),
+    million, secret = adult_like(data, 1_000_000), "occupation"
+
+    def of(table: pl.DataFrame, *models: Required, keys: Sequence[str] = KEYS, share: float = 0.04) -> Asked:
+        return Asked(table, f"{FOLDER}/adult_hierarchy_", keys, [KAnonymity(5), *models], share)
+
+    far, same = TCloseness(secret, 0.2, "hierarchical"), TCloseness(secret, 0.2, "equal")
+    return [
+        Case("Adult, 8 keys, k=5, 4 %", of(data), 0.240, 3),
+        Case("Adult, 8 keys, k=5, entropy l=3, 4 %", of(data, EntropyLDiversity(secret, 3)), 0.400, 3),
+        Case("Adult, 8 keys, k=5, t=0.2 hierarchical, 4 %", of(data, far), 0.805, 3),
+        Case("Adult, 9 keys, k=5, 4 %", of(data, keys=[*KEYS, secret]), 1.000, 3),
+        Case("Adult, 8 keys, k=5, no suppression", of(data, share=0.0), 0.018, 1),
+        Case("1 million records, 8 keys, k=5, t=0.2 hierarchical, 4 %", of(million, far), 11.4, 10),
+        Case("1 million records, 8 keys, k=5, t=0.2 equal, 4 %", of(million, same), 14.6, 10),
     ]
-    return [_against_arx(at, *case) for at, case in enumerate(cases, 1)]
 
 
-def _against_arx(
-    case: int, what: str, data: pl.DataFrame, keys: list[str], models: list[Any], share: float, milliseconds: int, goal: float
-) -> Row:
-    trees = unveil.Hierarchy.read_folder(FOLDER, [*KEYS, "occupation"])
-    runs = 5 if data.height < 100_000 else 3
-    seconds = math.inf
-    unveil.anonymize(data, keys, models, hierarchies=trees, suppression=share)  # compiles the kernels
-    for _ in range(runs):
-        seconds = min(seconds, _searched(data, keys, models, trees, share))
-    job = f"anonymise {what}, against ARX's time on such a machine"
-    return faster(job, seconds, milliseconds / 1e3, against=f"ARX*: case {case}", least=goal)
+def _against_recorded(number: int, case: Case) -> Row:
+    job = f"anonymise {case.what}, against ARX's time on such a machine"
+    return faster(job, _timed(case)[0], case.recorded, against=f"ARX*: case {number}", least=case.goal)
 
 
-def _searched(data: pl.DataFrame, keys: list[str], models: list[Any], trees: Any, share: float) -> float:
-    """Return the processor time of coding, counting and searching; applying the result is not in ARX's time either."""
-    start = time.process_time()
-    planned(data, keys, models, hierarchies=trees, suppression=share)
-    return time.process_time() - start
+def _against_run(arx: Arx, number: int, case: Case) -> Row:
+    job = f"anonymise {case.what}, against ARX"
+    seconds, plan = _timed(case)
+    try:
+        theirs = arx.searched(case.asked, case.runs)
+    except ArxError as error:
+        return not_measured(job, str(error))
+    row = faster(job, seconds, theirs.seconds, against=f"ARX: case {number}", least=case.goal)
+    return replace(row, measured=row.measured + difference(case.asked, plan.found, theirs))
+
+
+def difference(asked: Asked, found: Found, theirs: Searched) -> str:
+    """Say where ARX finds another loss, and check that it is known why; nothing where both find the same.
+
+    ARX rounds the loss of each attribute. Two flaws of 3.9.2 are known: it rejects some classes whose entropy l is just the one
+    required, and its hierarchical distance multiplies counts as 32-bit integers, which can overflow from 46,341 records on.
+    """
+    assert found.optimal
+    if math.isclose(found.score, theirs.score, rel_tol=1e-7):
+        return ""
+    if theirs.score > found.score:
+        assert any(isinstance(model, EntropyLDiversity) for model in asked.models), theirs
+        return f"; ARX rejects ties, and suppresses {theirs.suppressed:,} records for {found.suppressed:,}"
+    assert any(isinstance(model, TCloseness) and model.distance == "hierarchical" for model in asked.models), theirs
+    fixed = {name: (level, level) for name, level in theirs.levels.items()}
+    assert _search(asked, fixed)().found.node is None, theirs
+    return "; ARX's release is not t-close: its distance overflows"
+
+
+def _timed(case: Case) -> tuple[float, Plan]:
+    """Return the best processor time of coding, counting and searching, and what was found.
+
+    The table is in memory and the kernels are compiled. Applying the result is in nobody's time.
+    """
+    search = _search(case.asked)
+    plan = search()
+    return best_of(case.runs, search).processor, plan
+
+
+def _search(asked: Asked, levels: Mapping[str, tuple[int, int]] | None = None) -> Callable[[], Plan]:
+    secrets = [model.attribute for model in asked.models if not isinstance(model, KAnonymity)]
+    trees = {name: unveil.Hierarchy.read(f"{asked.hierarchies}{name}.csv") for name in (*asked.keys, *secrets)}
+    return lambda: planned(asked.data, asked.keys, asked.models, hierarchies=trees, suppression=asked.share, levels=levels)
 
 
 def adult_like(data: pl.DataFrame, records: int, seed: int = 0) -> pl.DataFrame:

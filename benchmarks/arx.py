@@ -1,0 +1,143 @@
+"""What does ARX find, and how long does it search? A Java program of our own runs it, where the path of its jar is given."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
+
+__all__ = ["Arx", "ArxError", "Asked", "Required", "Searched", "given_jar", "requirement"]
+
+_PROGRAM = Path(__file__).with_name("ArxRun.java")
+_FOLDER = Path("build/peers/arx")
+
+Required = KAnonymity | EntropyLDiversity | TCloseness
+"""The models that the program knows."""
+
+
+class ArxError(Exception):
+    """ARX cannot be run; the message says why, in words for a row."""
+
+
+def given_jar() -> Path | None:
+    """Return the jar that `UNVEIL_ARX_JAR` names; none where it is not set."""
+    named = os.environ.get("UNVEIL_ARX_JAR")
+    return Path(named) if named else None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be found.
+
+    Attributes
+    ----------
+    data
+        The table.
+    hierarchies
+        The start of the hierarchies' paths, to which a name and ".csv" are added.
+    keys, models, share
+        The key attributes, what is required, and the share of the records that may be suppressed.
+    """
+
+    data: pl.DataFrame
+    hierarchies: str
+    keys: Sequence[str]
+    models: Sequence[Required]
+    share: float
+
+    @property
+    def collector(self) -> str:
+        """The garbage collector that costs ARX the least: the plain one on small tables, the usual one on large ones."""
+        return "-XX:+UseSerialGC" if self.data.height < 100_000 else "-XX:+UseG1GC"
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What ARX found: processor seconds of a search, the loss, the records suppressed, and the level of each key attribute."""
+
+    seconds: float
+    score: float
+    suppressed: int
+    levels: dict[str, int]
+
+    @classmethod
+    def read(cls, words: str) -> Searched:
+        """Read the program's line."""
+        seconds, score, suppressed, *levels = words.split()
+        pairs = (level.rsplit("=", 1) for level in levels)
+        return cls(float(seconds), float(score), int(suppressed), {name: int(level) for name, level in pairs})
+
+
+@dataclass(frozen=True, slots=True)
+class Arx:
+    """The program, compiled for a jar."""
+
+    classpath: str
+
+    @classmethod
+    def of(cls, jar: Path) -> Arx:
+        """Compile the program.
+
+        Raises
+        ------
+        ArxError
+            If there is no such jar, no JDK, or the jar does not fit.
+        """
+        if not jar.is_file():
+            raise ArxError("there is no file where UNVEIL_ARX_JAR says")
+        if not (shutil.which("javac") and shutil.which("java")):
+            raise ArxError("a JDK is needed to run ARX: javac and java are not both there")
+        _FOLDER.mkdir(parents=True, exist_ok=True)
+        command = ["javac", "-proc:none", "-cp", str(jar), "-d", str(_FOLDER), str(_PROGRAM)]
+        _lines(command, "the file that UNVEIL_ARX_JAR names is no ARX library that the program fits; it was written for 3.9.2")
+        return cls(os.pathsep.join([str(_FOLDER), str(jar)]))
+
+    def searched(self, asked: Asked, runs: int) -> Searched:
+        """Search the generalisations of a table for the one of the least loss, and keep the best time of several runs.
+
+        Raises
+        ------
+        ArxError
+            If ARX stops with an error.
+        """
+        with TemporaryDirectory() as folder:
+            table = Path(folder, "table.csv")
+            asked.data.write_csv(table, separator=";")
+            command = ["java", asked.collector, "-cp", self.classpath, "ArxRun", str(runs), str(table), asked.hierarchies]
+            command += [",".join(asked.keys), str(asked.share), *map(requirement, asked.models)]
+            return Searched.read(_lines(command, "ARX stopped with an error")[-1])
+
+
+def requirement(model: Required) -> str:
+    """Return a model as the program reads it.
+
+    Raises
+    ------
+    ArxError
+        If the program does not know it.
+    """
+    if isinstance(model, KAnonymity):
+        return f"k:{model.k}"
+    if isinstance(model, EntropyLDiversity):
+        return f"entropy-l:{model.attribute}:{model.l}"
+    if model.distance in {"equal", "hierarchical"}:
+        return f"{model.distance}-t:{model.attribute}:{model.t}"
+    raise ArxError(f"the program does not ask ARX for t-closeness by the distance {model.distance!r}")
+
+
+def _lines(command: Sequence[str], otherwise: str) -> list[str]:
+    """Return the lines that a command prints; where it fails, show its first complaint and say what is the matter."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+    if done.returncode != 0:
+        print(f"{command[0]}: {[*done.stderr.strip().splitlines(), otherwise][0]}", file=sys.stderr)
+        raise ArxError(otherwise)
+    return done.stdout.splitlines()
