@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +97,26 @@ def test_the_command_line(file: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert '"records": 100' in done.stdout
     assert file.read_bytes() == before
+
+
+def test_an_interrupt_ends_the_query(tmp_path: Path) -> None:
+    file = tmp_path / "long.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE VIEW long AS SELECT range % 7 AS a FROM range(1_000_000_000_000)")
+    command = [UNVEIL, "dr", f"{file}?table=long", "--key", "a"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while _seconds_worked(process.pid) < 4:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    assert (process.returncode, out, said) == (130, "", "unveil: interrupted; nothing was written.\n")
+
+
+def _seconds_worked(process: int) -> float:
+    """Return the processor time of a process: a query that runs uses it up, one that has not begun does not."""
+    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def test_a_failing_row_is_not_quoted() -> None:

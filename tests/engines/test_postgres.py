@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -177,6 +178,27 @@ def test_the_command_line(postgres: str, run: Run) -> None:
     wrong = command(address.replace("postgres?", "nowhere?"))
     assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (2, "", 1)
     assert SECRET not in wrong.stderr
+
+
+def test_an_interrupt_ends_the_query_and_leaves_no_table(postgres: str, run: Run) -> None:
+    run("CREATE TABLE waiting AS SELECT 1 AS a", "CREATE VIEW patient AS SELECT a, pg_sleep(60)::text AS b FROM waiting")
+    run(
+        "CREATE VIEW writing_long AS SELECT a, CASE WHEN current_setting('transaction_read_only') = 'off' THEN pg_sleep(60)::text END AS b FROM waiting"
+    )
+    commands = [["dr", f"{postgres}?table=patient", "--key", "b"]]
+    commands.append(
+        ["anonymize", f"{postgres}?table=writing_long", "--key", "a", "--k", "1", "--out", f"{postgres}?table=interrupted"]
+    )
+    for words in commands:
+        process = subprocess.Popen([UNVEIL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")[0][0]:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=30)
+        assert (process.returncode, out, said) == (130, "", "unveil: interrupted; nothing was written.\n")
+        assert run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == [(0,)]
+    assert run("SELECT count(*) FROM pg_class WHERE relname = 'interrupted'") == [(0,)]
 
 
 def test_the_server_stays_as_it_was(run: Run) -> None:

@@ -69,3 +69,47 @@ def test_a_worker_that_dies(spark: SparkSession) -> None:
     frame = spark.createDataFrame(spark.sparkContext.parallelize([1], 1).mapPartitions(die), "a int")
     with pytest.raises(EngineError, match="a Spark job failed or lost its executors"):
         unveil.count(frame, ["a"])
+
+
+CLUSTER = """
+import os, signal, subprocess, sys, threading, time
+from pyspark.sql import SparkSession, functions as F
+import unveil
+
+builder = SparkSession.builder.master("local-cluster[1,1,1024]").config("spark.ui.enabled", "false")
+settings = {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "1"}
+for name, value in settings.items():
+    builder = builder.config(name, value)
+session = builder.getOrCreate()
+context = session.sparkContext
+context.setLogLevel("OFF")
+
+def executor():
+    found = subprocess.run(["pgrep", "-f", f"CoarseGrainedExecutorBackend.*{context.applicationId}"], capture_output=True, text=True)
+    return found.stdout.split()
+
+def kill():
+    stages = context.statusTracker()
+    while not any(stages.getStageInfo(at).numActiveTasks for at in stages.getActiveStageIds() if stages.getStageInfo(at)):
+        time.sleep(0.05)
+    for process in executor():
+        os.kill(int(process), signal.SIGKILL)
+        print("killed")
+
+thread = threading.Thread(target=kill)
+thread.start()
+slow = F.expr("reflect('java.lang.Thread', 'sleep', 50L)").cast("string")
+frame = session.range(0, 40, 1, 4).select((F.col("id") % 7).alias("age"), slow.alias("slept"))
+print(unveil.count(frame, ["age", "slept"]).over("age").n.tolist())
+thread.join()
+session.stop()
+"""
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_executor_that_is_lost_is_replaced(tmp_path: Path) -> None:
+    """On a cluster of its own, of one executor, which is killed while it counts."""
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, "-c", CLUSTER]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment, cwd=tmp_path)
+    assert done.stdout.splitlines() == ["killed", "[6, 6, 6, 6, 6, 5, 5]"], done.stderr[-2000:]

@@ -30,6 +30,8 @@ _UNCOUNTABLE = ("array", "blob", "list", "map", "struct", "union", "variant")
 _AS_TEXT = ("bignum", "bit", "geometry", "hugeint", "interval", "time with time zone", "uhugeint", "varint")
 _LONG = ("bignum", "hugeint", "uhugeint", "varint")
 _FLOATS = ("float", "double")
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB says when it hears Ctrl-C."""
 _TABLES = (
     "SELECT table_name FROM information_schema.tables "
     "WHERE table_catalog = current_database() AND table_schema = coalesce(?, current_schema()) ORDER BY table_name"
@@ -222,6 +224,10 @@ def _failure_reported(place: str) -> Iterator[None]:
         yield
     except duckdb.InterruptException:
         raise EngineError.cancelled(place) from None
+    except RuntimeError as error:
+        if str(error) == _INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
     except duckdb.OutOfMemoryException:
         raise EngineError(
             f"{place}: DuckDB has too little memory for the count; count over fewer columns, or raise its limit."

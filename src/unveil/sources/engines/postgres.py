@@ -8,9 +8,11 @@ User, password, service and encryption come from the address, the environment (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -45,6 +47,8 @@ SELECT c.relname::text FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(c.oid)
 AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) ORDER BY 1
 """
+_PATIENCE = 0.1
+"""Seconds between two looks for Ctrl-C, and after which a query is cancelled again: it may not have begun when it was."""
 _FLOATS = ("float4", "float8", "numeric")
 _TYPMOD = 4
 """What PostgreSQL adds to digits and scale when it stores them with a column of exact numbers."""
@@ -242,13 +246,36 @@ def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
     except dbapi.Error as error:
         raise _refused(address.place, str(error)) from None
     try:
-        with connection, connection.cursor() as cursor:
+        with connection, connection.cursor() as plain, ThreadPoolExecutor(1) as pool:
+            cursor = _Cursor(plain, pool)
             cursor.execute(_WRITING if writing else _READ_ONLY)
             yield cursor
             if writing:
                 connection.commit()
     except dbapi.Error as error:
         raise _failed(address.place, error.sqlstate or "") from None
+
+
+class _Cursor:
+    """A cursor whose calls run beside the main thread: that one hears Ctrl-C, and has the server cancel the query."""
+
+    def __init__(self, cursor: Any, pool: ThreadPoolExecutor) -> None:
+        self._cursor, self._pool = cursor, pool
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(self._call, getattr(self._cursor, name))
+
+    def _call(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        waiting = self._pool.submit(call, *arguments, **options)
+        try:
+            while wait([waiting], timeout=_PATIENCE).not_done:
+                pass  # the driver's own handler of signals keeps a longer wait from being interrupted
+        except KeyboardInterrupt:
+            while not waiting.done():
+                self._cursor.adbc_cancel()
+                wait([waiting], timeout=_PATIENCE)
+            raise
+        return waiting.result()
 
 
 def _refused(place: str, said: str) -> EngineError:

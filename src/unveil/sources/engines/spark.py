@@ -276,6 +276,8 @@ def _failure_reported(place: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # PySpark cancels its jobs on Ctrl-C, and reports that
+            raise KeyboardInterrupt from None
         if _is_taken(error):
             raise EngineError.table_exists(place) from None
         if not isinstance(error, AnalysisException):
