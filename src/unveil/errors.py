@@ -183,6 +183,11 @@ class UnsupportedDataError(UnveilError, TypeError):
             f"column {shown(column)} holds {kind} values, which cannot be counted; leave it out, or turn it into text or numbers."
         )
 
+    @classmethod
+    def no_text(cls, column: str, kind: object) -> UnsupportedDataError:
+        """Report a column that a text file cannot hold."""
+        return cls(f"column {shown(column)} holds {kind} values, which a text file cannot hold; write .parquet, or leave it out.")
+
 
 class NullsError(UnveilError, ValueError):
     """Nulls where the caller asked for none."""

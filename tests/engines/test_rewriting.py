@@ -13,7 +13,7 @@ import pytest
 
 import unveil
 from unveil.cli import run as command
-from unveil.errors import ArgumentError, DataChangedError, EngineError
+from unveil.errors import ArgumentError, DataChangedError, EngineError, UnsupportedDataError
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.sources import Source, open_source
 
@@ -193,3 +193,59 @@ def test_the_command_line(engine: Callable[[pl.DataFrame], Any], capsys: pytest.
     assert "there is such a table already" in capsys.readouterr().err
     assert command(["anonymize", data, "--mechanism", "pram", "--attribute", "member", "--out", beside(data)]) == 2
     assert "the release goes into a file" in capsys.readouterr().err
+
+
+def test_types_of_postgresql_are_kept(postgres: str, run: Callable[..., list[tuple[Any, ...]]], tmp_path: Path) -> None:
+    run(
+        "CREATE TYPE size_ AS ENUM ('small', 'large')",
+        """CREATE TABLE kinds AS SELECT (i % 3)::numeric(10, 2) + 0.50 AS exact, CASE i % 4 WHEN 0 THEN 'NaN'::numeric ELSE i % 2 END AS free,
+           ('small', 'large')::text AS pair, CASE WHEN i % 2 = 0 THEN 'small' ELSE 'large' END::size_ AS size,
+           ('00000000-0000-0000-0000-00000000000' || i % 2)::uuid AS id, '2020-01-01 00:00+02'::timestamptz + i % 2 * interval '1 day' AS t,
+           ARRAY[i, i] AS list, '\\x00ff'::bytea AS bytes, '{"a": 1}'::jsonb AS json, i::float4 AS small, (i % 2 = 0) AS truth
+           FROM generate_series(1, 60) AS i""",
+    )
+    key = ["exact", "free", "size", "id", "t", "small", "truth"]
+    levels = {"small": (2, 4)}
+    data = f"{postgres}?table=kinds"
+    found = unveil.anonymize_into(data, f"{postgres}?table=kinds_out", key, [KAnonymity(3)], suppression=0.3, levels=levels)
+    whole = unveil.anonymize(open_source(data).collect(key), key, [KAnonymity(3)], suppression=0.3, levels=levels)
+    assert found.transformation == whole.transformation
+    assert found.suppressed == whole.suppressed
+    assert unveil.count(found.data, key).n.tolist() == unveil.count(whole.data, key).n.tolist()
+    kinds = "SELECT attname::text, atttypid::regtype::text FROM pg_attribute WHERE attrelid = '{}'::regclass AND attnum > 0"
+    before, after = dict(run(kinds.format("kinds"))), dict(run(kinds.format("kinds_out")))
+    assert {name: kind for name, kind in before.items() if name not in key} == {
+        name: kind for name, kind in after.items() if name not in key
+    }
+    streamed = unveil.anonymize_into(data, tmp_path / "r.parquet", key, [KAnonymity(3)], suppression=0.3, levels=levels)
+    assert streamed.data.select("list", "bytes").collect().schema == {"list": pl.List(pl.Int32), "bytes": pl.Binary}
+    assert sorted(streamed.data.collect()["list"].to_list()) == [[i, i] for i in range(1, 61)]
+
+
+def test_types_of_duckdb_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "kinds.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("""CREATE TABLE kinds AS SELECT (i % 3)::HUGEINT AS huge, (i % 2)::DECIMAL(9, 2) AS exact,
+            (CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END)::ENUM ('a', 'b') AS mood, ('00000000-0000-0000-0000-00000000000' || i % 2)::UUID AS id,
+            INTERVAL (i % 2) DAY AS span, CASE WHEN i % 4 = 0 THEN 'NaN'::DOUBLE ELSE i % 2 END AS real,
+            [i, i] AS list, {'a': i} AS pair FROM range(60) AS series(i)""")  # fmt: skip
+    key = ["huge", "exact", "mood", "id", "span", "real"]
+    data = f"{file}?table=kinds"
+    found = unveil.anonymize_into(data, f"{file}?table=out", key, [KAnonymity(6)], suppression=0.3)
+    whole = unveil.anonymize(open_source(data).collect(key), key, [KAnonymity(6)], suppression=0.3)
+    assert (found.transformation, found.suppressed) == (whole.transformation, whole.suppressed)
+    assert unveil.count(found.data, key).n.tolist() == unveil.count(whole.data, key).n.tolist()
+    with duckdb.connect(str(file)) as connection:
+        kinds = dict(
+            connection.execute(
+                "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'out'"
+            ).fetchall()
+        )
+    assert (kinds["list"], kinds["pair"]) == ("BIGINT[]", "STRUCT(a BIGINT)")
+    streamed = unveil.anonymize_into(data, tmp_path / "r.parquet", key, [KAnonymity(6)], suppression=0.3)
+    assert sorted(streamed.data.collect()["list"].to_list()) == [[i, i] for i in range(60)]
+    with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
+        unveil.anonymize_into(data, tmp_path / "r.csv", key, [KAnonymity(6)], suppression=0.3)
+    with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
+        unveil.anonymize(data, key, [KAnonymity(6)], suppression=0.3).write(tmp_path / "r.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kinds.duckdb", "r.parquet"]

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from unveil.attributes import require_columns
-from unveil.errors import EmptyDataError
+from unveil.errors import EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
 from unveil.sources.frames import Data, open_source
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Microdata", "open_microdata"]
+__all__ = ["Microdata", "open_microdata", "require_text"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,6 +104,8 @@ class Microdata:
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write records to a file, whole or not at all: Parquet or Arrow IPC by its ending, tab-separated for .tsv, else CSV."""
     ending = str(path).rpartition(".")[2].lower()
+    if ending not in {"parquet", "pq", "arrow", "feather", "ipc"}:
+        require_text(frame)
     with atomic_write(path) as file:
         if ending in {"parquet", "pq"}:
             frame.write_parquet(file)
@@ -111,6 +113,13 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
             frame.write_ipc(file)
         else:
             frame.write_csv(file, separator="\t" if ending in {"tsv", "tab"} else ",")
+
+
+def require_text(frame: pl.DataFrame) -> None:
+    """Refuse columns that delimited text cannot hold: lists, structures and bytes."""
+    for name, dtype in frame.schema.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            raise UnsupportedDataError.no_text(name, dtype.base_type())
 
 
 def open_microdata(data: Data) -> Microdata:

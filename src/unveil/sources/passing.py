@@ -21,6 +21,7 @@ from unveil.errors import ArgumentError
 from unveil.output import atomic_write
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Source
+from unveil.sources.microdata import require_text
 from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
 
@@ -31,7 +32,6 @@ __all__ = ["Change", "Passing", "WrittenFile", "WrittenTable", "passing", "rewri
 
 _BUCKET = 1 << 20
 """Records of a bucket, about."""
-_PARQUET = {"parquet", "pq"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,10 +109,9 @@ class WrittenFile:
 
     def native(self) -> pl.LazyFrame:
         """Return the records as a lazy Polars frame."""
-        ending = Path(self.path).suffix.lower().lstrip(".")
-        if ending in _PARQUET:
+        if _as_parquet(self.path):
             return pl.scan_parquet(self.path)
-        return pl.scan_csv(self.path, separator="\t" if ending in {"tsv", "tab"} else ",", infer_schema=False)
+        return pl.scan_csv(self.path, separator=_separator(self.path), infer_schema=False)
 
     def column(self, name: str) -> pl.Series:
         """Return one column, read whole."""
@@ -195,6 +194,8 @@ def _rewritten(
         change.begin()
         for batch in records.batches(by_hand=by_hand):
             changed, rows = change.batch(batch)
+            if not _as_parquet(out):
+                require_text(changed)
             parts.add(changed, rows + seen)
             seen += batch.height
         change.end()
@@ -256,12 +257,11 @@ class _Parts:
             if pairs is not None:
                 pairs.write(b"original,release\n")
             file = open_files.enter_context(atomic_write(out))
-            if Path(out).suffix.lower().lstrip(".") in _PARQUET:
+            if _as_parquet(out):
                 self._write_parquet(file, pairs)
             else:
-                separator = "\t" if Path(out).suffix.lower() in {".tsv", ".tab"} else ","
                 for at, (frame, _) in enumerate(self._linked(pairs)):
-                    frame.write_csv(file, include_header=at == 0, separator=separator)
+                    frame.write_csv(file, include_header=at == 0, separator=_separator(out))
         return WrittenFile(out, names, self._records)
 
     def _write_parquet(self, file: Any, pairs: Any) -> None:
@@ -285,3 +285,11 @@ class _Parts:
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame({name: frame[str(at)] for at, name in enumerate(names)})
+
+
+def _as_parquet(path: str) -> bool:
+    return path.lower().endswith((".parquet", ".pq"))
+
+
+def _separator(path: str) -> str:
+    return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
