@@ -145,3 +145,26 @@ def test_what_does_not_stream_is_refused(tmp_path: Path) -> None:
 def test_an_ending_that_cannot_stream_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="Parquet or as text"):
         unveil.anonymize_into(written(tmp_path, "parquet"), tmp_path / "r.arrow", KEYS, [KAnonymity(5)])
+
+
+@pytest.mark.usefixtures("small")
+def test_without_a_place_no_record_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = written(tmp_path, "parquet")
+    whole = unveil.anonymize(ADULT, KEYS, [KAnonymity(5)], suppression=0.1)
+
+    def records(*_: object) -> None:
+        raise AssertionError("records were asked for")
+
+    monkeypatch.setattr(passing.Passing, "batches", records)
+    monkeypatch.setattr("unveil.sources.streaming.Stream.collect", records)
+    words = [part for key in KEYS for part in ("--key", key)]
+    assert run(["anonymize", place, *words, "--k", "5", "--suppression", "0.1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["transformation"], found["suppressed"]) == (dict(whole.transformation), whole.suppressed)
+    release = unveil.anonymize_into(place, None, KEYS, [KAnonymity(5)], suppression=0.1)
+    with pytest.raises(ArgumentError, match="not written"):
+        release.write(tmp_path / "r.csv")
+    assert run(["anonymize", place, *words, "--k", "5", "--link", str(tmp_path / "link.csv")]) == 2
+    assert "no release is written" in capsys.readouterr().err

@@ -34,7 +34,7 @@ from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load, tallied
 from unveil.sources.microdata import Microdata
-from unveil.sources.passing import Passing, WrittenFile, WrittenTable
+from unveil.sources.passing import Passing, Unwritten, WrittenFile, WrittenTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,7 +178,7 @@ def chosen_of(plan: Plan) -> Chosen:
 def release_of(
     plan: Plan,
     chosen: Chosen,
-    records: Microdata | WrittenFile | WrittenTable,
+    records: Microdata | WrittenFile | WrittenTable | Unwritten,
     origin: NDArray[np.int64],
     asked: Mapping[str, Any],
     label: str,

@@ -28,7 +28,7 @@ from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.recoding import Changed, Recoding
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import tally_source
-from unveil.sources.passing import WrittenFile, WrittenTable, passing, rewrite
+from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable, passing, rewrite
 from unveil.sources.streaming_keys import hashed
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _WORD = 1 << 64
 
 def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     data: Data,
-    out: str | os.PathLike[str] | Address,
+    out: str | os.PathLike[str] | Address | None,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
     models: Sequence[AnyModel],
     *,
@@ -75,7 +75,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         A file that is streamed (Parquet, a folder of Parquet files, delimited text), or what DuckDB, PostgreSQL or Spark holds.
     out
         Where the release goes, whole or not at all: a file (.parquet, .csv or .tsv), or the address of a new table, or of new
-        Parquet files of Spark, beside the data.
+        Parquet files of Spark, beside the data. None: nowhere; no record is read, and the result says what would be done.
     link
         Where the private correspondence goes; none: it is not written. It numbers rows, so only a file can have one.
     attributes, models, hierarchies, suppression, objective, levels, weights, factor, identifiers, orders, nulls
@@ -99,9 +99,11 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     named, budget = names_of(identifiers), budget_of(time_limit, node_limit)
     checked_count("seed", seed, least=0)
     require_columns(named, source.names)
+    if link is not None and out is None:
+        raise ArgumentError("a correspondence is asked for, but no release is written; say where it goes with --out.")
     if link is not None and isinstance(source, EngineSource):
         raise ArgumentError("rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead.")
-    target = out if isinstance(out, Address) else parse(os.fspath(out)) or _file_place(out)
+    target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or _file_place(out)
     write = _table_writer(source, target) if isinstance(target, Address) else None
     plan = planned(
         data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
@@ -110,8 +112,10 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     )  # fmt: skip
     chosen = chosen_of(plan)
     records = replace(stream.without(named), records=plan.space.records)
-    written: WrittenFile | WrittenTable
-    if write is not None:
+    written: WrittenFile | WrittenTable | Unwritten
+    if target is None:
+        written = Unwritten(records.names, records.records)
+    elif write is not None:
         written = WrittenTable(*write(_recoding(plan, chosen, records.names, drop=nulls == "drop", shuffled=not keep_order)))
     else:
         order = None if keep_order else _order(plan, seed)

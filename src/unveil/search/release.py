@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.sources.microdata import Microdata
-    from unveil.sources.passing import WrittenFile, WrittenTable
+    from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable
 
 __all__ = ["Release", "checked_place", "shuffled"]
 
@@ -64,7 +64,7 @@ class Release(Result):
         What a user should know.
     """
 
-    records: Microdata | WrittenFile | WrittenTable
+    records: Microdata | WrittenFile | WrittenTable | Unwritten
     transformation: Mapping[str, int]
     heights: Mapping[str, int]
     score: float

@@ -28,7 +28,7 @@ from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, T
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Change", "Passing", "WrittenFile", "WrittenTable", "passing", "rewrite"]
+__all__ = ["Change", "Passing", "Unwritten", "WrittenFile", "WrittenTable", "passing", "rewrite"]
 
 _BUCKET = 1 << 20
 """Records of a bucket, about."""
@@ -120,6 +120,26 @@ class WrittenFile:
     def write(self, path: Any) -> None:
         """Refuse to write what is written."""
         raise ArgumentError(f"the release is in a file already; copy that to {path}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """Records that nobody asked to write, in the place where a result has its records."""
+
+    names: tuple[str, ...]
+    records: int
+
+    def native(self) -> Any:
+        """Refuse to give what was not made."""
+        raise ArgumentError("the release was not written, so there are no records; say where it goes with --out.")
+
+    def column(self, name: str) -> pl.Series:  # noqa: ARG002
+        """Refuse to give what was not made."""
+        return self.native()  # type: ignore[no-any-return]
+
+    def write(self, path: Any) -> None:  # noqa: ARG002
+        """Refuse to write what was not made."""
+        self.native()
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ def anonymize(
     table = isinstance(out, Address)
     if table and (pseudonymize or others is not None):
         raise ArgumentError("with --pseudonymize or --population the records come here, so the release goes into a file.")
-    if table or (out is not None and not pseudonymize and others is None and passing(inputs.source) is not None):
+    if table or (not pseudonymize and others is None and passing(inputs.source) is not None):
         with showing_progress("generalisations") as progress:
             release = anonymize_into(inputs.source, out, inputs.key, asked, link=link, progress=progress, **options)
         told_written(out, link)
