@@ -168,3 +168,20 @@ def test_without_a_place_no_record_is_read(
         release.write(tmp_path / "r.csv")
     assert run(["anonymize", place, *words, "--k", "5", "--link", str(tmp_path / "link.csv")]) == 2
     assert "no release is written" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("small")
+def test_progress_is_told_for_every_stage(tmp_path: Path) -> None:
+    told: dict[str, list[tuple[int, int]]] = {}
+    place = written(tmp_path, "parquet")
+    unveil.anonymize_into(
+        place, tmp_path / "r.csv", KEYS, [KAnonymity(5)], suppression=0.1,
+        progress=lambda stage, done, total: told.setdefault(stage, []).append((done, total)),
+    )  # fmt: skip
+    assert [stage for stage in told if stage != "generalisations"] == ["bytes counted", "records, read and written"]
+    for steps in told.values():
+        assert steps == sorted(steps)
+        assert steps[-1][0] == steps[-1][1]
+    assert told["bytes counted"][-1][1] > 0
+    assert told["records, read and written"][-1] == (8000, 8000)
+    assert len(told["records, read and written"]) > 10

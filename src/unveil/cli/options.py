@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile",
     "ProjectFile", "Sensitive", "Separator", "TwoTables", "Weights", "gather", "gather_two", "give", "one_sensitive", "pair_of",
-    "showing_progress", "showing_stages",
+    "showing_bytes", "showing_progress", "showing_stages",
 ]  # fmt: skip
 
 
@@ -233,6 +233,15 @@ def showing_progress(what: str) -> Iterator[Any]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def showing_bytes() -> Iterator[None]:
+    """Show how much of a large file is read, where a person watches."""
+    from unveil.sources.streaming import limited
+
+    with showing_progress("bytes") as progress, limited(progress=progress):
+        yield
 
 
 @contextmanager

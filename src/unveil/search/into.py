@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from unveil.measures.equivalence import SUPPRESSED
 from unveil.mechanisms.columns import checked_count
 from unveil.models.asked import AnyModel
 from unveil.partitions import Hierarchy
+from unveil.results.progress import Progress, Stages
 from unveil.search.anonymize import Chosen, Plan, chosen_of, planned, release_of
 from unveil.search.application import applied, recoded
 from unveil.search.full_domain import budget_of
@@ -29,6 +31,7 @@ from unveil.sources.engines.recoding import Changed, Recoding
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import tally_source
 from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable, passing, rewrite
+from unveil.sources.streaming import limited
 from unveil.sources.streaming_keys import hashed
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     seed: int = 0,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Stages | None = None,
 ) -> Release:
     """Anonymise data that is larger than memory: a file into a file, a table of an engine into a file or another table.
 
@@ -84,8 +87,10 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         Whether records stay in their order; else they are shuffled.
     seed
         Of the shuffling into a file. An engine shuffles by a seed of its own.
-    time_limit, node_limit, progress
+    time_limit, node_limit
         As for `anonymize`.
+    progress
+        Called now and then with a stage (counting, searching, writing), the steps of it that are done and all of them.
 
     Returns
     -------
@@ -105,22 +110,26 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         raise ArgumentError("rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead.")
     target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or _file_place(out)
     write = _table_writer(source, target) if isinstance(target, Address) else None
-    plan = planned(
-        data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
-        weights=weights, factor=factor, identifiers=named, orders=orders, nulls=nulls,
-        budget=budget, progress=progress, stream=stream,
-    )  # fmt: skip
+    told = Progress(progress)
+    with limited(progress=partial(told.at, "bytes counted")):
+        plan = planned(
+            data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
+            weights=weights, factor=factor, identifiers=named, orders=orders, nulls=nulls,
+            budget=budget, progress=partial(told.at, "generalisations"), stream=stream,
+        )  # fmt: skip
     chosen = chosen_of(plan)
     records = replace(stream.without(named), records=plan.space.records)
     written: WrittenFile | WrittenTable | Unwritten
     if target is None:
         written = Unwritten(records.names, records.records)
     elif write is not None:
-        written = WrittenTable(*write(_recoding(plan, chosen, records.names, drop=nulls == "drop", shuffled=not keep_order)))
+        with told.stage("rewriting by the engine"):
+            written = WrittenTable(*write(_recoding(plan, chosen, records.names, drop=nulls == "drop", shuffled=not keep_order)))
     else:
         order = None if keep_order else _order(plan, seed)
         change = _Change(plan, chosen, drop=nulls == "drop")
-        written = rewrite(records, change, str(target), link=None if link is None else str(link), order=order)
+        steps, place = partial(told.at, "records, read and written"), None if link is None else str(link)
+        written = rewrite(records, change, str(target), link=place, order=order, progress=steps)
     asked = {
         "identifiers": list(named), "pseudonyms": [], "suppression": suppression, "levels": levels or {},
         "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order,

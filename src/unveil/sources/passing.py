@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from unveil.sources.frames import Source
 from unveil.sources.microdata import require_text
 from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
+from unveil.sources.streaming_coders import BytesRead
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +182,13 @@ class Change(Protocol):
 
 
 def rewrite(
-    records: Passing, change: Change, out: str, *, link: str | None = None, order: np.random.Generator | None = None
+    records: Passing,
+    change: Change,
+    out: str,
+    *,
+    link: str | None = None,
+    order: np.random.Generator | None = None,
+    progress: BytesRead | None = None,
 ) -> WrittenFile:
     """Rewrite records into a file; it and the correspondence are there whole or not at all.
 
@@ -197,16 +204,29 @@ def rewrite(
         Where the private correspondence of both files goes; none: it is not written.
     order
         What shuffles the records; None: they keep their order.
+    progress
+        Called with the records read and written, and twice the number of all.
     """
     try:
-        return _rewritten(records, change, out, link, order, by_hand=False)
+        return _rewritten(records, change, out, link, order, progress, by_hand=False)
     except IrregularTextError:
-        return _rewritten(records, change, out, link, order, by_hand=True)
+        return _rewritten(records, change, out, link, order, progress, by_hand=True)
 
 
 def _rewritten(
-    records: Passing, change: Change, out: str, link: str | None, order: np.random.Generator | None, *, by_hand: bool
+    records: Passing,
+    change: Change,
+    out: str,
+    link: str | None,
+    order: np.random.Generator | None,
+    progress: BytesRead | None,
+    *,
+    by_hand: bool,
 ) -> WrittenFile:
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done, 2 * records.records)
+
     folder = Path(out).resolve().parent
     with tempfile.TemporaryDirectory(prefix=".unveil-", dir=folder) as room:
         parts = _Parts(Path(room), 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
@@ -218,8 +238,9 @@ def _rewritten(
                 require_text(changed)
             parts.add(changed, rows + seen)
             seen += batch.height
+            tell(parts.records)
         change.end()
-        return parts.write(out, link, records.names)
+        return parts.write(out, link, records.names, tell)
 
 
 class _Parts:
@@ -229,11 +250,11 @@ class _Parts:
         self._room, self._order = room, order
         self._waiting: list[list[tuple[pl.DataFrame, NDArray[np.int64]]]] = [[] for _ in range(buckets)]
         self._files: list[list[Path]] = [[] for _ in range(buckets)]
-        self._records = 0
+        self.records = 0
 
     def add(self, frame: pl.DataFrame, rows: NDArray[np.int64]) -> None:
         """Put records into their buckets."""
-        self._records += frame.height
+        self.records += frame.height
         if self._order is None or len(self._files) == 1:
             self._put(0, frame, rows)
             return
@@ -270,7 +291,7 @@ class _Parts:
                 turn = self._order.permutation(frame.height)
                 yield frame[turn], rows[turn]
 
-    def write(self, out: str, link: str | None, names: tuple[str, ...]) -> WrittenFile:
+    def write(self, out: str, link: str | None, names: tuple[str, ...], tell: Callable[[int], None]) -> WrittenFile:
         """Write the release and, on request, the correspondence."""
         with ExitStack() as open_files:
             pairs = open_files.enter_context(atomic_write(link, private=True)) if link is not None else None
@@ -278,21 +299,21 @@ class _Parts:
                 pairs.write(b"original,release\n")
             file = open_files.enter_context(atomic_write(out))
             if _as_parquet(out):
-                self._write_parquet(file, pairs)
+                self._write_parquet(file, pairs, tell)
             else:
-                for at, (frame, _) in enumerate(self._linked(pairs)):
+                for at, (frame, _) in enumerate(self._linked(pairs, tell)):
                     frame.write_csv(file, include_header=at == 0, separator=_separator(out))
-        return WrittenFile(out, names, self._records)
+        return WrittenFile(out, names, self.records)
 
-    def _write_parquet(self, file: Any, pairs: Any) -> None:
+    def _write_parquet(self, file: Any, pairs: Any, tell: Callable[[int], None]) -> None:
         """Write every piece beside the others, then all of them as one file, as they stream."""
         pieces = []
-        for at, (frame, _) in enumerate(self._linked(pairs)):
+        for at, (frame, _) in enumerate(self._linked(pairs, tell)):
             pieces.append(self._room / f"piece-{at:06}.parquet")
             frame.write_parquet(pieces[-1])
         pl.scan_parquet(pieces).sink_parquet(file)
 
-    def _linked(self, pairs: Any) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
+    def _linked(self, pairs: Any, tell: Callable[[int], None]) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
         """Give the pieces, and write where each of their records came from."""
         done = 0
         for frame, rows in self._pieces():
@@ -301,6 +322,7 @@ class _Parts:
                 numbers.write_csv(pairs, include_header=False)
             done += len(rows)
             yield frame, rows
+            tell(self.records + done)
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

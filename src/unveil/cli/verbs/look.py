@@ -28,6 +28,7 @@ from unveil.cli.options import (
     gather,
     give,
     one_sensitive,
+    showing_bytes,
     showing_progress,
 )
 from unveil.errors import ArgumentError
@@ -61,7 +62,6 @@ def dr(
     """How far do the key columns, taken together, refine a sensitive column, or single out records?"""
     from unveil.measures.approximate import approximate_rate
     from unveil.measures.discrimination import discrimination_rate
-    from unveil.sources.streaming import limited
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
@@ -74,7 +74,7 @@ def dr(
         raise ArgumentError(
             "--max-distinct does not go with --partition, --weights, --bootstrap or another --nulls than category."
         )
-    with showing_progress("bytes") as progress, limited(progress=progress):
+    with showing_bytes():
         if max_distinct is not None:
             give(
                 approximate_rate(inputs.source, inputs.key, secrets, max_distinct=max_distinct, seed=seed),
@@ -178,4 +178,6 @@ def identifiers(
         data, key=None, sensitive=None, partition=None, nulls=None, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    give(direct_identifiers(inputs.source), as_json=as_json, out=out)
+    with showing_bytes():
+        found = direct_identifiers(inputs.source)
+    give(found, as_json=as_json, out=out)

@@ -21,6 +21,7 @@ from unveil.cli.options import (
     Weights,
     gather,
     give,
+    showing_bytes,
 )
 from unveil.cli.requirements import (
     Alpha,
@@ -105,26 +106,27 @@ def measure(
         secrets, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=k_map, presence=presence, average_risk=average_risk,
     ) or inputs.planned_models()  # fmt: skip
-    result = measure_table(
-        inputs.source,
-        inputs.key,
-        inputs.sensitive,
-        models=asked,
-        hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
-        orders=requirements.orders(order, inputs.project, secrets),
-        partitions=inputs.partitions,
-        population=opened(population),
-        reference=opened(reference),
-        sampling_fraction=sampling_fraction,
-        weights=inputs.weights,
-        household=household,
-        special=suda,
-        loglinear=loglinear,
-        threshold=threshold,
-        nulls=inputs.nulls,
-        alpha=wildcard_weight,
-        suppressed=suppressed,
-    )
+    with showing_bytes():
+        result = measure_table(
+            inputs.source,
+            inputs.key,
+            inputs.sensitive,
+            models=asked,
+            hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
+            orders=requirements.orders(order, inputs.project, secrets),
+            partitions=inputs.partitions,
+            population=opened(population),
+            reference=opened(reference),
+            sampling_fraction=sampling_fraction,
+            weights=inputs.weights,
+            household=household,
+            special=suda,
+            loglinear=loglinear,
+            threshold=threshold,
+            nulls=inputs.nulls,
+            alpha=wildcard_weight,
+            suppressed=suppressed,
+        )
     give(result, as_json=as_json, out=out)
     if result.met is False:
         raise typer.Exit(1)

@@ -22,6 +22,7 @@ from unveil.cli.options import (
     gather_two,
     give,
     pair_of,
+    showing_bytes,
     showing_stages,
 )
 from unveil.errors import ArgumentError
@@ -55,7 +56,8 @@ def utility(
     asked = [*planned, *(Need.parse(text) for text in need or ())]
     if not asked:
         raise ArgumentError("no need is named; write one with --need, or in a project file.")
-    result = serve(inputs.source, asked, nulls=inputs.nulls)
+    with showing_bytes():
+        result = serve(inputs.source, asked, nulls=inputs.nulls)
     give(result, as_json=as_json, out=out)
     shown = not as_json and out is None
     for line in [f"{counted(len(result.failed), 'need')} could not be evaluated."] if shown and result.failed else result.failed:
