@@ -16,9 +16,11 @@ from benchmarks.record import LATEST, STORED, Record, accept, read, recorded, sl
 
 PARTS = (
     "foundation", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "attacks", "utility",
-    "search", "recoding", "scale",
+    "search", "recoding", "scale", "large",
 )  # fmt: skip
 """Each is a module of this package with a function `run`."""
+_ON_REQUEST = ("large",)
+"""Those that run only when they are named."""
 _WIDTH = 160
 """Of the table in a file."""
 
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_page(read(STORED))
         return
     measured: dict[str, Record] = {}
-    for part in asked.parts or PARTS:
+    for part in asked.parts or [part for part in PARTS if part not in _ON_REQUEST]:
         measured[part] = recorded(import_module(f"benchmarks.{part}").run())
         write(LATEST, measured)
     _show(measured, read(STORED))

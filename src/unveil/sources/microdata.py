@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from unveil.attributes import require_columns
-from unveil.errors import EmptyDataError, UnsupportedDataError
+from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
 from unveil.sources.frames import Data, open_source
 
@@ -57,8 +57,10 @@ class Microdata:
 
         Polars takes a name such as "^a$" for a pattern wherever it meets one; the column of such a name gets a blank before it.
         """
-        require_columns([name], self.names)
-        column = self.frame.get_column(name)
+        try:
+            column = self.frame.get_column(name)
+        except pl.exceptions.ColumnNotFoundError:
+            raise ColumnNotFoundError.among(name, self.names) from None
         return column.alias(f" {name}") if name == "*" or name.startswith("^") else column
 
     def replaced(self, columns: Mapping[str, Any]) -> Microdata:
