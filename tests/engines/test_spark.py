@@ -44,6 +44,14 @@ def test_no_java(tmp_path: Path) -> None:
     )
 
 
+def test_no_master() -> None:
+    command = [str(Path(sys.executable).with_name("unveil")), "dr", "spark://127.0.0.1:1?table=t", "--key", "age"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    said = "spark://127.0.0.1:1?table=t: nothing listens there; look at host, port and whether the master runs."
+    assert done.stderr == f"unveil: {said}\n"
+
+
 def test_types(spark: SparkSession) -> None:
     frame = spark.sql("SELECT INTERVAL 1 DAY AS span, 1.50 AS exact, 7BD AS whole, map(1, 2) AS pairs, struct(1) AS parts")
     values = {name: unveil.count(frame, [name]).columns[0].values[0] for name in ("exact", "whole")}
