@@ -124,6 +124,60 @@ def test_a_value_that_was_not_counted_is_refused(engine: Callable[[pl.DataFrame]
         unveil.anonymize_into(source, beside(data), [AGE], [KAnonymity(70)])
 
 
+OWN = (
+    "unveil_records",
+    "unveil_cells",
+    "unveil_value0",
+    "unveil_group0",
+    "unveil_map0",
+    "unveil_null",
+    "unveil_gone",
+    "unveil_sent",
+)
+
+
+@writing
+def test_tables_of_the_user_may_have_any_name(engine: Callable[[pl.DataFrame], Any], request: pytest.FixtureRequest) -> None:
+    """Names that the rewriting once used for its own tables: of the data, of the release, and of others beside them."""
+    data = engine(people(60))
+    options: dict[str, Any] = {"suppression": 0.4}
+    whole = unveil.anonymize(people(60), [AGE, TOWN], [KAnonymity(3)], **options)
+    assert whole.suppressed
+    assert any(whole.transformation.values())
+    names = list(whole.data.columns)
+    if isinstance(data, str):
+        place, _, table = data.partition("?table=")
+        quoted = '"' + table.replace('"', '""') + '"'
+        copies = [f"CREATE TABLE {name} AS SELECT * FROM {quoted}" for name in OWN]  # noqa: S608
+        if place.startswith("postgresql"):
+            run = request.getfixturevalue("run")
+            run(*(f"DROP TABLE IF EXISTS {name}" for name in OWN), *copies)
+        else:
+            with duckdb.connect(place) as connection:
+                connection.execute("; ".join(copies))
+    else:
+        place = "spark://local"
+        for name in OWN:
+            data.createOrReplaceTempView(name)
+    for name in OWN:
+        out = beside(data)
+        unveil.anonymize_into(f"{place}?table={name}", out, [AGE, TOWN], [KAnonymity(3)], **options)
+        assert rows(out, names) == rows(whole.data, names)
+    assert all(rows(f"{place}?table={name}", names) == rows(people(60), names) for name in OWN)
+
+
+@writing
+def test_values_of_records_that_are_left_out_are_no_change(engine: Callable[[pl.DataFrame], Any]) -> None:
+    """Age 99 occurs only beside a null, so it was not counted."""
+    ages = [20, 20, 21, 21, 30, 30, 31, 31, 99, 99]
+    frame = pl.DataFrame({"age": ages, "town": ["A"] * 8 + [None] * 2})
+    data = engine(frame)
+    out = beside(data)
+    whole = unveil.anonymize(frame, ["age", "town"], [KAnonymity(4)], nulls="drop")
+    unveil.anonymize_into(data, out, ["age", "town"], [KAnonymity(4)], nulls="drop")
+    assert rows(out, ["age", "town"]) == rows(whole.data, ["age", "town"])
+
+
 @streaming
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_records_stream_from_the_engine_into_a_file(engine: Callable[[pl.DataFrame], Any], ending: str, tmp_path: Path) -> None:
@@ -171,12 +225,13 @@ def test_a_table_needs_a_name(engine: Callable[[pl.DataFrame], Any]) -> None:
 
 def test_spark_writes_parquet_files(spark: Any, tmp_path: Path) -> None:
     data, out = spark.createDataFrame(people().to_arrow()), tmp_path / "release"
+    views = [view.name for view in spark.catalog.listTables()]
     unveil.anonymize_into(data, f"spark://local?path={out}", KEY, [KAnonymity(4)], suppression=0.2)
     whole = unveil.anonymize(people(), KEY, [KAnonymity(4)], suppression=0.2).data
     assert rows(str(out), whole.columns) == rows(whole, whole.columns)
     with pytest.raises(EngineError, match="there is such a table already"):
         unveil.anonymize_into(data, f"spark://local?path={out}", KEY, [KAnonymity(4)], suppression=0.2)
-    assert not [view.name for view in spark.catalog.listTables() if view.name.startswith("unveil_")]
+    assert [view.name for view in spark.catalog.listTables()] == views
 
 
 @pytest.mark.parametrize("engine", ["duckdb file", "postgresql"], indirect=True)

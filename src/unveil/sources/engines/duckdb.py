@@ -15,7 +15,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtraError, UnsupportedDataError, listed
 from unveil.sources.engines.answers import batches_of, named, tally_of
-from unveil.sources.engines.recoding import Recoding, recode
+from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.frames import Tally, text_names
@@ -153,7 +153,7 @@ class _Held:
     """Tables that a connection holds until it ends."""
 
     def __init__(self, connection: Any, table: str, what: Recoding) -> None:
-        self._connection = connection
+        self.own, self._connection = own_word(), connection
         self._kinds = kinds = _kinds(connection.sql(f"SELECT * FROM {table}"))  # noqa: S608 - quoted
         keys = [_without_nan(column.name, kinds[column.name]) for column in what.changed]
         whole = [_without_nan(name, kinds[name]) for name in what.complete]
@@ -164,9 +164,10 @@ class _Held:
         self._connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
 
     def put(self, name: str, frame: pl.DataFrame) -> None:
-        self._connection.register("unveil_sent", frame.to_arrow())
-        self.hold(name, "SELECT * FROM unveil_sent")
-        self._connection.unregister("unveil_sent")
+        sent = f"{self.own}sent"
+        self._connection.register(sent, frame.to_arrow())
+        self.hold(name, f"SELECT * FROM {sent}")  # noqa: S608 - our own name
+        self._connection.unregister(sent)
 
     def values(self, name: str, column: str) -> pl.Series:
         answer = self._connection.sql(f'SELECT v AS "0" FROM {name} ORDER BY id').pl()  # noqa: S608 - our own name

@@ -19,7 +19,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.engines.answers import batches_of, named, tally_of
-from unveil.sources.engines.recoding import Recoding, recode
+from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.frames import Tally, text_names
@@ -210,7 +210,7 @@ class _Held:
     """Tables that a connection holds until it ends."""
 
     def __init__(self, cursor: Any, table: str, columns: Mapping[str, _Column], what: Recoding) -> None:
-        self._cursor, self._columns = cursor, columns
+        self.own, self._cursor, self._columns = own_word(), cursor, columns
         keys = [columns[column.name].counted for column in what.changed]
         whole = [columns[name].counted for name in what.complete]
         self.records = f"({numbered(table, k=keys, w=whole, c=[quoted(name) for name in what.names])})"

@@ -1,17 +1,19 @@
 """How does an engine recode a table? By joins with small tables that say which group and label every value has.
 
 The statements are the same for all engines, and hold no name and no value of the data: columns are numbered, values stay in the
-engine's own tables or go there as data.
+engine's own tables or go there as data. The names of these tables begin with a word of their own for each release, so that none
+of the user's has such a name.
 
 - ``r``: the records; ``k0``, ``k1`` ... are the columns to recode as they are counted, ``w0`` ... those that must not be null,
   ``c0`` ... those to release.
-- ``unveil_map0`` ...: every value ``v`` of a column with its group ``g`` and label ``l``.
-- ``unveil_null``: one row, the group and label of a null in each column, and what stands for a value that is suppressed, ``s``.
-- ``unveil_gone``: the classes to suppress, by their groups.
+- ``map0`` ...: every value ``v`` of a column with its group ``g`` and label ``l``.
+- ``null``: one row, the group and label of a null in each column, and what stands for a value that is suppressed, ``s``.
+- ``gone``: the classes to suppress, by their groups.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.frames import Tally
 
-__all__ = ["Changed", "Holder", "Recoding", "recode"]
+__all__ = ["Changed", "Holder", "Recoding", "own_word", "recode"]
 
 _NO_GROUP = -1
 
@@ -92,6 +94,8 @@ class Recoding:
 class Holder(Protocol):
     """An engine that holds tables for as long as a table is rewritten."""
 
+    own: str
+    """What the names of all tables kept begin with."""
     records: str
     """The records, as they stand behind FROM."""
 
@@ -105,11 +109,16 @@ class Holder(Protocol):
         """Return the values `v` of a table kept, which are those of a column, in the order of their `id`."""
 
 
+def own_word() -> str:
+    """Return a word that no name of a table begins with."""
+    return f"unveil_{secrets.token_hex(8)}_"
+
+
 def recode(engine: Holder, what: Recoding) -> str:
     """Put down what every value becomes, and return the query for the release: its columns are named ``c0``, ``c1`` ..."""
     if what.changed:
         keys = ", ".join(f"k{at}" for at in range(len(what.changed)))
-        engine.hold("unveil_cells", f"SELECT DISTINCT {keys} FROM {engine.records} AS r")  # noqa: S608 - numbered names
+        engine.hold(f"{engine.own}cells", f"SELECT DISTINCT {keys} FROM {engine.records} AS r{_complete(what)}")  # noqa: S608 - numbered names
     null: dict[str, list[Any]] = {"s": [what.suppressed]}
     for at, column in enumerate(what.changed):
         _put_map(engine, at, column)
@@ -118,41 +127,44 @@ def recode(engine: Holder, what: Recoding) -> str:
         null[f"g{at}"] = [int(group)]
         null[f"l{at}"] = [None if group == _NO_GROUP else column.labels[group]]
     texts = {name: pl.String for name in null if name.startswith("l")}
-    engine.put("unveil_null", pl.DataFrame(null, schema_overrides=texts))
+    engine.put(f"{engine.own}null", pl.DataFrame(null, schema_overrides=texts))
     if len(what.gone):
-        engine.put("unveil_gone", pl.DataFrame({f"g{at}": what.gone[:, at] for at in range(len(what.changed))}))
-    return _query(engine.records, what)
+        engine.put(f"{engine.own}gone", pl.DataFrame({f"g{at}": what.gone[:, at] for at in range(len(what.changed))}))
+    return _query(engine.own, engine.records, what)
 
 
 def _put_map(engine: Holder, at: int, column: Changed) -> None:
     """Have the engine hold the group and the label of every value of a column."""
+    cells, value, group = (f"{engine.own}{name}" for name in ("cells", f"value{at}", f"group{at}"))
     engine.hold(
-        f"unveil_value{at}",
-        f"SELECT row_number() OVER (ORDER BY v) AS id, v FROM (SELECT DISTINCT k{at} AS v FROM unveil_cells WHERE k{at} IS NOT NULL) AS d",  # noqa: S608, E501
+        value,
+        f"SELECT row_number() OVER (ORDER BY v) AS id, v FROM (SELECT DISTINCT k{at} AS v FROM {cells} WHERE k{at} IS NOT NULL) AS d",  # noqa: S608, E501
     )
-    values = engine.values(f"unveil_value{at}", column.name)
+    values = engine.values(value, column.name)
     groups = column.groups[KnownValues(column.name, column.values).codes(values)]
     frame = pl.DataFrame({"id": np.arange(1, len(groups) + 1), "g": groups, "l": column.labelled(groups)})
-    engine.put(f"unveil_group{at}", frame)
-    engine.hold(f"unveil_map{at}", f"SELECT v, g, l FROM unveil_value{at} JOIN unveil_group{at} USING (id)")  # noqa: S608
+    engine.put(group, frame)
+    engine.hold(f"{engine.own}map{at}", f"SELECT v, g, l FROM {value} JOIN {group} USING (id)")  # noqa: S608
 
 
-def _query(records: str, what: Recoding) -> str:
+def _query(own: str, records: str, what: Recoding) -> str:
     place = {column.name: at for at, column in enumerate(what.changed)}
     gone = bool(len(what.gone))
     selected = [
         f"r.c{at} AS c{at}" if name not in place else f"{_label(place[name], suppressed=gone)} AS c{at}"
         for at, name in enumerate(what.names)
     ]
-    joins = [f"LEFT JOIN unveil_map{at} AS m{at} ON r.k{at} = m{at}.v" for at in place.values()]
+    joins = [f"LEFT JOIN {own}map{at} AS m{at} ON r.k{at} = m{at}.v" for at in place.values()]
     if gone:
         same = " AND ".join(f"s.g{at} = coalesce(m{at}.g, n.g{at})" for at in place.values())
-        joins.append(f"LEFT JOIN unveil_gone AS s ON {same}")
-    complete = " AND ".join(f"r.w{at} IS NOT NULL" for at in range(len(what.complete)))
-    return (
-        f"SELECT {', '.join(selected)} FROM {records} AS r CROSS JOIN unveil_null AS n {' '.join(joins)}"  # noqa: S608
-        f"{' WHERE ' if complete else ''}{complete}"
-    )
+        joins.append(f"LEFT JOIN {own}gone AS s ON {same}")
+    return f"SELECT {', '.join(selected)} FROM {records} AS r CROSS JOIN {own}null AS n {' '.join(joins)}{_complete(what)}"  # noqa: S608
+
+
+def _complete(what: Recoding) -> str:
+    """Return the condition that leaves out records with a null where none may be."""
+    condition = " AND ".join(f"r.w{at} IS NOT NULL" for at in range(len(what.complete)))
+    return f" WHERE {condition}" if condition else ""
 
 
 def _label(at: int, *, suppressed: bool) -> str:

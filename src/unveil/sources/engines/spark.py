@@ -17,7 +17,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.engines.answers import batches_of, named, tally_of
-from unveil.sources.engines.recoding import Recoding, recode
+from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.frames import Tally, text_names
 
@@ -185,10 +185,9 @@ def _removed(session: Any, out: Address) -> None:
 class _Views:
     """Views that a session holds until they are dropped."""
 
-    records = "unveil_records"
-
     def __init__(self, held: _Frame, what: Recoding) -> None:
-        self._session = held.session
+        self.own, self._session = own_word(), held.session
+        self.records = f"{self.own}records"
         self._kept: list[tuple[str, Any]] = []
         keys = [held.counted(column.name).alias(f"k{at}") for at, column in enumerate(what.changed)]
         whole = [held.counted(name).alias(f"w{at}") for at, name in enumerate(what.complete)]
