@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import polars as pl
@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Coded", "KnownValues", "encode", "require_countable", "smallest_unsigned", "without_nan"]
 
+_Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
+"""Distinct values in order, and the position of each record's value among them."""
 _PIECE = 1 << 17
 """Rows are worked on in pieces of this many."""
+_SAMPLE = 1 << 14
+"""The texts of this many rows are looked for in a longer column first."""
 _LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
@@ -64,16 +68,7 @@ def encode(series: pl.Series) -> Coded:
     """Code a column; `codes` come in the smallest unsigned type that holds them."""
     if series.dtype == pl.Object:
         return _encode_objects(series)
-    column = _countable(series)
-    nulls = column.null_count()
-    if column.dtype.is_integer() and not nulls and (coded := _encode_short_range(column)) is not None:
-        return coded
-    present = (column.drop_nulls() if nulls else column).unique()
-    present = present.sort(multithreaded=len(present) > _PIECE)  # threads cost more than they save on a short column
-    codes = _positions(column, present)
-    if nulls:
-        codes[column.is_null().to_numpy()] = len(present)
-        present = present.extend(pl.Series([None], dtype=present.dtype))
+    present, codes = _coded(_countable(series))
     return Coded(series.name, _values(present), codes)
 
 
@@ -145,35 +140,94 @@ def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
 def _countable(series: pl.Series) -> pl.Series:
     if series.dtype.is_float():
         return series.fill_nan(None)
-    if series.dtype in (pl.Categorical, pl.Enum, pl.Null):
-        return series.cast(pl.String)
-    return series
+    return series.cast(pl.String) if series.dtype == pl.Null else series
 
 
-def _positions(column: pl.Series, present: pl.Series) -> NDArray[np.unsignedinteger[Any]]:
-    """Return where each record's value stands among those present; anything for a null."""
-    kind = smallest_unsigned(len(present) + 1)
-    if not len(present):
-        return np.zeros(len(column), dtype=kind)
+def _coded(column: pl.Series) -> _Dictionary:
+    """Return the values of a column in order, a null last, and the position of each record's value among them."""
+    if column.dtype in (pl.Categorical, pl.Enum):
+        return _coded_categories(column)
+    nulls = column.null_count()
+    present, places = _coded_present(column) if nulls < len(column) else (column.clear(), np.zeros(len(column), np.uint8))
+    codes = places.astype(smallest_unsigned(len(present) + (nulls > 0)))
+    if nulls:
+        codes[column.is_null().to_numpy()] = len(present)
+        present = present.extend(pl.Series([None], dtype=present.dtype))
+    return present, codes
+
+
+def _coded_categories(column: pl.Series) -> _Dictionary:
+    """Code texts that the engine has numbered: only its distinct numbers are turned into texts, and these coded."""
+    used, of_rows = _coded(column.to_physical())
+    present, of_used = _coded(used.cat.to(column.dtype).cast(pl.String))
+    return present, of_used[of_rows]
+
+
+def _coded_present(column: pl.Series) -> _Dictionary:
+    """Return the values in order, and the position of each record's; anything for a null."""
     if column.dtype == pl.String:
-        places = column.cast(pl.Enum(present)).to_physical()
-        return (places.fill_null(0) if column.null_count() else places).to_numpy().astype(kind)
-    if column.dtype == pl.Boolean:
-        column, present = column.cast(pl.UInt8), present.cast(pl.UInt8)
-    filled = column.fill_null(present[0]) if column.null_count() else column
-    return present.search_sorted(filled).to_numpy().astype(kind)
+        return _coded_texts(column)
+    return _coded_short_range(column) or _coded_by_search(column)
 
 
-def _encode_short_range(column: pl.Series) -> Coded | None:
+def _coded_texts(column: pl.Series) -> _Dictionary:
+    """Code texts: find those of a sample in all rows, then the others in the rows that are left.
+
+    So most rows are read once, and not again to collect the texts first.
+    """
+    present = _sorted(_texts_of_sample(column))
+    places = _positions(column, present)
+    if places.null_count() > column.null_count():
+        left = places.is_null() & column.is_not_null()
+        known, rest = present, column.filter(left)
+        present = _sorted(pl.concat([known, rest.unique()]))
+        places = _positions(known, present).gather(places).scatter(left.arg_true(), _positions(rest, present))
+    return present, _filled(places, 0).to_numpy()
+
+
+def _texts_of_sample(column: pl.Series) -> pl.Series:
+    """Return the texts of rows from all over the column; those of all rows where it is short, or its texts are many."""
+    if len(column) > 4 * _SAMPLE:
+        texts = _distinct(column.gather(np.linspace(0, len(column) - 1, _SAMPLE, dtype=np.int64)))
+        if 4 * len(texts) <= _SAMPLE:
+            return texts
+    return _distinct(column)
+
+
+def _positions(texts: pl.Series, present: pl.Series) -> pl.Series:
+    """Return where each text stands among those present; null where it does not."""
+    return texts.cast(pl.Enum(present), strict=False).to_physical()
+
+
+def _distinct(column: pl.Series) -> pl.Series:
+    return (column.drop_nulls() if column.null_count() else column).unique()
+
+
+def _filled(column: pl.Series, value: Any) -> pl.Series:
+    return column.fill_null(value) if column.null_count() else column
+
+
+def _sorted(values: pl.Series) -> pl.Series:
+    return values.sort(multithreaded=len(values) > _PIECE)  # threads cost more than they save on a short column
+
+
+def _coded_by_search(column: pl.Series) -> _Dictionary:
+    """Code a column by binary search among its values; anything for a null."""
+    present = _sorted(_distinct(column))
+    where = pl.UInt8 if column.dtype == pl.Boolean else column.dtype
+    return present, present.cast(where).search_sorted(_filled(column, present[0]).cast(where)).to_numpy()
+
+
+def _coded_short_range(column: pl.Series) -> _Dictionary | None:
     """Code integers of a short range through a table over the range, a piece of rows at a time; None where it is long.
 
-    Numbers that 64 bits with a sign do not hold are left to the general way too.
+    Numbers that 64 bits with a sign do not hold are left to the general way too; anything for a null.
     """
-    if column.dtype == pl.Int128 or not len(column):
+    if not column.dtype.is_integer() or column.dtype in (pl.Int128, pl.UInt128):
         return None
-    values = column.to_numpy()
+    values = _filled(column, column.min()).to_numpy()
     low, high = int(values.min()), int(values.max())
-    if high - low >= max(1 << 16, len(values)) or high > _LARGEST:
+    if high - low >= max(1 << 16, len(column)) or high > _LARGEST:
         return None
     pieces = [slice(start, start + _PIECE) for start in range(0, len(values), _PIECE)]
     occurs = np.zeros(high - low + 1, dtype=bool)
@@ -185,7 +239,7 @@ def _encode_short_range(column: pl.Series) -> Coded | None:
     codes = np.empty(len(values), dtype=kind)
     for piece in pieces:
         codes[piece] = place[values[piece].astype(np.int64) - low]
-    return Coded(column.name, _values(pl.Series(found + low, dtype=pl.Int64)), codes)
+    return pl.Series(found + low, dtype=column.dtype), codes
 
 
 def _values(present: pl.Series) -> Sequence[Any]:
