@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,11 @@ def test_numbers_are_coded_in_their_order(cells: list[int | None]) -> None:
     assert_coded(encode(pl.Series("x", cells, dtype=pl.Int64)), cells)
 
 
+@given(st.lists(st.dates() | st.none(), max_size=30))
+def test_dates_are_coded_in_their_order(cells: list[date | None]) -> None:
+    assert_coded(encode(pl.Series("x", cells, dtype=pl.Date)), cells)
+
+
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [
@@ -86,6 +92,9 @@ def test_numbers_are_coded_in_their_order(cells: list[int | None]) -> None:
         (pl.UInt128, [5, 1, 5]),
         (pl.UInt128, [1 << 100, None]),
         (pl.Boolean, [True, None, False, True]),
+        (pl.Datetime("us", "UTC"), [datetime(2026, 1, 2, 3, 4, 5, 6, UTC), None, datetime(1, 1, 1, tzinfo=UTC)]),
+        (pl.Duration("ms"), [timedelta(days=1), None, timedelta(milliseconds=-1)]),
+        (pl.Time, [time(23, 59, 59, 999999), time(0), None]),
         (pl.Null, [None, None]),
         (pl.String, [None]),
         (pl.Categorical, []),

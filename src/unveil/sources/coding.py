@@ -147,6 +147,9 @@ def _coded(column: pl.Series) -> _Dictionary:
     """Return the values of a column in order, a null last, and the position of each record's value among them."""
     if column.dtype in (pl.Categorical, pl.Enum):
         return _coded_categories(column)
+    if column.dtype.is_temporal():
+        present, codes = _coded(column.to_physical())
+        return present.cast(column.dtype), codes
     nulls = column.null_count()
     present, places = _coded_present(column) if nulls < len(column) else (column.clear(), np.zeros(len(column), np.uint8))
     codes = places.astype(smallest_unsigned(len(present) + (nulls > 0)))
