@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import polars as pl
 import pytest
 
 import unveil
 from unveil.errors import EngineError, UnsupportedDataError
+from unveil.models import KAnonymity
 from unveil.sources import open_source
 
 Run = Callable[..., list[tuple[Any, ...]]]
@@ -60,6 +62,32 @@ def test_types_are_counted_as_their_values(types: str) -> None:
 def test_numbers_too_long_for_a_decimal(postgres: str, run: Run) -> None:
     run("CREATE TABLE long (a numeric)", "INSERT INTO long VALUES (1e200), (1e-200), ('infinity'), (2), (2.0)")
     assert unveil.count(f"{postgres}?table=long", ["a"]).columns[0].values == (1e-200, 2.0, 1e200, float("inf"))
+
+
+def test_domains_are_followed_to_their_type(postgres: str, run: Run, tmp_path: Path) -> None:
+    run(
+        "CREATE DOMAIN whole AS int CHECK (value < 100)", "CREATE DOMAIN few AS whole CHECK (value < 10)",
+        "CREATE DOMAIN share AS float8", "CREATE DOMAIN part AS share", "CREATE DOMAIN price AS numeric(6, 2)",
+        "CREATE DOMAIN raw AS bytea", "CREATE DOMAIN secret AS raw",
+        """CREATE TABLE domains AS SELECT (i % 3)::few AS n, (CASE i % 3 WHEN 0 THEN 'NaN' ELSE '0.5' END)::float8::part AS f,
+           (i % 3 + 0.5)::price AS p, '\\x00'::bytea::secret AS s FROM generate_series(1, 30) AS i""",
+    )  # fmt: skip
+    address = f"{postgres}?table=domains"
+    held = open_source(address).collect(["n", "f", "p"])
+    assert [dtype.is_numeric() for dtype in held.dtypes] == [True] * 3
+    assert [column.values for column in unveil.count(address, ["n", "f"]).columns] == [(0, 1, 2), (0.5, None)]
+    with pytest.raises(UnsupportedDataError, match="column 's' holds bytea values"):
+        unveil.count(address, ["s"])
+    release = unveil.anonymize_into(address, tmp_path / "r.parquet", ["n"], [KAnonymity(2)])
+    assert release.data.collect_schema()["p"] == pl.Decimal(38, 2)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_infinite_dates_are_not_written_into_a_file(types: str, tmp_path: Path, ending: str) -> None:
+    """They are no key, so they were not counted."""
+    with pytest.raises(UnsupportedDataError, match="column 'far' holds infinite dates"):
+        unveil.anonymize_into(types, tmp_path / f"r.{ending}", ["whole"], [KAnonymity(1)])
+    assert not list(tmp_path.iterdir())
 
 
 def test_composites_and_infinite_dates_are_refused(types: str) -> None:

@@ -35,7 +35,7 @@ def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.Dat
     """Read record batches, columns in their order, with the types that the engine gave them: all batches have the same."""
     for batch in answer:
         frame = pl.DataFrame(batch)
-        found = {name: frame.to_series(at) for at, name in enumerate(columns)}
+        found = {name: _dated(name, frame.to_series(at)) for at, name in enumerate(columns)}
         yield pl.DataFrame({name: held.cast(pl.String) if held.dtype in _TEXTS else held for name, held in found.items()})
 
 
@@ -44,6 +44,11 @@ def _usual(name: str, series: pl.Series) -> pl.Series:
     if isinstance(series.dtype, pl.Decimal) and series.dtype.scale == 0:
         whole = series.cast(pl.Int64, strict=False)
         return whole if whole.null_count() == series.null_count() else series
+    return _dated(name, series)
+
+
+def _dated(name: str, series: pl.Series) -> pl.Series:
+    """Refuse dates that no calendar here holds."""
     if series.dtype in (pl.Date, pl.Datetime):
         days = series.cast(pl.Date).to_physical()
         if not ((days >= _FIRST_DAY) & (days <= _LAST_DAY)).all():

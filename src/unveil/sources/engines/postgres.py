@@ -35,13 +35,17 @@ _BY_HASH = "SET LOCAL enable_mergejoin = off"
 """Small tables are joined with all records: to sort these first, as it is planned else, takes several times as long."""
 _ONE_ORDER = ("SET LOCAL synchronize_seqscans = off", "SET LOCAL max_parallel_workers_per_gather = 0")
 _COLUMNS = """
-SELECT a.attname::text, coalesce(b.typname, t.typname)::text, t.typcategory::text, a.atttypmod
-FROM pg_catalog.pg_attribute a
-JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
-WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
-ORDER BY a.attnum
+WITH RECURSIVE asked AS (
+  SELECT a.attnum AS at, a.attname::text AS name, a.atttypid AS kind, a.atttypmod AS modifier FROM pg_catalog.pg_attribute a
+  WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT asked.at, asked.name, t.typbasetype, greatest(asked.modifier, t.typtypmod)
+  FROM asked JOIN pg_catalog.pg_type t ON t.oid = asked.kind WHERE t.typtype = 'd'
+)
+SELECT asked.name, t.typname::text, t.typcategory::text, asked.modifier
+FROM asked JOIN pg_catalog.pg_type t ON t.oid = asked.kind WHERE t.typtype <> 'd' ORDER BY asked.at
 """
+"""A domain is followed to the type under it; a modifier, such as the digits of an exact number, may stand anywhere on the way."""
 _TABLES = """
 SELECT c.relname::text FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(c.oid)
@@ -79,7 +83,7 @@ _CONNECTING = {
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column as the catalogue knows it: its name, its type or that under its domain, the type's category and modifier."""
+    """A column as the catalogue knows it: its name, its type or that under its domains, the type's category and modifier."""
 
     name: str
     kind: str
@@ -168,7 +172,8 @@ def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Seq
     asked = [columns[column] for column in wanted]
     for column in asked:
         if not column.countable:
-            raise UnsupportedDataError.uncountable(column.name, column.kind.removeprefix("_"))
+            kind = f"{column.kind.removeprefix('_')}[]" if column.category == "A" else column.kind
+            raise UnsupportedDataError.uncountable(column.name, kind)
     cursor.execute(tally(name, [column.shown for column in asked], [column.key for column in asked]))
     answer = pl.DataFrame(cursor.fetch_arrow_table())  # through pyarrow, which keeps the SQLSTATE of a failure
     return tally_of(answer, wanted, numeric=_numeric(asked))
