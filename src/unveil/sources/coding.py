@@ -152,7 +152,7 @@ def _coded(column: pl.Series) -> _Dictionary:
         return present.cast(column.dtype), codes
     nulls = column.null_count()
     present, places = _coded_present(column) if nulls < len(column) else (column.clear(), np.zeros(len(column), np.uint8))
-    codes = places.astype(smallest_unsigned(len(present) + (nulls > 0)))
+    codes = places.astype(smallest_unsigned(len(present) + (nulls > 0)), copy=False)
     if nulls:
         codes[column.is_null().to_numpy()] = len(present)
         present = present.extend(pl.Series([None], dtype=present.dtype))
@@ -178,21 +178,24 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
 
     So most rows are read once, and not again to collect the texts first.
     """
-    present = _sorted(_texts_of_sample(column))
-    places = _positions(column, present)
-    if places.null_count() > column.null_count():
-        left = places.is_null() & column.is_not_null()
-        known, rest = present, column.filter(left)
-        present = _sorted(pl.concat([known, rest.unique()]))
-        places = _positions(known, present).gather(places).scatter(left.arg_true(), _positions(rest, present))
-    return present, _filled(places, 0).to_numpy()
+    known = _sorted(_texts_of_sample(column))
+    found = _positions(column, known)
+    places = _filled(found, 0).to_numpy(writable=True)
+    if found.null_count() == column.null_count():
+        return known, places
+    left = found.is_null() & column.is_not_null()
+    rest = column.filter(left)
+    present = _sorted(pl.concat([known, rest.unique()]))
+    places = _positions(known, present).to_numpy()[places]
+    places[left.to_numpy()] = _positions(rest, present).to_numpy()
+    return present, places
 
 
 def _texts_of_sample(column: pl.Series) -> pl.Series:
-    """Return the texts of rows from all over the column; those of all rows where it is short, or its texts are many."""
+    """Return the texts of rows from all over the column; those of all rows where it is short, or they are many or none."""
     if len(column) > 4 * _SAMPLE:
         texts = _distinct(column.gather(np.linspace(0, len(column) - 1, _SAMPLE, dtype=np.int64)))
-        if 4 * len(texts) <= _SAMPLE:
+        if 0 < 4 * len(texts) <= _SAMPLE:
             return texts
     return _distinct(column)
 
@@ -218,7 +221,7 @@ def _coded_by_search(column: pl.Series) -> _Dictionary:
     """Code a column by binary search among its values; anything for a null."""
     present = _sorted(_distinct(column))
     where = pl.UInt8 if column.dtype == pl.Boolean else column.dtype
-    return present, present.cast(where).search_sorted(_filled(column, present[0]).cast(where)).to_numpy()
+    return present, present.cast(where).search_sorted(_filled(column, present[0]).cast(where)).to_numpy(writable=True)
 
 
 def _coded_short_range(column: pl.Series) -> _Dictionary | None:
