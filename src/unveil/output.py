@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -14,9 +15,11 @@ from typing import BinaryIO
 
 from unveil.errors import OutputError, UnveilError
 
-__all__ = ["atomic_write", "check_replaceable", "together"]
+__all__ = ["atomic_write", "cannot_write", "check_replaceable", "together"]
 
 _LONGEST_PREFIX = 40
+_SYSTEM_ERROR = re.compile(r"\(os error ([0-9]+)\)")
+"""How a library that writes for us says what the system said."""
 _waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
 """The hidden files that are written and wait for others, each with the place it will take; None: none waits."""
 
@@ -95,7 +98,7 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
     except OSError as error:
         if isinstance(error, UnveilError) or str(error.filename or hidden) != str(hidden):
             raise  # the block's own trouble, with another file
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     finally:
         if not waits:
             with contextlib.suppress(OSError):
@@ -109,20 +112,20 @@ def check_replaceable(path: str | os.PathLike[str]) -> int | None:
         found = real.stat()
     except FileNotFoundError as error:
         if not real.parent.is_dir():
-            raise _cannot_write(path, error) from error
+            raise cannot_write(path, error) from error
         return None
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
     if stat.S_ISDIR(found.st_mode):
-        raise _cannot_write(path, IsADirectoryError(errno.EISDIR, ""))
+        raise cannot_write(path, IsADirectoryError(errno.EISDIR, ""))
     if not stat.S_ISREG(found.st_mode):
         raise OutputError(f"cannot write {str(path)!r}: it is a device or a pipe, where no file can be put.")
     if not os.access(real, os.W_OK):
-        raise _cannot_write(path, PermissionError(errno.EACCES, ""))
+        raise cannot_write(path, PermissionError(errno.EACCES, ""))
     return stat.S_IMODE(found.st_mode)
 
 
-def _cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
+def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
     """Say in one line why a file cannot be written."""
     folder = repr(str(Path(path).parent))
     reasons = {
@@ -136,7 +139,9 @@ def _cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
         errno.EDQUOT: "the disk quota is used up.",
         errno.ENAMETOOLONG: "the file name is too long.",
     }
-    reason = reasons.get(error.errno or 0) or f"{error.strerror or error}."
+    said = _SYSTEM_ERROR.search(str(error))
+    number = error.errno or (int(said[1]) if said else 0)
+    reason = reasons.get(number) or f"{error.strerror or error}."
     return OutputError(f"cannot write {str(path)!r}: {reason}")
 
 
@@ -155,7 +160,7 @@ def _take_place(hidden: Path, real: Path) -> None:
     try:
         hidden.replace(real)
     except OSError as error:
-        raise _cannot_write(real, error) from error
+        raise cannot_write(real, error) from error
     _folder_to_disk(real.parent)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from unveil.errors import ArgumentError
-from unveil.output import atomic_write
+from unveil.errors import ArgumentError, UnveilError
+from unveil.output import atomic_write, cannot_write, together
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Source
 from unveil.sources.microdata import require_text
@@ -80,7 +80,13 @@ class Passing:
             return
         stream = self.source.stream
         if is_parquet(stream.path):
-            for batch in ParquetFiles.at(stream.path).batches(self.names, LIMITS.get().rows, lambda _, column: column):
+            held = ParquetFiles.at(stream.path)
+            kinds = held.kinds
+
+            def typed(at: int, column: pl.Expr) -> pl.Expr:
+                return column.cast(kinds[self.names[at]]) if self.names[at] in kinds else column
+
+            for batch in held.batches(self.names, LIMITS.get().rows, typed):
                 yield _named(batch.frame, self.names)
         else:
             text, missing = TextFile.at(stream.path, stream.options), ["", *stream.options.missing]
@@ -111,12 +117,12 @@ class WrittenFile:
     def native(self) -> pl.LazyFrame:
         """Return the records as a lazy Polars frame."""
         if _as_parquet(self.path):
-            return pl.scan_parquet(self.path)
-        return pl.scan_csv(self.path, separator=_separator(self.path), infer_schema=False)
+            return pl.scan_parquet(self.path, glob=False)
+        return pl.scan_csv(self.path, separator=_separator(self.path), infer_schema=False, glob=False)
 
     def column(self, name: str) -> pl.Series:
         """Return one column, read whole."""
-        return self.native().select(name).collect().to_series()
+        return self.native().select(pl.nth(self.names.index(name))).collect().to_series()
 
     def write(self, path: Any) -> None:
         """Refuse to write what is written."""
@@ -228,8 +234,10 @@ def _rewritten(
             progress(done, 2 * records.records)
 
     folder = Path(out).resolve().parent
-    with tempfile.TemporaryDirectory(prefix=".unveil-", dir=folder) as room:
-        parts = _Parts(Path(room), 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
+    with _trouble_reported(out):
+        hidden = tempfile.TemporaryDirectory(prefix=".unveil-", dir=folder)
+    with hidden as room:
+        parts = _Parts(Path(room), out, 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
         seen = 0
         change.begin()
         for batch in records.batches(by_hand=by_hand):
@@ -240,14 +248,27 @@ def _rewritten(
             seen += batch.height
             tell(parts.records)
         change.end()
-        return parts.write(out, link, records.names, tell)
+        return parts.write(link, records.names, tell)
+
+
+@contextmanager
+def _trouble_reported(out: str) -> Iterator[None]:
+    """Turn what the system, or Polars, says of a file that cannot be written into one line about the release."""
+    try:
+        yield
+    except pl.exceptions.ComputeError as error:  # Parquet that does not go onto the disk
+        raise cannot_write(out, OSError(str(error))) from error
+    except OSError as error:
+        if isinstance(error, UnveilError):
+            raise
+        raise cannot_write(out, error) from error
 
 
 class _Parts:
     """Records on their way, in buckets on the disk."""
 
-    def __init__(self, room: Path, buckets: int, order: np.random.Generator | None) -> None:
-        self._room, self._order = room, order
+    def __init__(self, room: Path, out: str, buckets: int, order: np.random.Generator | None) -> None:
+        self._room, self._out, self._order = room, out, order
         self._waiting: list[list[tuple[pl.DataFrame, NDArray[np.int64]]]] = [[] for _ in range(buckets)]
         self._files: list[list[Path]] = [[] for _ in range(buckets)]
         self.records = 0
@@ -273,8 +294,9 @@ class _Parts:
         """Write what waits for a bucket."""
         if self._waiting[at]:
             place = self._room / f"{at}-{len(self._files[at])}.arrow"
-            pl.concat([frame for frame, _ in self._waiting[at]]).write_ipc(place)
-            np.save(place.with_suffix(".npy"), np.concatenate([rows for _, rows in self._waiting[at]]))
+            with _trouble_reported(self._out):
+                pl.concat([frame for frame, _ in self._waiting[at]]).write_ipc(place)
+                place.with_suffix(".rows").write_bytes(np.concatenate([rows for _, rows in self._waiting[at]]).tobytes())
             self._files[at].append(place)
             self._waiting[at].clear()
 
@@ -284,26 +306,26 @@ class _Parts:
             self._spill(at)
             if self._order is None:
                 for file in files:
-                    yield pl.read_ipc(file), np.load(file.with_suffix(".npy"))
+                    yield _read(file)
             elif files:
-                frame = pl.concat([pl.read_ipc(file) for file in files])
-                rows = np.concatenate([np.load(file.with_suffix(".npy")) for file in files])
+                frames, numbers = zip(*map(_read, files), strict=True)
+                frame, rows = pl.concat(frames), np.concatenate(numbers)
                 turn = self._order.permutation(frame.height)
                 yield frame[turn], rows[turn]
 
-    def write(self, out: str, link: str | None, names: tuple[str, ...], tell: Callable[[int], None]) -> WrittenFile:
+    def write(self, link: str | None, names: tuple[str, ...], tell: Callable[[int], None]) -> WrittenFile:
         """Write the release and, on request, the correspondence."""
-        with ExitStack() as open_files:
+        with _trouble_reported(self._out), together(), ExitStack() as open_files:
             pairs = open_files.enter_context(atomic_write(link, private=True)) if link is not None else None
             if pairs is not None:
                 pairs.write(b"original,release\n")
-            file = open_files.enter_context(atomic_write(out))
-            if _as_parquet(out):
+            file = open_files.enter_context(atomic_write(self._out))
+            if _as_parquet(self._out):
                 self._write_parquet(file, pairs, tell)
             else:
                 for at, (frame, _) in enumerate(self._linked(pairs, tell)):
-                    frame.write_csv(file, include_header=at == 0, separator=_separator(out))
-        return WrittenFile(out, names, self.records)
+                    frame.write_csv(file, include_header=at == 0, separator=_separator(self._out))
+        return WrittenFile(self._out, names, self.records)
 
     def _write_parquet(self, file: Any, pairs: Any, tell: Callable[[int], None]) -> None:
         """Write every piece beside the others, then all of them as one file, as they stream."""
@@ -311,7 +333,7 @@ class _Parts:
         for at, (frame, _) in enumerate(self._linked(pairs, tell)):
             pieces.append(self._room / f"piece-{at:06}.parquet")
             frame.write_parquet(pieces[-1])
-        pl.scan_parquet(pieces).sink_parquet(file)
+        pl.scan_parquet(pieces, glob=False).sink_parquet(file)
 
     def _linked(self, pairs: Any, tell: Callable[[int], None]) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
         """Give the pieces, and write where each of their records came from."""
@@ -323,6 +345,10 @@ class _Parts:
             done += len(rows)
             yield frame, rows
             tell(self.records + done)
+
+
+def _read(file: Path) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    return pl.scan_ipc(file, glob=False).collect(), np.fromfile(file.with_suffix(".rows"), dtype=np.int64)
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

@@ -20,6 +20,7 @@ import polars as pl
 from unveil.errors import DataFileError, listed
 from unveil.sources import columnar, delimited
 from unveil.sources.inputs import Input, locate
+from unveil.sources.lossless import typed
 from unveil.sources.survey import Survey, _Surveyor
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ class ParquetFiles:
     def texts(self) -> frozenset[str]:
         """The columns whose values stand in the names of folders, as text."""
         return frozenset(self.folders[0])
+
+    @property
+    def kinds(self) -> dict[str, pl.DataType]:
+        """What the values in the names of folders are: numbers, if all of a column are."""
+        texts = {name: pl.Series([folder[name] for folder in self.folders], dtype=pl.String) for name in self.texts}
+        return {name: typed(pl.DataFrame({"values": held}))["values"].dtype for name, held in texts.items()}
 
     def batches(self, columns: Sequence[str], rows: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[Batch]:
         """Give the columns, each passed through `coded` with its number while it is read, in batches of about so many rows."""
