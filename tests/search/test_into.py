@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import unveil
 from unveil.cli import run
-from unveil.errors import ArgumentError, ModelNotMetError
+from unveil.errors import ArgumentError, ModelNotMetError, OutputError
 from unveil.models import KAnonymity, TCloseness
 from unveil.sources import passing
 from unveil.sources.streaming import limited
@@ -185,3 +186,80 @@ def test_progress_is_told_for_every_stage(tmp_path: Path) -> None:
     assert told["bytes counted"][-1][1] > 0
     assert told["records, read and written"][-1] == (8000, 8000)
     assert len(told["records, read and written"]) > 10
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("nulls", ["category", "drop"])
+def test_column_names_that_are_patterns_elsewhere(tmp_path: Path, form: str, nulls: str) -> None:
+    frame = pl.DataFrame([ADULT["age"].alias("^a.*$"), ADULT["wage"].alias("*"), ADULT["row"]])
+    place, out = tmp_path / f"people.{form}", tmp_path / "release.parquet"
+    frame.write_parquet(place) if form == "parquet" else frame.write_csv(place)
+    options: dict[str, Any] = {"suppression": 0.1, "nulls": nulls, "keep_order": True, "levels": {"*": (1, 5)}}
+    streamed = unveil.anonymize_into(str(place), out, ["^a.*$", "*"], [KAnonymity(3)], **options)
+    whole = unveil.anonymize(frame, ["^a.*$", "*"], [KAnonymity(3)], **options)
+    for name in whole.data.columns:
+        assert streamed.records.column(name).cast(pl.String).to_list() == whole.records.frame[name].cast(pl.String).to_list()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_folder_names_that_are_patterns_elsewhere(tmp_path: Path, ending: str) -> None:
+    for name in ("a*b", "[ab]", "a?b", "year=2020"):
+        folder = tmp_path / name
+        folder.mkdir()
+        place, out = written(folder, "parquet"), folder / f"release.{ending}"
+        release = unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1)
+        assert sorted(release.data.collect()["row"].cast(pl.Int64).to_list()) == list(range(4000))
+        assert release.data.collect().columns == ADULT.columns
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("named", ["age", "occupation"])
+def test_an_identifier_is_no_key_and_not_sensitive(tmp_path: Path, named: str) -> None:
+    with pytest.raises(ArgumentError, match=f"column '{named}' is named as identifier and as key or sensitive"):
+        unveil.anonymize_into(
+            written(tmp_path, "parquet"), tmp_path / "r.csv", KEYS, [TCloseness("occupation", 0.6)], identifiers=named
+        )
+
+
+@pytest.mark.usefixtures("small")
+def test_data_release_and_correspondence_are_different_files(tmp_path: Path) -> None:
+    place, out = written(tmp_path, "parquet"), tmp_path / "r.csv"
+    before = Path(place).read_bytes()
+    (tmp_path / "same.parquet").symlink_to(place)
+    for release, link in [(place, None), (tmp_path / "same.parquet", None), (out, out), (out, place)]:
+        with pytest.raises(ArgumentError, match="are different files"):
+            unveil.anonymize_into(place, release, KEYS, [KAnonymity(5)], suppression=0.1, link=link)
+    with pytest.raises(OutputError, match="does not exist"):
+        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], link=tmp_path / "nowhere" / "link.csv")
+    assert Path(place).read_bytes() == before
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("room", [4_000, 60_000, 130_000])
+def test_a_disk_that_takes_no_more_is_one_line(tmp_path: Path, ending: str, room: int) -> None:
+    place, before = written(tmp_path, "csv"), resource.getrlimit(resource.RLIMIT_FSIZE)
+    files = set(tmp_path.iterdir())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(OutputError, match=f"cannot write '.*release.{ending}': "):
+            unveil.anonymize_into(place, tmp_path / f"release.{ending}", KEYS, [KAnonymity(5)], suppression=0.1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert set(tmp_path.iterdir()) == files
+
+
+@pytest.mark.usefixtures("small")
+def test_values_in_the_names_of_folders_keep_their_type(tmp_path: Path) -> None:
+    for year in (2019, 2020):
+        for town in ("01", "A"):
+            part = tmp_path / "parts" / f"year={year}" / f"town={town}"
+            part.mkdir(parents=True)
+            ADULT.write_parquet(part / "0.parquet")
+    release = unveil.anonymize_into(tmp_path / "parts", tmp_path / "r.parquet", ["age", "year"], [KAnonymity(2)], suppression=0)
+    whole = unveil.anonymize(tmp_path / "parts", ["age", "year"], [KAnonymity(2)])
+    assert release.data.collect_schema() == whole.data.schema
+    assert release.data.collect_schema()["year"] == pl.Int64

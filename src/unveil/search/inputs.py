@@ -19,7 +19,7 @@ from unveil.sources.microdata import Microdata, open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["limit_of", "records_of", "secrets_of", "trees_of"]
+__all__ = ["limit_of", "records_of", "require_apart", "secrets_of", "trees_of"]
 
 
 def trees_of(
@@ -53,14 +53,19 @@ def secrets_of(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ..
     return secrets
 
 
+def require_apart(identifiers: Sequence[str], keys: Sequence[str], secrets: Sequence[str]) -> None:
+    """Refuse an identifier, which is left out, that is also a key or sensitive attribute."""
+    if both := [name for name in identifiers if name in (*keys, *secrets)]:
+        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
+
+
 def records_of(
     data: Data, keys: Sequence[str], secrets: Sequence[str], identifiers: Sequence[str], nulls: str
 ) -> tuple[Microdata, NDArray[np.int64]]:
     """Return the records to protect, without identifiers, and the rows of the data that they are."""
     records = open_microdata(data)
     require_columns([*keys, *secrets, *identifiers], records.names)
-    if both := [name for name in identifiers if name in (*keys, *secrets)]:
-        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
+    require_apart(identifiers, keys, secrets)
     records = records.without(identifiers)
     rows = np.arange(records.records)
     if nulls == "category":

@@ -17,11 +17,13 @@ from unveil.errors import ArgumentError, CountsError, DataChangedError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.mechanisms.columns import checked_count
 from unveil.models.asked import AnyModel
+from unveil.output import check_replaceable
 from unveil.partitions import Hierarchy
 from unveil.results.progress import Progress, Stages
 from unveil.search.anonymize import Chosen, Plan, chosen_of, planned, release_of
 from unveil.search.application import applied, recoded
 from unveil.search.full_domain import budget_of
+from unveil.search.inputs import require_apart, secrets_of
 from unveil.search.objectives import Candidate
 from unveil.search.release import Release, checked_place
 from unveil.sources import Data, open_source
@@ -30,8 +32,9 @@ from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.recoding import Changed, Recoding
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import tally_source
+from unveil.sources.microdata import complete, labelled
 from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable, passing, rewrite
-from unveil.sources.streaming import limited
+from unveil.sources.streaming import StreamSource, limited
 from unveil.sources.streaming_keys import hashed
 
 if TYPE_CHECKING:
@@ -103,13 +106,16 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         raise ArgumentError(f"{shown(source.place)} is neither streamed nor in an engine; anonymize takes it as a whole.")
     named, budget = names_of(identifiers), budget_of(time_limit, node_limit)
     checked_count("seed", seed, least=0)
-    require_columns(named, source.names)
+    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    require_columns([*named, *keys], source.names)
+    require_apart(named, keys, secrets_of(models, keys))
     if link is not None and out is None:
         raise ArgumentError("a correspondence is asked for, but no release is written; say where it goes with --out.")
     if link is not None and isinstance(source, EngineSource):
         raise ArgumentError("rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead.")
     target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or _file_place(out)
     write = _table_writer(source, target) if isinstance(target, Address) else None
+    _require_other_files(source, target, link)
     told = Progress(progress)
     with limited(progress=partial(told.at, "bytes counted")):
         plan = planned(
@@ -151,6 +157,16 @@ def _file_place(out: str | os.PathLike[str]) -> str:
     return place
 
 
+def _require_other_files(source: Any, out: str | Address | None, link: str | os.PathLike[str] | None) -> None:
+    """Refuse to write over the data, or two files into one, and a correspondence where no file can be put."""
+    if link is not None:
+        check_replaceable(link)
+    read = [source.stream.path] if isinstance(source, StreamSource) else []
+    files = [os.path.realpath(file) for file in (*read, out, link) if file is not None and not isinstance(file, Address)]
+    if len(set(files)) < len(files):
+        raise ArgumentError("the data, the release and the correspondence are different files; two of them are named alike.")
+
+
 def _order(plan: Plan, seed: int) -> np.random.Generator:
     """Return what shuffles: it follows from the seed and from all that was counted, so that the seed alone does not undo it."""
     whole = hashlib.sha256()
@@ -181,7 +197,7 @@ class _Change:
     def batch(self, frame: Any) -> tuple[Any, NDArray[np.int64]]:
         rows = np.arange(frame.height)
         if self._drop:
-            rows = np.flatnonzero(np.logical_and.reduce([_is_value(frame[name]) for name in self._known]))
+            rows = np.flatnonzero(complete(frame, list(self._known)))
             frame = frame[rows]
         codes = {name: known.codes(frame[name]) for name, known in self._known.items()}
         self._sum = (self._sum + _mixed(list(codes.values()))) % _WORD
@@ -189,18 +205,13 @@ class _Change:
         what = applied(self._plan.space, chosen.node, chosen.classes, chosen.gone, [codes[name] for name in self._plan.keys])
         columns = {name: frame[name] for name in frame.columns}
         for name in self._changed:
-            columns[name] = type(frame[name])(name, what.labels[name]).gather(what.codes[name])
+            columns[name] = labelled(name, what.labels[name], what.codes[name])
         return type(frame)(columns), rows
 
     def end(self) -> None:
         counts = self._plan.counts
         if self._sum != _mixed(counts.codes, counts.n):
             raise DataChangedError.of_counts(self._plan.records.place)
-
-
-def _is_value(column: Any) -> NDArray[np.bool_]:
-    """Return which rows hold a value; a NaN is none."""
-    return np.asarray((column.fill_nan(None) if column.dtype.is_float() else column).is_not_null().to_numpy())
 
 
 def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) -> int:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Microdata", "open_microdata", "require_text"]
+__all__ = ["Microdata", "complete", "labelled", "open_microdata", "require_text"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,17 +73,12 @@ class Microdata:
 
     def labelled(self, name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
         """Return a column of texts: for every record the label that its code stands for."""
-        return pl.Series("labels", list(labels), dtype=pl.String).gather(codes).alias(name)
+        return labelled(name, labels, codes)
 
     def complete(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which records have no null in these columns; a NaN is a null."""
-        found = np.ones(self.records, dtype=bool)
-        for name in names:
-            column = self.column(name)
-            found &= column.is_not_null().to_numpy()
-            if column.dtype.is_float():
-                found &= ~column.is_nan().fill_null(value=False).to_numpy()
-        return found
+        require_columns(names, self.names)
+        return complete(self.frame, names)
 
     def without(self, names: Sequence[str]) -> Microdata:
         """Return the records without some columns."""
@@ -101,6 +96,20 @@ class Microdata:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a CSV or Parquet file, whole or not at all."""
         write_frame(self.frame, path)
+
+
+def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
+    """Return a column of texts: for every record the label that its code stands for."""
+    return pl.Series("labels", list(labels), dtype=pl.String).gather(codes).alias(name)
+
+
+def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which records have no null in these columns; a NaN is a null."""
+    found = np.ones(frame.height, dtype=bool)
+    for name in names:
+        column = frame.get_column(name).alias("column")  # some names are patterns to Polars
+        found &= (column.fill_nan(None) if column.dtype.is_float() else column).is_not_null().to_numpy()
+    return found
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
