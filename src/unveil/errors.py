@@ -141,6 +141,11 @@ class EngineError(UnveilError, RuntimeError):
         return cls(f"{place}: there is no such table; tables are: {listed(tables) or 'none'}.")
 
     @classmethod
+    def no_schema(cls, place: str) -> EngineError:
+        """Report a schema that is not there."""
+        return cls(f"{place}: the database has no such schema; make it first, or name another one.")
+
+    @classmethod
     def table_exists(cls, place: str) -> EngineError:
         """Report a table that is there already; none is ever written over."""
         return cls(f"{place}: there is such a table already; name another one, or drop it first.")

@@ -16,6 +16,7 @@ from unveil.cli import run as command
 from unveil.errors import ArgumentError, DataChangedError, EngineError, UnsupportedDataError
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.sources import Source, open_source
+from unveil.sources.engines.address import parse
 
 from .test_agreement import AGE, INCOME, NATION, TOWN, people
 
@@ -304,3 +305,45 @@ def test_types_of_duckdb_are_kept(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
         unveil.anonymize(data, key, [KAnonymity(6)], suppression=0.3).write(tmp_path / "r.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kinds.duckdb", "r.parquet"]
+
+
+def made(file: Path, *statements: str) -> str:
+    with duckdb.connect(str(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return f"{file}?table=people"
+
+
+def test_a_duckdb_file_is_let_go_though_a_failure_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "p.duckdb"
+    data = made(file, "CREATE TABLE people AS SELECT 1 AS a, 'infinity'::DATE AS far FROM range(6)")
+    with pytest.raises(UnsupportedDataError, match="column 'far' holds infinite dates") as kept:
+        unveil.anonymize_into(data, tmp_path / "r.parquet", ["a"], [KAnonymity(2)])
+    made(file, "CREATE TABLE other AS SELECT 1 AS a")  # it waits for ever where a reader is left
+    assert kept.tb is not None
+
+
+def test_what_duckdb_would_refuse_is_refused_before_the_work(tmp_path: Path) -> None:
+    file = tmp_path / "p.duckdb"
+    data = made(file, "CREATE TABLE people AS SELECT 1 AS a FROM range(6)", "CREATE SCHEMA other")
+
+    def refused(out: str, error: type[Exception], match: str) -> None:
+        with pytest.raises(error, match=match):
+            open_source(data).into(parse(out))  # type: ignore[attr-defined]
+
+    refused(f"{file}?table=PEOPLE", EngineError, "there is such a table already")
+    refused(f"{file}?table=r&schema=nowhere", EngineError, "no such schema")
+    refused(f"{file}?table=", ArgumentError, "name the table to write with")
+    (tmp_path / "link.duckdb").symlink_to(file)
+    unveil.anonymize_into(data, f"{tmp_path / 'link.duckdb'}?table=r&schema=Other", ["a"], [KAnonymity(2)])
+    assert unveil.count(f"{file}?table=r&schema=other", ["a"]).records == 6
+
+
+def test_a_duckdb_file_that_is_attached_elsewhere_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "p.duckdb"
+    data = made(file, "CREATE TABLE people AS SELECT 1 AS a FROM range(6)")
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{file}' AS held")
+        with pytest.raises(EngineError, match="this program has the file open already; give the relation itself"):
+            open_source(data)
+        assert unveil.count(connection.sql("FROM held.people"), ["a"]).records == 6

@@ -63,7 +63,7 @@ class Address:
 
     def named(self) -> str:
         """Return the table that is to be written, which needs a name."""
-        if self.table is None or self.path is not None:
+        if not self.table or self.path is not None:
             raise ArgumentError(f"{self.place}: name the table to write with ?table=NAME, and &schema=NAME where it needs one.")
         return self.table
 

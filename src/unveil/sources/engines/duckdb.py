@@ -34,8 +34,9 @@ _INTERRUPTED = "Query interrupted"
 """What DuckDB says when it hears Ctrl-C."""
 _TABLES = (
     "SELECT table_name FROM information_schema.tables "
-    "WHERE table_catalog = current_database() AND table_schema = coalesce(?, current_schema()) ORDER BY table_name"
+    "WHERE table_catalog = current_database() AND lower(table_schema) = lower(coalesce(?, current_schema())) ORDER BY table_name"
 )
+_SCHEMA = "SELECT 1 FROM information_schema.schemata WHERE catalog_name = current_database() AND lower(schema_name) = lower(?)"
 
 
 def open_relation(relation: Any, place: str = "the DuckDB relation") -> EngineSource:
@@ -96,13 +97,13 @@ def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[An
     duckdb = _library()
     try:
         connection = duckdb.connect(str(file.absolute()), read_only=read_only, config={"autoinstall_known_extensions": False})
-    except duckdb.ConnectionException:
-        raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
     except duckdb.IOException as error:
         if "lock" in str(error):
             use = "open for writing" if read_only else "open"
             raise EngineError(f"{address.place}: another program has the file {use}; close it there.") from None
         raise DataFileError(f"{address.place}: the file is damaged or no DuckDB database.") from None
+    except duckdb.OperationalError:  # by a connection of its own, or attached to another
+        raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
     with connection, _failure_reported(address.place):
         connection.execute("SET enable_progress_bar = false")  # it would be drawn on standard output
         yield connection
@@ -129,12 +130,14 @@ def _name(schema: str | None, table: str) -> str:
 
 def _into(file: Path, address: Address, out: Address) -> Write:
     """Return what writes a release into a new table of the file."""
-    if out.engine != "duckdb" or Path(out.target).absolute() != file.absolute():
+    if out.engine != "duckdb" or Path(out.target).resolve() != file.resolve():
         raise ArgumentError.other_database(address.place)
     table = out.named()
     with _connection(file, address, read_only=True) as connection:
-        if table in _present(connection, out):
+        if table.casefold() in map(str.casefold, _present(connection, out)):
             raise EngineError.table_exists(out.place)
+        if out.schema is not None and not connection.execute(_SCHEMA, [out.schema]).fetchall():
+            raise EngineError.no_schema(out.place)
 
     def write(what: Recoding) -> tuple[EngineSource, int]:
         with _connection(file, out, read_only=False) as connection:
@@ -187,7 +190,8 @@ def _batches(relation: Any, columns: Sequence[str], place: str) -> Iterator[pl.D
     kinds = _kinds(relation)
     with _failure_reported(place):
         asked = relation.project(selection([_expression(name, kinds[name]) for name in columns]))
-        yield from batches_of(pa.RecordBatchReader.from_stream(asked), columns)
+        with pa.RecordBatchReader.from_stream(asked) as answer:  # else a failure that is kept would keep the file open
+            yield from batches_of(answer, columns)
 
 
 def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
