@@ -33,6 +33,7 @@ def test_a_quoted_name_is_the_name(name: str) -> None:
         ("duckdb:///a/b%20c.db?table=caf%C3%A9&schema=s", "duckdb", "café", "duckdb:///a/b c.db?schema=s&table=café"),
         ("postgres://me@h:1/d?table=a+b%26c", "postgresql", "a+b&c", "postgresql://h:1/d?table=a+b%26c"),
         ("postgresql:///d?table=t&host=x", "postgresql", "t", "postgresql:///d?table=t"),
+        ("postgresql:///?service=s&table=t", "postgresql", "t", "postgresql://?table=t"),
         ("spark://local[2]?table=t", "spark", "t", "spark://local[2]?table=t"),
         ("spark://h:7077?path=/x", "spark", None, "spark://h:7077?path=/x"),
     ],
@@ -46,7 +47,7 @@ def test_addresses(text: str, engine: str, table: str | None, place: str) -> Non
     assert again.place == place
 
 
-@pytest.mark.parametrize("text", ["people.csv", "a?table=b.parquet", "-", "adult"])
+@pytest.mark.parametrize("text", ["people.csv", "a?table=b.parquet", "-", "adult", "user=1/host=2/part.parquet", "C:people.csv"])
 def test_a_plain_file_is_no_address(text: str) -> None:
     assert parse(text) is None
 
@@ -66,6 +67,9 @@ def test_a_plain_file_is_no_address(text: str) -> None:
         f"postgresql://127.0.0.1:1/d?{SECRET}=1&table=t",
         f"postgress://me:{SECRET}@127.0.0.1/d?table=t",
         f"mysql://me:{SECRET}@127.0.0.1/d",
+        f"postgresql:/me:{SECRET}@127.0.0.1/d?table=t",
+        f"Postgres:me:{SECRET}@127.0.0.1/d",
+        f"host=127.0.0.1 user=me password={SECRET}",
     ],
 )
 def test_a_password_is_never_shown(address: str) -> None:
@@ -75,6 +79,10 @@ def test_a_password_is_never_shown(address: str) -> None:
     assert not re.search(r"\bme\b", str(failure.value))
     assert "\n" not in str(failure.value)
     assert SECRET not in "".join(traceback.format_exception(failure.value))
+
+
+def test_an_address_in_hand_shows_no_password() -> None:
+    assert SECRET not in repr(parse(f"postgresql://me:{SECRET}@h/d?table=t&password={SECRET}"))
 
 
 def test_an_unknown_scheme_is_named() -> None:

@@ -97,6 +97,12 @@ def test_composites_and_infinite_dates_are_refused(types: str) -> None:
         unveil.count(types, ["far"])
 
 
+def test_a_release_into_a_schema_that_is_not_there(postgres: str, run: Run) -> None:
+    run("CREATE VIEW never AS SELECT 1 AS a, pg_sleep(600)::text AS b")
+    with pytest.raises(EngineError, match=r"\?schema=nowhere&table=r: the database has no such schema"):  # before the count
+        unveil.anonymize_into(f"{postgres}?table=never", f"{postgres}?table=r&schema=nowhere", ["b"], [KAnonymity(1)])
+
+
 def test_views_and_schemas(postgres: str, run: Run) -> None:
     run('CREATE SCHEMA "the schema"', 'CREATE VIEW "the schema".v AS SELECT generate_series(1, 6) % 2 AS a')
     assert unveil.count(f"{postgres}?table=v&schema=the schema", ["a"]).n.tolist() == [3, 3]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -22,6 +22,10 @@ Engine: TypeAlias = Literal["duckdb", "postgresql", "spark"]
 _SCHEMES: dict[str, Engine] = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql", "spark": "spark"}
 _FILES = (".duckdb", ".ddb")
 _SERVER = re.compile(r"(?:(?:\[[0-9a-fA-F:.]+\]|local\[[0-9*]+\]|[\w.%-]*)(?::[0-9]+)?,?)*")
+
+_MISTYPED = re.compile(rf"(?:{'|'.join(_SCHEMES)}):", re.IGNORECASE)
+_PAIR = re.compile(r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=", re.IGNORECASE)
+"""A setting as libpq takes them in its other form, `host=... dbname=...`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,11 @@ class Address:
     """
 
     engine: Engine
-    target: str
+    target: str = field(repr=False)
     table: str | None = None
     schema: str | None = None
     path: str | None = None
-    rest: tuple[str, ...] = ()
+    rest: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def place(self) -> str:
@@ -77,11 +81,21 @@ def parse(text: str) -> Address | None:
     before, _, query = text.partition("?")
     scheme, found, target = before.partition("://")
     if not found:
+        _require_no_address(text)
         return _address("duckdb", before, query) if before.lower().endswith(_FILES) else None
     engine = _SCHEMES.get(scheme.lower())
     if engine is None:
         raise ArgumentError.not_one_of("scheme", scheme, tuple(_SCHEMES))
     return _address(engine, unquote(target) if engine == "duckdb" else target, query)
+
+
+def _require_no_address(text: str) -> None:
+    """Refuse what is meant for an address, and would be taken for a file and repeated with its password."""
+    if _MISTYPED.match(text) or len(_PAIR.findall(text)) > 1:
+        raise ArgumentError(
+            "this is no address that can be read; one of PostgreSQL is postgresql://host:port/database?table=NAME, one of a "
+            "DuckDB file duckdb:///folder/file?table=NAME, one of Spark spark://host:port?table=NAME."
+        )
 
 
 def _escaped(value: str) -> str:
@@ -98,7 +112,7 @@ def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
     server, _, database = target.rpartition("@")[2].partition("/")
     if any("@" in setting for setting in rest) or not _SERVER.fullmatch(server):
         return f"the {engine} server"
-    return f"{engine}://{server}/{unquote(database)}".rstrip("/")
+    return f"{engine}://{server}{'/' if database else ''}{unquote(database)}"
 
 
 def _address(engine: Engine, target: str, query: str) -> Address:

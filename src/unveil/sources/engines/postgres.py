@@ -158,6 +158,11 @@ def _columns(cursor: Any, name: str) -> dict[str, _Column]:
     return {row[0]: _Column(*row) for row in cursor.fetchall()}
 
 
+def _has_schema(cursor: Any, name: str) -> bool:
+    cursor.execute("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1", (name,))
+    return bool(cursor.fetchall())
+
+
 @contextmanager
 def _records(address: Address, name: str, asked: Sequence[_Column]) -> Iterator[Any]:
     """Ask for records, in the order in which the table has them."""
@@ -199,6 +204,8 @@ def _into(address: Address, name: str, columns: Mapping[str, _Column], out: Addr
     with _transaction(address) as cursor:
         if _columns(cursor, target):
             raise EngineError.table_exists(out.place)
+        if out.schema is not None and not _has_schema(cursor, out.schema):
+            raise EngineError.no_schema(out.place)
 
     def write(what: Recoding) -> tuple[EngineSource, int]:
         with _transaction(address, writing=True) as cursor:
