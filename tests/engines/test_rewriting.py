@@ -347,3 +347,47 @@ def test_a_duckdb_file_that_is_attached_elsewhere_is_named(tmp_path: Path) -> No
         with pytest.raises(EngineError, match="this program has the file open already; give the relation itself"):
             open_source(data)
         assert unveil.count(connection.sql("FROM held.people"), ["a"]).records == 6
+
+
+CHANGES = {
+    "a record more": "INSERT INTO changing VALUES (1, 'a', 0)",
+    "a value more": "INSERT INTO changing VALUES (99, 'a', 0)",
+    "none left": "DELETE FROM changing",
+    "a key column less": "ALTER TABLE changing DROP COLUMN age",
+    "another column less": "ALTER TABLE changing DROP COLUMN other",
+    "another type": "ALTER TABLE changing ALTER COLUMN age TYPE numeric(5, 1)",
+}
+
+
+@pytest.mark.parametrize("into", ["table", "file"])
+@pytest.mark.parametrize("engine", ["duckdb", "postgresql"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_table_that_changes_between_count_and_release(
+    engine: str, change: str, into: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    table = "CREATE TABLE changing AS SELECT range % 9 AS age, 'a' AS town, range AS other FROM range(90)"
+    if engine == "postgresql":
+        run, place = request.getfixturevalue("run"), request.getfixturevalue("postgres")
+        run("DROP TABLE IF EXISTS changing", table.replace("range(90)", "generate_series(0, 89) AS range"))
+    else:
+        place = str(tmp_path / "p.duckdb")
+
+        def run(*statements: str) -> None:
+            made(Path(place), *statements)
+
+        run(table)
+
+    def changing(candidate: Any) -> float:
+        if not done:
+            done.append(change)
+            run(CHANGES[change])
+        return float(candidate.suppressed)
+
+    done: list[str] = []
+    out = f"{place}?table=changed" if into == "table" else tmp_path / "r.parquet"
+    with pytest.raises(DataChangedError, match="the data changed"):
+        unveil.anonymize_into(f"{place}?table=changing", out, ["age", "town"], [KAnonymity(20)], objective=changing)
+    assert done
+    assert not (tmp_path / "r.parquet").exists()
+    with pytest.raises(EngineError, match="no such table"):
+        open_source(f"{place}?table=changed")

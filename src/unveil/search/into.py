@@ -241,7 +241,7 @@ def _recoding(plan: Plan, chosen: Chosen, names: tuple[str, ...], *, drop: bool,
     expected = recoded(counts, replace(what, labels={column.name: what.labels[column.name] for column in changed}))
 
     def check(found: Tally) -> int:
-        if not _same(count(tally_source(plan.records.place, found), counts.names), expected):
+        if found.frame.is_empty() or not _same(count(tally_source(plan.records.place, found), counts.names), expected):
             raise DataChangedError.of_counts(plan.records.place)
         return expected.records
 

@@ -5,7 +5,7 @@ A file is opened for reading only, but to write a release into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtr
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection
-from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.engines.table import EngineSource, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
 from unveil.sources.inputs import locate
 
@@ -59,7 +59,7 @@ def open_database(address: Address) -> EngineSource:
     if address.rest or address.path is not None:
         raise ArgumentError(f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME where it has several.")
     with _relation(file, address) as relation:
-        names = text_names(relation.columns, address.place)
+        names, kinds = text_names(relation.columns, address.place), _kinds(relation)
 
     def collect(columns: Sequence[str]) -> pl.DataFrame:
         with _relation(file, address) as relation:
@@ -71,9 +71,10 @@ def open_database(address: Address) -> EngineSource:
 
     def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with _relation(file, address) as relation:
+            require_unchanged(address.place, columns, kinds, _kinds(relation))
             yield from _batches(relation, columns, address.place)
 
-    return EngineSource(address.place, names, collect, count, batches, lambda out: _into(file, address, out))
+    return EngineSource(address.place, names, collect, count, batches, lambda out: _into(file, address, kinds, out))
 
 
 def _library() -> Any:
@@ -128,7 +129,7 @@ def _name(schema: str | None, table: str) -> str:
     return quoted(table) if schema is None else f"{quoted(schema)}.{quoted(table)}"
 
 
-def _into(file: Path, address: Address, out: Address) -> Write:
+def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) -> Write:
     """Return what writes a release into a new table of the file."""
     if out.engine != "duckdb" or Path(out.target).resolve() != file.resolve():
         raise ArgumentError.other_database(address.place)
@@ -142,7 +143,10 @@ def _into(file: Path, address: Address, out: Address) -> Write:
     def write(what: Recoding) -> tuple[EngineSource, int]:
         with _connection(file, out, read_only=False) as connection:
             connection.begin()
-            name, query = _name(out.schema, table), recode(_Held(connection, _table(connection, address), what), what)
+            source = _table(connection, address)
+            now = _kinds(connection.sql(f"SELECT * FROM {source}"))  # noqa: S608 - quoted
+            require_unchanged(address.place, (*what.names, *what.counted), kinds, now)
+            name, query = _name(out.schema, table), recode(_Held(connection, source, kinds, what), what)
             connection.execute(released(name, query, what, shuffle="random()"))
             release = connection.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted
             records = what.check(_tallied(release, what.counted, out.place))
@@ -155,9 +159,8 @@ def _into(file: Path, address: Address, out: Address) -> Write:
 class _Held:
     """Tables that a connection holds until it ends."""
 
-    def __init__(self, connection: Any, table: str, what: Recoding) -> None:
-        self.own, self._connection = own_word(), connection
-        self._kinds = kinds = _kinds(connection.sql(f"SELECT * FROM {table}"))  # noqa: S608 - quoted
+    def __init__(self, connection: Any, table: str, kinds: Mapping[str, str], what: Recoding) -> None:
+        self.own, self._connection, self._kinds = own_word(), connection, kinds
         keys = [_without_nan(column.name, kinds[column.name]) for column in what.changed]
         whole = [_without_nan(name, kinds[name]) for name in what.complete]
         plain = [quoted(name) for name in what.names]

@@ -21,7 +21,7 @@ from unveil.errors import ArgumentError, EngineError, MissingExtraError, Unsuppo
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
-from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.engines.table import EngineSource, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
 
 if TYPE_CHECKING:
@@ -131,12 +131,15 @@ def open_table(address: Address) -> EngineSource:
 
     def collect(wanted: Sequence[str]) -> pl.DataFrame:
         asked = [columns[column] for column in wanted]
-        with _records(address, name, asked) as cursor:
+        with _transaction(address) as cursor:
+            _ask_records(cursor, name, asked)
             answer = pl.DataFrame(cursor.fetch_arrow_table())
         return named(answer, wanted, numeric=_numeric(asked))
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        with _records(address, name, [columns[column] for column in wanted]) as cursor:
+        with _transaction(address) as cursor:
+            require_unchanged(address.place, wanted, columns, _columns(cursor, name))
+            _ask_records(cursor, name, [columns[column] for column in wanted])
             for batch in batches_of(cursor.fetch_record_batch(), wanted):
                 yield _scaled(batch, columns)
 
@@ -163,14 +166,11 @@ def _has_schema(cursor: Any, name: str) -> bool:
     return bool(cursor.fetchall())
 
 
-@contextmanager
-def _records(address: Address, name: str, asked: Sequence[_Column]) -> Iterator[Any]:
+def _ask_records(cursor: Any, name: str, asked: Sequence[_Column]) -> None:
     """Ask for records, in the order in which the table has them."""
-    with _transaction(address) as cursor:
-        for setting in _ONE_ORDER:
-            cursor.execute(setting)
-        cursor.execute(f"SELECT {selection([column.shown for column in asked])} FROM {name}")  # noqa: S608 - quoted
-        yield cursor
+    for setting in _ONE_ORDER:
+        cursor.execute(setting)
+    cursor.execute(f"SELECT {selection([column.shown for column in asked])} FROM {name}")  # noqa: S608 - quoted
 
 
 def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Sequence[str]) -> Tally:
@@ -209,6 +209,7 @@ def _into(address: Address, name: str, columns: Mapping[str, _Column], out: Addr
 
     def write(what: Recoding) -> tuple[EngineSource, int]:
         with _transaction(address, writing=True) as cursor:
+            require_unchanged(address.place, (*what.names, *what.counted), columns, _columns(cursor, name))
             cursor.execute(_BY_HASH)
             query = recode(_Held(cursor, name, columns, what), what)
             cursor.execute(released(target, query, what, shuffle="random()"))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from unveil.attributes import require_columns
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, DataChangedError
 from unveil.sources.frames import Source
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
     from unveil.sources.engines.recoding import Recoding
 
-__all__ = ["Batches", "EngineSource", "Into", "Write"]
+__all__ = ["Batches", "EngineSource", "Into", "Write", "require_unchanged"]
 
 Batches: TypeAlias = "Callable[[Sequence[str]], Iterator[pl.DataFrame]]"
 """Gives the columns asked for, batch by batch."""
@@ -51,3 +51,9 @@ class EngineSource(Source):
         if self._into is None:
             raise ArgumentError(f"{self.place} cannot be rewritten into a table; name a file (.parquet, .csv or .tsv).")
         return self._into(out)
+
+
+def require_unchanged(place: str, names: Iterable[str], before: Mapping[str, object], now: Mapping[str, object]) -> None:
+    """Refuse a table whose columns were dropped, or have become of another type, since it was opened."""
+    if any(now.get(name) != before[name] for name in names):
+        raise DataChangedError.of_counts(place)
