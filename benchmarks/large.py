@@ -31,7 +31,7 @@ def run() -> list[Row]:
         half.unlink()
         records = _write_text(whole, text)
         whole.unlink()
-        return [*rows, *reading_text(text, records / 1e6)]
+        return [*rows, *reading_text(text, round(records / 1e6))]
 
 
 def _write_text(source: Path, text: Path) -> int:
