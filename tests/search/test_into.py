@@ -199,7 +199,7 @@ def test_column_names_that_are_patterns_elsewhere(tmp_path: Path, form: str, nul
     streamed = unveil.anonymize_into(str(place), out, ["^a.*$", "*"], [KAnonymity(3)], **options)
     whole = unveil.anonymize(frame, ["^a.*$", "*"], [KAnonymity(3)], **options)
     for name in whole.data.columns:
-        assert streamed.records.column(name).cast(pl.String).to_list() == whole.records.frame[name].cast(pl.String).to_list()
+        assert streamed.records.column(name).cast(pl.String).to_list() == whole.data.get_column(name).cast(pl.String).to_list()
 
 
 @pytest.mark.usefixtures("small")
@@ -228,7 +228,10 @@ def test_data_release_and_correspondence_are_different_files(tmp_path: Path) -> 
     place, out = written(tmp_path, "parquet"), tmp_path / "r.csv"
     before = Path(place).read_bytes()
     (tmp_path / "same.parquet").symlink_to(place)
-    for release, link in [(place, None), (tmp_path / "same.parquet", None), (out, out), (out, place)]:
+    pairs: list[tuple[Path, Path | None]] = [
+        (Path(place), None), (tmp_path / "same.parquet", None), (out, out), (out, Path(place))
+    ]  # fmt: skip
+    for release, link in pairs:
         with pytest.raises(ArgumentError, match="are different files"):
             unveil.anonymize_into(place, release, KEYS, [KAnonymity(5)], suppression=0.1, link=link)
     with pytest.raises(OutputError, match="does not exist"):
