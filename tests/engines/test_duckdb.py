@@ -109,7 +109,10 @@ def test_an_interrupt_ends_the_query(tmp_path: Path) -> None:
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=60)
+    try:
+        out, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, out, said) == (130, "", "unveil: interrupted; nothing was written.\n")
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtraError, UnsupportedDataError, listed
 from unveil.sources.engines.answers import batches_of, named, tally_of
+from unveil.sources.engines.patience import patiently
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
@@ -58,21 +59,23 @@ def open_database(address: Address) -> EngineSource:
         locate(file)
     if address.rest or address.path is not None:
         raise ArgumentError(f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME where it has several.")
-    with _relation(file, address) as relation:
+    with _relation(file, address) as (relation, _):
         names, kinds = text_names(relation.columns, address.place), _kinds(relation)
 
     def collect(columns: Sequence[str]) -> pl.DataFrame:
-        with _relation(file, address) as relation:
-            return _collected(relation, columns, address.place)
+        with _relation(file, address) as (relation, connection):
+            return patiently(lambda: _collected(relation, columns, address.place), connection.interrupt)
 
     def count(columns: Sequence[str]) -> Tally:
-        with _relation(file, address) as relation:
-            return _tallied(relation, columns, address.place)
+        with _relation(file, address) as (relation, connection):
+            return patiently(lambda: _tallied(relation, columns, address.place), connection.interrupt)
 
     def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        with _relation(file, address) as relation:
+        with _relation(file, address) as (relation, connection):
             require_unchanged(address.place, columns, kinds, _kinds(relation))
-            yield from _batches(relation, columns, address.place)
+            answer = _batches(relation, columns, address.place)
+            while (batch := patiently(lambda: next(answer, None), connection.interrupt)) is not None:
+                yield batch
 
     return EngineSource(address.place, names, collect, count, batches, lambda out: _into(file, address, kinds, out))
 
@@ -87,9 +90,9 @@ def _library() -> Any:
 
 @contextmanager
 def _relation(file: Path, address: Address) -> Iterator[Any]:
-    """Open the file for reading only, and give the table of the address."""
+    """Open the file for reading only, and give the table of the address and the connection."""
     with _connection(file, address, read_only=True) as connection:
-        yield connection.sql(f"SELECT * FROM {_table(connection, address)}")  # noqa: S608 - quoted
+        yield connection.sql(f"SELECT * FROM {_table(connection, address)}"), connection  # noqa: S608 - quoted
 
 
 @contextmanager
@@ -140,17 +143,21 @@ def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) 
         if out.schema is not None and not connection.execute(_SCHEMA, [out.schema]).fetchall():
             raise EngineError.no_schema(out.place)
 
+    def rewrite(connection: Any, what: Recoding) -> int:
+        connection.begin()
+        source = _table(connection, address)
+        now = _kinds(connection.sql(f"SELECT * FROM {source}"))  # noqa: S608 - quoted
+        require_unchanged(address.place, (*what.names, *what.counted), kinds, now)
+        name, query = _name(out.schema, table), recode(_Held(connection, source, kinds, what), what)
+        connection.execute(released(name, query, what, shuffle="random()"))
+        release = connection.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted
+        records = what.check(_tallied(release, what.counted, out.place))
+        connection.commit()
+        return records
+
     def write(what: Recoding) -> tuple[EngineSource, int]:
         with _connection(file, out, read_only=False) as connection:
-            connection.begin()
-            source = _table(connection, address)
-            now = _kinds(connection.sql(f"SELECT * FROM {source}"))  # noqa: S608 - quoted
-            require_unchanged(address.place, (*what.names, *what.counted), kinds, now)
-            name, query = _name(out.schema, table), recode(_Held(connection, source, kinds, what), what)
-            connection.execute(released(name, query, what, shuffle="random()"))
-            release = connection.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted
-            records = what.check(_tallied(release, what.counted, out.place))
-            connection.commit()
+            records = patiently(lambda: rewrite(connection, what), connection.interrupt)
         return open_database(replace(address, table=table, schema=out.schema)), records
 
     return write

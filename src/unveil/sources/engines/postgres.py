@@ -8,8 +8,7 @@ User, password, service and encryption come from the address, the environment (`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.engines.answers import batches_of, named, tally_of
+from unveil.sources.engines.patience import patiently
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
@@ -51,8 +51,6 @@ SELECT c.relname::text FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(c.oid)
 AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) ORDER BY 1
 """
-_PATIENCE = 0.1
-"""Seconds between two looks for Ctrl-C, and after which a query is cancelled again: it may not have begun when it was."""
 _FLOATS = ("float4", "float8", "numeric")
 _TYPMOD = 4
 """What PostgreSQL adds to digits and scale when it stores them with a column of exact numbers."""
@@ -259,8 +257,8 @@ def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
     except dbapi.Error as error:
         raise _refused(address.place, str(error)) from None
     try:
-        with connection, connection.cursor() as plain, ThreadPoolExecutor(1) as pool:
-            cursor = _Cursor(plain, pool)
+        with connection, connection.cursor() as plain:
+            cursor = _Cursor(plain)
             cursor.execute(_WRITING if writing else _READ_ONLY)
             yield cursor
             if writing:
@@ -272,23 +270,12 @@ def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
 class _Cursor:
     """A cursor whose calls run beside the main thread: that one hears Ctrl-C, and has the server cancel the query."""
 
-    def __init__(self, cursor: Any, pool: ThreadPoolExecutor) -> None:
-        self._cursor, self._pool = cursor, pool
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
 
     def __getattr__(self, name: str) -> Any:
-        return partial(self._call, getattr(self._cursor, name))
-
-    def _call(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        waiting = self._pool.submit(call, *arguments, **options)
-        try:
-            while wait([waiting], timeout=_PATIENCE).not_done:
-                pass  # the driver's own handler of signals keeps a longer wait from being interrupted
-        except KeyboardInterrupt:
-            while not waiting.done():
-                self._cursor.adbc_cancel()
-                wait([waiting], timeout=_PATIENCE)
-            raise
-        return waiting.result()
+        call = getattr(self._cursor, name)
+        return lambda *arguments, **options: patiently(partial(call, *arguments, **options), self._cursor.adbc_cancel)
 
 
 def _refused(place: str, said: str) -> EngineError:
