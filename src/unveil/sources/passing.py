@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Passing", "Unwritten", "WrittenFile", "WrittenTable", "passing", "rewrite"]
 
-_BUCKET = 1 << 20
+_BUCKET = 1 << 19
 """Records of a bucket, about."""
 
 
@@ -295,7 +295,7 @@ class _Parts:
         if self._waiting[at]:
             place = self._room / f"{at}-{len(self._files[at])}.arrow"
             with _trouble_reported(self._out):
-                pl.concat([frame for frame, _ in self._waiting[at]]).write_ipc(place)
+                pl.concat([frame for frame, _ in self._waiting[at]]).write_ipc(place, compression="lz4")
                 place.with_suffix(".rows").write_bytes(np.concatenate([rows for _, rows in self._waiting[at]]).tobytes())
             self._files[at].append(place)
             self._waiting[at].clear()
@@ -306,9 +306,9 @@ class _Parts:
             self._spill(at)
             if self._order is None:
                 for file in files:
-                    yield _read(file)
+                    yield _taken(file)
             elif files:
-                frames, numbers = zip(*map(_read, files), strict=True)
+                frames, numbers = zip(*map(_taken, files), strict=True)
                 frame, rows = pl.concat(frames), np.concatenate(numbers)
                 turn = self._order.permutation(frame.height)
                 yield frame[turn], rows[turn]
@@ -347,8 +347,13 @@ class _Parts:
             tell(self.records + done)
 
 
-def _read(file: Path) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    return pl.scan_ipc(file, glob=False).collect(), np.fromfile(file.with_suffix(".rows"), dtype=np.int64)
+def _taken(file: Path) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Read records, and make room on the disk."""
+    numbers = file.with_suffix(".rows")
+    found = pl.scan_ipc(file, glob=False).collect(), np.fromfile(numbers, dtype=np.int64)
+    file.unlink()
+    numbers.unlink()
+    return found
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
