@@ -12,7 +12,7 @@ import pytest
 
 import unveil
 from unveil.cli import run
-from unveil.errors import ArgumentError, ModelNotMetError, OutputError
+from unveil.errors import ArgumentError, DataChangedError, ModelNotMetError, OutputError
 from unveil.models import KAnonymity, TCloseness
 from unveil.sources import passing
 from unveil.sources.streaming import limited
@@ -282,3 +282,19 @@ def test_records_on_their_way_make_room_as_they_are_written(tmp_path: Path) -> N
     assert 0 < held[half] < 0.6 * max(held.values())
     assert held[8000] == 0
     assert max(held.values()) < (tmp_path / "r.csv").stat().st_size  # compressed: else twice as much
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize("lost", ["age", "row"])
+def test_a_file_that_lost_a_column_has_changed(tmp_path: Path, form: str, lost: str) -> None:
+    place, out = written(tmp_path, form), tmp_path / "r.csv"
+
+    def losing(candidate: Any) -> float:
+        frame = ADULT.drop(lost)
+        frame.write_parquet(place) if form == "parquet" else frame.write_csv(place)
+        return float(candidate.suppressed)
+
+    with pytest.raises(DataChangedError, match="the data changed between its count and its release"):
+        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1, objective=losing)
+    assert not out.exists()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from unveil.errors import ArgumentError, UnveilError
+from unveil.errors import ArgumentError, DataChangedError, UnveilError
 from unveil.output import atomic_write, cannot_write, together
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Source
@@ -81,6 +81,7 @@ class Passing:
         stream = self.source.stream
         if is_parquet(stream.path):
             held = ParquetFiles.at(stream.path)
+            self._require_all(held.schema)
             kinds = held.kinds
 
             def typed(at: int, column: pl.Expr) -> pl.Expr:
@@ -90,6 +91,7 @@ class Passing:
                 yield _named(batch.frame, self.names)
         else:
             text, missing = TextFile.at(stream.path, stream.options), ["", *stream.options.missing]
+            self._require_all(text.table.names)
 
             def without_missing(_: int, column: pl.Expr) -> pl.Expr:
                 return pl.when(column.is_in(missing)).then(None).otherwise(column)
@@ -99,6 +101,11 @@ class Passing:
                 read = text.batches(self.names, LIMITS.get().text, without_missing)
             for batch in read:
                 yield _named(batch.frame, self.names)
+
+    def _require_all(self, present: Collection[str]) -> None:
+        """Refuse a file that has lost a column since it was opened."""
+        if any(name not in present for name in self.names):
+            raise DataChangedError.of_counts(self.place)
 
 
 def passing(source: Source) -> Passing | None:
