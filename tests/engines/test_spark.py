@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as PySpark's own document
 
 import unveil
 from unveil.errors import ArgumentError, EngineError, UnsupportedDataError
+from unveil.models import KAnonymity
 
 
 def test_a_table_and_files_by_address(spark: SparkSession, tmp_path: Path) -> None:
@@ -121,3 +122,16 @@ def test_an_executor_that_is_lost_is_replaced(tmp_path: Path) -> None:
     command = [sys.executable, "-c", CLUSTER]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment, cwd=tmp_path)
     assert done.stdout.splitlines() == ["killed", "[6, 6, 6, 6, 6, 5, 5]"], done.stderr[-2000:]
+
+
+def test_why_a_table_cannot_be_made(spark: Any) -> None:
+    one = spark.createDataFrame([(1,), (1,)], ["x"])
+    data = spark.createDataFrame([(1, 2), (1, 3)], ["x", "X"])
+    with pytest.raises(EngineError, match="two columns differ only in case"):
+        unveil.anonymize_into(data, "spark://local?table=two_cases", ["x"], [KAnonymity(2)])
+    with pytest.raises(EngineError, match="no such schema"):
+        unveil.anonymize_into(one, "spark://local?table=r&schema=nowhere", ["x"], [KAnonymity(2)])
+    spark.sql("CREATE TABLE taken AS SELECT 1 AS x")
+    with pytest.raises(EngineError, match="there is such a table already"):
+        unveil.anonymize_into(one, "spark://local?table=taken", ["x"], [KAnonymity(2)])
+    assert not spark.catalog.tableExists("two_cases")

@@ -30,6 +30,7 @@ _UNCOUNTABLE = ("array", "binary", "map", "struct", "udt", "variant")
 _FLOATS = ("float", "double")
 _PATIENCE = 10.0
 """Seconds in which a master answers."""
+_TAKEN = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "PATH_ALREADY_EXISTS", "LOCATION_ALREADY_EXISTS")
 _AS_IS = ("boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz")
 
 
@@ -162,7 +163,7 @@ def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[
 def _is_taken(error: BaseException) -> bool:
     from pyspark.errors import PySparkException
 
-    return isinstance(error, PySparkException) and "ALREADY_EXISTS" in str(error.getCondition())
+    return isinstance(error, PySparkException) and error.getCondition() in _TAKEN
 
 
 def _exists(session: Any, out: Address) -> bool:
@@ -281,6 +282,10 @@ def _failure_reported(place: str) -> Iterator[None]:
             raise EngineError.table_exists(place) from None
         if not isinstance(error, AnalysisException):
             raise EngineError(f"{place}: a Spark job failed or lost its executors; Spark's own log says which.") from None
+        if error.getCondition() == "COLUMN_ALREADY_EXISTS":
+            raise EngineError(f"{place}: two columns differ only in case, which Spark takes for one name; rename one.") from None
+        if error.getCondition() == "SCHEMA_NOT_FOUND":
+            raise EngineError.no_schema(place) from None
         if error.getCondition() in ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND"):
             raise EngineError(f"{place}: Spark finds no such table or files.") from None
         raise EngineError.failed(place, "Spark", error.getCondition()) from None
