@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import unveil
 from unveil.errors import DataFileError, NullsError, OutputError, UnsupportedDataError
+from unveil.sources import open_source
 from unveil.sources.streaming import StreamSource, limited
 from unveil.sources.streaming_keys import KeyCounter, Numbering
 
@@ -280,3 +281,13 @@ def test_a_numbering_grows() -> None:
     numbering, values = Numbering(), np.random.default_rng(0).permutation(100_000)
     assert numbering.codes(values).tolist() == list(range(1, 100_001))
     assert numbering.values().tolist() == values.tolist()
+
+
+def test_there_is_one_zero(tmp_path: Path) -> None:
+    place = tmp_path / "zeros.parquet"
+    pl.DataFrame({"a": [-0.0, 0.0, None, float("nan"), 1.5] * 3}).write_parquet(place)
+    with limited(stream_from=1, rows=4):
+        found = open_source(place).tally(["a"])
+    values = found.frame["a"].to_list()
+    assert found.n is not None
+    assert sorted(zip(map(str, values), found.n.tolist(), strict=True)) == [("0.0", 6), ("1.5", 3), ("None", 6)]

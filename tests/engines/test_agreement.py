@@ -198,3 +198,11 @@ def test_a_limit_on_combinations_is_kept_and_said(engine: Callable[[pl.DataFrame
     assert found["sampled_classes"] <= 1500
     assert found["records"] == 8000
     assert abs(found["value"] - exact) < 4 * found["error"]
+
+
+@counting
+def test_there_is_one_zero(engine: Callable[[pl.DataFrame], Any]) -> None:
+    """An engine gives either zero for both; the label of a release must not depend on which."""
+    for values in ([-0.0, 0.0, 1.5], [0.0, -0.0, 1.5], [-0.0, -0.0, 1.5]):
+        data = engine(pl.DataFrame({"a": values * 20}))
+        assert [str(value) for value in unveil.count(data, ["a"]).columns[0].values] == ["0.0", "1.5"]

@@ -119,12 +119,13 @@ class _Numbers(Coder):
 
     def expression(self, column: pl.Expr) -> pl.Expr:
         if self._dtype.is_float():
-            return column.cast(pl.Float64).fill_nan(None) + 0.0  # -0.0 is no other number than 0.0
+            return column.cast(pl.Float64).fill_nan(None)
         return column.to_physical().cast(pl.UInt64 if self._dtype == pl.UInt64 else pl.Int64)
 
     def codes(self, column: pl.Series) -> Codes:
         null = column.is_null().to_numpy() if column.null_count() else None
-        values = (column if null is None else column.fill_null(0)).to_numpy().view(np.int64)
+        plain = (column if null is None else column.fill_null(0)).to_numpy()
+        values = (plain + 0.0 if self._dtype.is_float() else plain).view(np.int64)  # -0.0 is no other number than 0.0
         if null is None:
             codes = self._numbering.codes(values)
         else:

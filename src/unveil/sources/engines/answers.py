@@ -22,7 +22,9 @@ _TEXTS = (pl.Categorical, pl.Enum)
 def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> Tally:
     """Read combinations, with their counts in the last column."""
     counts = answer.to_series(len(columns))
-    return Tally(named(answer, columns, numeric=numeric), counts.cast(pl.Int64).to_numpy().astype(np.int64))
+    frame = named(answer, columns, numeric=numeric)
+    found = pl.DataFrame({name: _with_one_zero(frame[name]) for name in columns})
+    return Tally(found, counts.cast(pl.Int64).to_numpy().astype(np.int64))
 
 
 def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> pl.DataFrame:
@@ -37,6 +39,12 @@ def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.Dat
         frame = pl.DataFrame(batch)
         found = {name: _dated(name, frame.to_series(at)) for at, name in enumerate(columns)}
         yield pl.DataFrame({name: held.cast(pl.String) if held.dtype in _TEXTS else held for name, held in found.items()})
+
+
+def _with_one_zero(series: pl.Series) -> pl.Series:
+    """Return -0.0 as 0.0, the same number: an engine gives the one or the other for both."""
+    plain = series.alias("values")  # some names are patterns to Polars
+    return plain.set(plain == 0.0, 0.0) if plain.dtype.is_float() else plain
 
 
 def _usual(name: str, series: pl.Series) -> pl.Series:
