@@ -26,7 +26,7 @@ from unveil.partitions.builders import propose
 from unveil.results.numbers import counted, number
 from unveil.search.application import Applied, applied, recoded, suppressed_classes
 from unveil.search.full_domain import Budget, Found, budget_of, search
-from unveil.search.inputs import limit_of, records_of, secrets_of, trees_of
+from unveil.search.inputs import keys_of, limit_of, records_of, secrets_of, trees_of
 from unveil.search.judge import Judge
 from unveil.search.objectives import Candidate, Objective, objective_of
 from unveil.search.release import Release, shuffled
@@ -327,7 +327,7 @@ def _pseudonymised(
         if key_file is not None:
             raise ArgumentError("a key file is named, but no column to pseudonymise.")
         return data, ""
-    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    keys = keys_of(attributes)
     taken = {*keys, *secrets_of(models, keys), *identifiers}
     if both := [name for name in pseudonyms if name in taken]:
         raise ArgumentError(

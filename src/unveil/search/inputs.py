@@ -19,7 +19,12 @@ from unveil.sources.microdata import Microdata, open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["limit_of", "records_of", "require_apart", "secrets_of", "trees_of"]
+__all__ = ["keys_of", "limit_of", "records_of", "require_apart", "secrets_of", "trees_of"]
+
+
+def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the key attributes, named alone or with their hierarchies."""
+    return tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
 
 
 def trees_of(
@@ -29,7 +34,7 @@ def trees_of(
     given = dict(hierarchies or {})
     if isinstance(attributes, Mapping):
         given |= attributes
-    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    keys = keys_of(attributes)
     if not keys:
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
     if len(set(keys)) < len(keys):

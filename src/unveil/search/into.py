@@ -23,7 +23,7 @@ from unveil.results.progress import Progress, Stages
 from unveil.search.anonymize import Chosen, Plan, chosen_of, planned, release_of
 from unveil.search.application import applied, recoded
 from unveil.search.full_domain import budget_of
-from unveil.search.inputs import require_apart, secrets_of
+from unveil.search.inputs import keys_of, require_apart, secrets_of
 from unveil.search.objectives import Candidate
 from unveil.search.release import Release, checked_place
 from unveil.sources import Data, open_source
@@ -106,7 +106,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         raise ArgumentError(f"{shown(source.place)} is neither streamed nor in an engine; anonymize takes it as a whole.")
     named, budget = names_of(identifiers), budget_of(time_limit, node_limit)
     checked_count("seed", seed, least=0)
-    keys = tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+    keys = keys_of(attributes)
     require_columns([*named, *keys], source.names)
     require_apart(named, keys, secrets_of(models, keys))
     if link is not None and out is None:

@@ -48,7 +48,7 @@ def open_relation(relation: Any, place: str = "the DuckDB relation") -> EngineSo
         text_names(relation.columns, place),
         lambda columns: _collected(relation, columns, place),
         lambda columns: _tallied(relation, columns, place),
-        lambda columns: _batches(relation, columns, place),
+        _batches=lambda columns: _batches(relation, columns, place),
     )
 
 
@@ -77,7 +77,7 @@ def open_database(address: Address) -> EngineSource:
             while (batch := patiently(lambda: next(answer, None), connection.interrupt)) is not None:
                 yield batch
 
-    return EngineSource(address.place, names, collect, count, batches, lambda out: _into(file, address, kinds, out))
+    return EngineSource(address.place, names, collect, count, lambda out: _into(file, address, kinds, out), _batches=batches)
 
 
 def _library() -> Any:

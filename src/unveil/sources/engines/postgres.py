@@ -146,7 +146,7 @@ def open_table(address: Address) -> EngineSource:
             return _tallied(cursor, name, columns, wanted)
 
     names = text_names(list(columns), address.place)
-    return EngineSource(address.place, names, collect, count, batches, lambda out: _into(address, name, columns, out))
+    return EngineSource(address.place, names, collect, count, lambda out: _into(address, name, columns, out), _batches=batches)
 
 
 def _name(address: Address) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from unveil.sources.coding import KnownValues
+from unveil.sources.microdata import labelled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,10 +54,6 @@ class Changed:
     values: Sequence[Any]
     groups: NDArray[np.int64]
     labels: Sequence[str | None]
-
-    def labelled(self, groups: NDArray[np.int64]) -> pl.Series:
-        """Return the labels of groups."""
-        return pl.Series(list(self.labels), dtype=pl.String).gather(groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +139,7 @@ def _put_map(engine: Holder, at: int, column: Changed) -> None:
     )
     values = engine.values(value, column.name)
     groups = column.groups[KnownValues(column.name, column.values).codes(values)]
-    frame = pl.DataFrame({"id": np.arange(1, len(groups) + 1), "g": groups, "l": column.labelled(groups)})
+    frame = pl.DataFrame({"id": np.arange(1, len(groups) + 1), "g": groups, "l": labelled("l", column.labels, groups)})
     engine.put(group, frame)
     engine.hold(f"{engine.own}map{at}", f"SELECT v, g, l FROM {value} JOIN {group} USING (id)")  # noqa: S608
 

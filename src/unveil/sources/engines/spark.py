@@ -94,7 +94,7 @@ class _Frame:
 def open_frame(frame: Any, place: str = "the Spark data frame") -> EngineSource:
     """Open a PySpark data frame; it runs in its own session."""
     held = _Frame(frame, place)
-    return EngineSource(place, held.names, held.collect, held.tally, held.batches, lambda out: _into(held, out))
+    return EngineSource(place, held.names, held.collect, held.tally, lambda out: _into(held, out), _batches=held.batches)
 
 
 def open_address(address: Address) -> EngineSource:
@@ -169,8 +169,14 @@ def _is_taken(error: BaseException) -> bool:
 def _exists(session: Any, out: Address) -> bool:
     if out.path is None:
         return bool(session.catalog.tableExists(_table(out)))
-    place = session._jvm.org.apache.hadoop.fs.Path(out.path)  # noqa: SLF001 - PySpark has no other way to the files
-    return bool(place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).exists(place))  # noqa: SLF001
+    files, place = _files(session, out.path)
+    return bool(files.exists(place))
+
+
+def _files(session: Any, path: str) -> tuple[Any, Any]:
+    """Return the file system that a path leads to, and the path in its form."""
+    place = session._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 - PySpark has no other way to the files
+    return place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()), place  # noqa: SLF001
 
 
 def _removed(session: Any, out: Address) -> None:
@@ -179,8 +185,8 @@ def _removed(session: Any, out: Address) -> None:
         if out.path is None:
             session.sql(f"DROP TABLE IF EXISTS {_table(out)}")
         else:
-            place = session._jvm.org.apache.hadoop.fs.Path(out.path)  # noqa: SLF001
-            place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()).delete(place, True)  # noqa: FBT003, SLF001
+            files, place = _files(session, out.path)
+            files.delete(place, True)  # noqa: FBT003 - Java's
 
 
 class _Views:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from unveil.attributes import require_columns
@@ -32,19 +32,19 @@ class EngineSource(Source):
 
     Attributes
     ----------
-    _batches
-        How records are read in batches; those of one column have one type throughout.
     _into
-        How they are rewritten into another table; none: they cannot be.
+        How records are rewritten into another table; none: they cannot be.
+    _batches
+        How they are read in batches; those of one column have one type throughout.
     """
 
-    _batches: Batches | None = None
     _into: Into | None = None
+    _batches: Batches = field(kw_only=True)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records in batches."""
         require_columns(columns, self.names)
-        return iter(()) if self._batches is None else self._batches(columns)
+        return self._batches(columns)
 
     def into(self, out: Address) -> Write:
         """Return what rewrites the records into a table; refuse, before any work, a table that cannot be made."""
