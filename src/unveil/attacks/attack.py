@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import __version__
+from unveil.arguments import checked_seed
 from unveil.attacks import disclosure, identity
 from unveil.attacks.linking import linkage
 from unveil.attacks.pairs import Setting, setting_of
@@ -179,7 +180,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     >>> round(found.overall["overall_information_loss"], 4)
     0.4803
     """
-    _check_seed(seed)
+    checked_seed(seed)
     if control is not None and not link_records:
         raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
     alignment = align(original, release, identity=id, link=link, same_order=same_order)
@@ -221,11 +222,6 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         suppressed=suppressed,
         made=made,
     )
-
-
-def _check_seed(seed: Any) -> None:
-    if not isinstance(seed, int) or seed < 0:
-        raise ArgumentError(f"a seed is a whole number from 0, so it is not {shown(seed)}.")
 
 
 def _overall(by_identity: float | None, by_homogeneity: float | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_seed
 from unveil.attributes import Names, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
@@ -369,8 +370,7 @@ def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> Code
 
 
 def _check_resampling(bootstrap: int, confidence: float, seed: int, *, against_records: bool) -> None:
-    if seed < 0:
-        raise ArgumentError(f"a seed is a whole number from 0, so it is not {seed}.")
+    checked_seed(seed)
     if bootstrap < 0:
         raise ArgumentError(f"bootstrap is the number of resamples, so not {bootstrap}.")
     if not 0.0 < confidence < 1.0:

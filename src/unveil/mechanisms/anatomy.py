@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.attributes import Names, sides_of
 from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
-from unveil.mechanisms.columns import checked_count, choose, seeded
+from unveil.mechanisms.columns import choose, seeded
 from unveil.output import check_replaceable, together
 from unveil.results import Figure, Result, View, jsonable
 from unveil.results.numbers import counted

@@ -1,9 +1,8 @@
-"""Which records does a query ask for, and is a number a probability? Arguments that several mechanisms share."""
+"""Which records does a query ask for? Arguments that several mechanisms share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,17 +15,10 @@ if TYPE_CHECKING:
 
     from unveil.sources.microdata import Microdata
 
-__all__ = ["Query", "matching", "other_side", "share"]
+__all__ = ["Query", "matching", "other_side"]
 
 Query: TypeAlias = Mapping[str, Any]
 """What is asked of each column: a value, a collection of values, or a function of a value that says yes or no."""
-
-
-def share(name: str, value: Any) -> float:
-    """Return a probability, or refuse it."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise ArgumentError(f"{name} is {value!r}; it must be a number from 0 to 1.")
-    return float(value)
 
 
 def matching(records: Microdata, query: Query) -> NDArray[np.bool_]:

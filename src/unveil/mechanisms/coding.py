@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
-from unveil.mechanisms.columns import CellNulls, by_attribute, checked_number, checked_word, choose, numbers
+from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
 from unveil.mechanisms.protected import Protected
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from unveil.arguments import checked_count, checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.coding import encode
@@ -23,9 +23,6 @@ __all__ = [
     "CellNulls",
     "Chosen",
     "by_attribute",
-    "checked_count",
-    "checked_number",
-    "checked_word",
     "choose",
     "numbers",
     "ranks",
@@ -155,32 +152,6 @@ def by_attribute(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
         if name not in names:
             raise ArgumentError(f"{what} is given for {shown(name)}, which is not among the attributes named.")
     return dict(given)
-
-
-def checked_word(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a word outside the list of those allowed."""
-    if value not in known:
-        raise ArgumentError.not_one_of(name, value, known)
-
-
-def checked_number(name: str, value: Any, *, above: float = -math.inf, most: float = math.inf) -> float:
-    """Return a finite number above one bound and at most another, or refuse it."""
-    bounds = " and ".join(
-        [*([f"above {above:g}"] if above > -math.inf else []), *([f"at most {most:g}"] if most < math.inf else [])]
-    )
-    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not known or not math.isfinite(value) or not above < value <= most:
-        raise ArgumentError(f"{name} is {value!r}; it must be a number {bounds}".rstrip() + ".")
-    return float(value)
-
-
-def checked_count(name: str, value: Any, *, least: int, most: int | None = None, of: str = "") -> int:
-    """Return an integer within its bounds, or refuse it; `of` says what bounds it from above."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ArgumentError(f"{name} is {value!r}; it must be an integer of at least {least}.")
-    if most is not None and value > most:
-        raise ArgumentError(f"{name} is {value:,}, and there are only {most:,} {of}.")
-    return int(value)
 
 
 def seeded(seed: Any, mechanism: str = "unveil") -> np.random.Generator:

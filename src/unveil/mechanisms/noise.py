@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
-from unveil.mechanisms.columns import CellNulls, checked_number, checked_word, choose, numbers, seeded
+from unveil.mechanisms.columns import CellNulls, choose, numbers, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.results.numbers import counted
 

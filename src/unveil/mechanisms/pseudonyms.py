@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, DataNotFoundError, UnsupportedDataError, shown
-from unveil.mechanisms.columns import checked_count, checked_word, choose, seeded
+from unveil.mechanisms.columns import choose, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.sources.coding import encode, require_countable
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.attributes import Names
-from unveil.mechanisms.columns import CellNulls, checked_count, choose, numbers, seeded
+from unveil.mechanisms.columns import CellNulls, choose, numbers, seeded
 from unveil.mechanisms.protected import Protected
 
 if TYPE_CHECKING:

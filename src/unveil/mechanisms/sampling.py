@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count, checked_number, checked_word
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError
-from unveil.mechanisms.columns import Chosen, checked_count, checked_number, checked_word, seeded
+from unveil.mechanisms.columns import Chosen, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.mechanisms.swapping import strata_of
 from unveil.sources.microdata import open_microdata

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_number
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
-from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, checked_number, choose, ranks, seeded
+from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.results.numbers import counted
 from unveil.sources.coding import encode

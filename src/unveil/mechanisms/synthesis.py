@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
 from unveil.mechanisms.coincidence import equal_shares
-from unveil.mechanisms.columns import Chosen, checked_count, checked_word, choose, seeded
+from unveil.mechanisms.columns import Chosen, choose, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.sources.coding import Coded, encode, require_countable
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_seed
 from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed, shown
 from unveil.measures.equivalence import equivalence
-from unveil.mechanisms.columns import checked_count
 from unveil.mechanisms.pseudonyms import pseudonymize
 from unveil.models.asked import AnyModel, Place, completed, measured_models
 from unveil.models.base import Measured, SecretModel
@@ -134,7 +134,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     ['20-29', '20-29', '30-39', '30-39']
     """
     named, hashed = names_of(identifiers), names_of(pseudonyms)
-    checked_count("seed", seed, least=0)
+    checked_seed(seed)
     given, label = _pseudonymised(data, attributes, models, named, hashed, key_file)
     plan = planned(
         given, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,

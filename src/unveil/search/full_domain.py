@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.errors import ArgumentError
-from unveil.mechanisms.columns import checked_count
 from unveil.search.judge import Judge
 from unveil.search.objectives import Objective, Separable
 from unveil.search.rollup import Table

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_seed
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts import Counts, count
 from unveil.errors import ArgumentError, CountsError, DataChangedError, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.mechanisms.columns import checked_count
 from unveil.models.asked import AnyModel
 from unveil.output import check_replaceable
 from unveil.partitions import Hierarchy
@@ -105,7 +105,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     if stream is None:
         raise ArgumentError(f"{shown(source.place)} is neither streamed nor in an engine; anonymize takes it as a whole.")
     named, budget = names_of(identifiers), budget_of(time_limit, node_limit)
-    checked_count("seed", seed, least=0)
+    checked_seed(seed)
     keys = keys_of(attributes)
     require_columns([*named, *keys], source.names)
     require_apart(named, keys, secrets_of(models, keys))

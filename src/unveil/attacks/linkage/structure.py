@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_seed
 from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
 from unveil.counts.grouping import summed, tally
 from unveil.errors import ArgumentError, EmptyDataError
@@ -426,5 +427,4 @@ def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
 def _check_options(clusters: int, seed: int) -> None:
     if clusters < 1:
         raise ArgumentError(f"clusters is a number from 1, so it is not {clusters}.")
-    if seed < 0:
-        raise ArgumentError(f"a seed is a whole number from 0, so it is not {seed}.")
+    checked_seed(seed)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_share
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.agglomeration.calibration import raked
 from unveil.mechanisms.agglomeration.strata import Agglomerated, agglomerate, donors, least_change
-from unveil.mechanisms.arguments import other_side, share
+from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import choose, numbers, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.results.numbers import counted, number
@@ -95,7 +96,7 @@ def massc(
     >>> round(made.figures["risk_before"], 4), round(made.figures["risk"], 4)
     (0.0258, 0.01)
     """
-    allowed, random = share("risk", risk), seeded(seed, "massc")
+    allowed, random = checked_share("risk", risk), seeded(seed, "massc")
     low, high = _range("substitution", substitution)
     least, most = _range("sampling", sampling)
     chosen = choose(data, key, nulls)
@@ -132,7 +133,7 @@ def massc(
 def _range(name: str, given: Any) -> tuple[float, float]:
     if not isinstance(given, tuple | list) or len(given) != 2:  # noqa: PLR2004
         raise ArgumentError(f"{name} is the least and the highest probability: two numbers.")
-    low, high = (share(name, bound) for bound in given)
+    low, high = (checked_share(name, bound) for bound in given)
     if low > high or (name == "sampling" and low == 0.0):
         raise ArgumentError(f"{name} goes from {low:g} to {high:g}; the least comes first, and records stay with one above 0.")
     return low, high

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from unveil.arguments import checked_number, checked_word
 from unveil.errors import ArgumentError, MissingExtraError
-from unveil.mechanisms.columns import checked_number, checked_word
 
 __all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "noisy", "noisy_greatest"]
 

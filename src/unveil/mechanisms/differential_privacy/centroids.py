@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
-from unveil.mechanisms.columns import checked_count, choose, numbers
+from unveil.mechanisms.columns import choose, numbers
 from unveil.mechanisms.differential_privacy.answers import UNSEEDED
 from unveil.mechanisms.differential_privacy.budget import Budget, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, shown
-from unveil.mechanisms.columns import checked_count, choose
+from unveil.mechanisms.columns import choose
 from unveil.mechanisms.differential_privacy.answers import Private
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_domain, places

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.coincidence import equal_shares
-from unveil.mechanisms.columns import checked_count, choose, seeded
+from unveil.mechanisms.columns import choose, seeded
 from unveil.mechanisms.differential_privacy.answers import UNSEEDED
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_greatest
 from unveil.mechanisms.differential_privacy.marginals import Placed

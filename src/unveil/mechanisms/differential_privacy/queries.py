@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count, checked_word
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
-from unveil.mechanisms.columns import checked_count, checked_word, choose, numbers
+from unveil.mechanisms.columns import choose, numbers
 from unveil.mechanisms.differential_privacy.answers import Private
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count, checked_number
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
-from unveil.mechanisms.columns import checked_count, checked_number, choose, seeded
+from unveil.mechanisms.columns import choose, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.partitions import Partition, PartitionSpec
 from unveil.sources.coding import encode

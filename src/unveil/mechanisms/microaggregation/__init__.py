@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, listed
-from unveil.mechanisms.columns import CellNulls, Chosen, checked_count, checked_number, checked_word, choose
+from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.microaggregation.attributes import Attribute, prepared
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
 from unveil.mechanisms.protected import Protected

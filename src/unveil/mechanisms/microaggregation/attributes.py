@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_word
 from unveil.attributes import KINDS, Kind
 from unveil.errors import ArgumentError, listed, shown
-from unveil.mechanisms.columns import Chosen, by_attribute, checked_word, numbers, ranks
+from unveil.mechanisms.columns import Chosen, by_attribute, numbers, ranks
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:

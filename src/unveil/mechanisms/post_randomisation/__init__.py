@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_share
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
-from unveil.mechanisms.arguments import other_side, share
+from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import choose, seeded
 from unveil.mechanisms.post_randomisation.transitions import checked_matrix, drawn, invariant_matrix, retention_matrix
 from unveil.mechanisms.protected import Protected
@@ -82,7 +83,7 @@ def pram(
     """
     if (retention is None) == (matrix is None):
         raise ArgumentError("give either the probability that a value stays (retention) or a matrix.")
-    kept = None if retention is None else share("retention", retention)
+    kept = None if retention is None else checked_share("retention", retention)
     chosen, random, within = choose(data, attributes, nulls), seeded(seed, "pram"), names_of(strata)
     records, names = chosen.records, chosen.names
     given = _matrices(names, matrix)

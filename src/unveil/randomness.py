@@ -1,0 +1,127 @@
+"""Where chance comes from: the operating system, unless a test or a study asks otherwise.
+
+What is drawn for a release protects only if nobody can draw it again: whoever has the release, the software and the settings
+could subtract the same noise, or swap the same records back. So every draw comes from ChaCha20, a cryptographic generator, under
+a key of 256 bits: nobody who sees some of its numbers can tell the others. The key is
+
+- drawn from the operating system, and forgotten (the default: the draws cannot be repeated);
+- derived from a secret key file with the purpose, the settings and a fingerprint of the data, so that the steward, and nobody
+  else, can repeat a release, while changed data gets fresh draws (the same draws on changed data would show their difference);
+- derived from a seed, for tests and studies: everybody can repeat the draws, so what they made is not for publication.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from unveil.arguments import checked_seed
+from unveil.errors import ArgumentError, DataNotFoundError, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["KEY_VARIABLE", "NOT_FOR_PUBLICATION", "Chance", "Repeatable", "chance_of", "read_key"]
+
+Repeatable: TypeAlias = Literal[False, "key", "seed"]
+"""Who can repeat the draws of a release: nobody, whoever has the key file, or everybody who has the software."""
+
+NOT_FOR_PUBLICATION = (
+    "Repeatable: not for publication. The draws come from a seed, so whoever tries seeds can repeat them and undo the protection."
+)
+KEY_VARIABLE = "UNVEIL_KEY"
+"""The environment variable that holds the key of pseudonyms, unless another is named."""
+
+_SHORTEST_KEY = 16
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Where the draws of one call come from.
+
+    Attributes
+    ----------
+    repeatable
+        Who can repeat them.
+    """
+
+    repeatable: Repeatable = False
+    _seed: int | None = field(default=None, repr=False)
+    _key: bytes | None = field(default=None, repr=False)
+
+    def draws(self, purpose: str, settings: Mapping[str, Any] | None = None, fingerprint: bytes = b"") -> np.random.Generator:
+        """Return random numbers for one purpose.
+
+        Parameters
+        ----------
+        purpose
+            What is drawn, such as the name of a mechanism: each has numbers of its own.
+        settings, fingerprint
+            What was asked for, and the data it was asked of: with a key file, other settings or other data have other draws.
+        """
+        if self._key is not None:
+            asked = json.dumps(settings or {}, sort_keys=True, default=repr)
+            message = b"\0".join([purpose.encode(), asked.encode(errors="surrogatepass"), fingerprint])
+            return _generator(hmac.digest(self._key, message, "sha512"))  # not SHA-256, of which pseudonyms are made
+        if self._seed is not None:
+            return _generator(hashlib.sha256(f"{purpose}\0{self._seed}".encode()).digest())
+        return _generator(secrets.token_bytes(_KEY_BYTES))
+
+    @property
+    def keyed(self) -> bool:
+        """Whether draws depend on the settings and the data."""
+        return self._key is not None
+
+
+def chance_of(seed: int | None = None, key_file: str | os.PathLike[str] | None = None) -> Chance:
+    """Return where draws come from: a seed, a key file, or, with neither, the operating system.
+
+    Examples
+    --------
+    >>> chance_of().draws("noise").random() == chance_of().draws("noise").random()
+    False
+    >>> chance_of(seed=1).draws("noise").random() == chance_of(seed=1).draws("noise").random()
+    True
+    >>> chance_of(seed=1).repeatable
+    'seed'
+    """
+    if seed is not None and key_file is not None:
+        raise ArgumentError("a seed and a key file are both given; a key file is for releases, a seed for tests: give one.")
+    if seed is not None:
+        return Chance("seed", _seed=checked_seed(seed))
+    if key_file is not None:
+        return Chance("key", _key=read_key(key_file))
+    return Chance()
+
+
+def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) -> bytes:
+    """Read a secret key from a file or, where none is named, a variable; a message never says what was found there."""
+    if path is not None:
+        try:
+            key, place = Path(path).read_bytes().rstrip(b"\r\n"), f"the key file {shown(path)}"
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it cannot be read"
+            raise DataNotFoundError(f"the key file {shown(path)} cannot be read: {reason.lower()}.") from None
+    else:
+        key, place = os.environ.get(variable, "").encode(errors="surrogateescape"), f"the environment variable {shown(variable)}"
+        if not key:
+            raise ArgumentError(f"{place} holds no key; put one there, or name a key file.")
+    if len(key) < _SHORTEST_KEY:
+        raise ArgumentError(f"{place} holds {len(key):,} bytes; a key has at least {_SHORTEST_KEY}, chosen at random.")
+    return key
+
+
+def _generator(key: bytes) -> np.random.Generator:
+    """Return the numbers of ChaCha20 under a key, of which the first 256 bits count."""
+    import numpy as np
+    from randomgen import ChaCha
+
+    return np.random.Generator(ChaCha(key=int.from_bytes(key[:_KEY_BYTES], "little"), rounds=20))
