@@ -14,9 +14,9 @@ import numpy as np
 
 from unveil.errors import ArgumentError
 
-__all__ = ["checked_count", "checked_number", "checked_seed", "checked_share", "checked_word"]
+__all__ = ["LARGEST_SEED", "checked_count", "checked_number", "checked_seed", "checked_share", "checked_word"]
 
-_LARGEST_SEED = 2**63 - 1
+LARGEST_SEED = 2**63 - 1
 """What a command line, a project file and every generator can hold."""
 
 
@@ -55,8 +55,8 @@ def checked_share(name: str, value: Any) -> float:
 
 def checked_seed(seed: Any) -> int:
     """Return a seed, or refuse what is none."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= _LARGEST_SEED:
-        raise ArgumentError(f"seed is {seed!r}; it must be a whole number from 0 to {_LARGEST_SEED:,}.")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= LARGEST_SEED:
+        raise ArgumentError(f"seed is {seed!r}; it must be a whole number from 0 to {LARGEST_SEED:,}.")
     return int(seed)
 
 

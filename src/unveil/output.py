@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from unveil.errors import OutputError, UnveilError
 
-__all__ = ["atomic_write", "cannot_write", "check_replaceable", "together"]
+__all__ = ["atomic_write", "cannot_write", "check_replaceable", "file_in_hand", "together"]
 
 _LONGEST_PREFIX = 40
 _SYSTEM_ERROR = re.compile(r"\(os error ([0-9]+)\)")
@@ -103,6 +103,13 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
         if not waits:
             with contextlib.suppress(OSError):
                 hidden.unlink(missing_ok=True)
+
+
+def file_in_hand(path: str | os.PathLike[str]) -> Path:
+    """Return the file that holds what will be at `path`: within `together`, the one that waits to take its place."""
+    real = Path(os.path.realpath(path))
+    waiting = [hidden for hidden, place in _waiting.get() or () if place == real]
+    return waiting[-1] if waiting else real
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> int | None:

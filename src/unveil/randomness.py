@@ -17,7 +17,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -28,7 +28,7 @@ from unveil.errors import ArgumentError, DataNotFoundError, shown
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["KEY_VARIABLE", "NOT_FOR_PUBLICATION", "Chance", "Repeatable", "chance_of", "read_key"]
+__all__ = ["KEY_VARIABLE", "NOT_FOR_PUBLICATION", "Chance", "Repeatable", "chance_of", "read_key", "weakest"]
 
 Repeatable: TypeAlias = Literal[False, "key", "seed"]
 """Who can repeat the draws of a release: nobody, whoever has the key file, or everybody who has the software."""
@@ -100,6 +100,18 @@ def chance_of(seed: int | None = None, key_file: str | os.PathLike[str] | None =
     if key_file is not None:
         return Chance("key", _key=read_key(key_file))
     return Chance()
+
+
+def weakest(marks: Iterable[Repeatable]) -> Repeatable:
+    """Return who can repeat something of a release that was made in steps.
+
+    Examples
+    --------
+    >>> weakest([False, "key", False])
+    'key'
+    """
+    known = set(marks)
+    return "seed" if "seed" in known else "key" if "key" in known else False
 
 
 def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) -> bytes:

@@ -207,8 +207,12 @@ def test_a_policy_is_read_from_its_own_file_and_from_a_project(tmp_path: Path) -
     assert [(one.rule.name, one.met) for one in second.outcomes] == [("k_anonymity", False), ("entropy_l_diversity", True)]
 
 
-_THRESHOLDS = {
-    name: st.integers(int(form.low), 9) if form.whole else st.floats(form.low, min(form.high, 9.0), allow_nan=False)
+_THRESHOLDS: dict[str, st.SearchStrategy[Any]] = {
+    name: st.just(value=False)
+    if form.flag
+    else st.integers(int(form.low), 9)
+    if form.whole
+    else st.floats(form.low, min(form.high, 9.0), allow_nan=False)
     for name, form in RULES.items()
 }
 

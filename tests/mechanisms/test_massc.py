@@ -80,7 +80,7 @@ def test_rates_solve_the_linear_program(strata: list[tuple[int, float]], low: fl
 
 def test_the_risk_is_reached_and_holds_on_average() -> None:
     data = adult(1500)
-    draws = [mechanisms.massc(data, KEY, risk=0.05, calibrate="sex", seed=seed) for seed in range(40)]
+    draws = [mechanisms.massc(data, KEY, risk=0.05, calibrate="sex", seed=seed, keep_order=True) for seed in range(40)]
     assert all(made.figures["risk"] == pytest.approx(0.05) for made in draws)
     assert draws[0].figures["risk_before"] > 0.08
     found = np.array([made.figures["risk_of_this_draw"] for made in draws])
@@ -89,7 +89,7 @@ def test_the_risk_is_reached_and_holds_on_average() -> None:
 
 def test_the_risk_of_a_draw_follows_the_definition() -> None:
     data = adult(600)
-    made = mechanisms.massc(data, KEY, risk=0.1, seed=3)
+    made = mechanisms.massc(data, KEY, risk=0.1, seed=3, keep_order=True)
     keys, out = data.select(KEY).rows(), made.data.select(KEY).rows()
     identified = 0
     for known in range(1, 5):
@@ -104,7 +104,7 @@ def test_the_risk_of_a_draw_follows_the_definition() -> None:
 
 def test_rates_hold_and_only_keys_change() -> None:
     data = adult()
-    made = mechanisms.massc(data, KEY, risk=1.0, substitution=(0.2, 0.5), sampling=(0.5, 0.8), seed=4)
+    made = mechanisms.massc(data, KEY, risk=1.0, substitution=(0.2, 0.5), sampling=(0.5, 0.8), seed=4, keep_order=True)
     assert made.records.records == pytest.approx(3200, abs=120)
     before = data[made.origin]
     changed = np.mean([one != other for one, other in zip(before.select(KEY).rows(), made.data.select(KEY).rows(), strict=True)])
@@ -116,7 +116,9 @@ def test_rates_hold_and_only_keys_change() -> None:
 
 def test_weights_add_up_to_the_totals_of_the_original() -> None:
     data = adult()
-    made = mechanisms.massc(data, ["education", "race"], risk=0.001, calibrate=["education", "race", "sex"], seed=2)
+    made = mechanisms.massc(
+        data, ["education", "race"], risk=0.001, calibrate=["education", "race", "sex"], seed=2, keep_order=True
+    )
     assert made.figures["lost_values"] == 0
     assert made.figures["calibration_gap"] < 1e-8
     for name in ("education", "race", "sex"):
@@ -127,7 +129,7 @@ def test_weights_add_up_to_the_totals_of_the_original() -> None:
 
 def test_given_weights_are_calibrated() -> None:
     data = adult(1000).with_columns(pl.Series("w", np.random.default_rng(1).uniform(1, 3, 1000)))
-    made = mechanisms.massc(data, ["education", "race"], risk=0.5, calibrate="sex", weights="w", seed=2)
+    made = mechanisms.massc(data, ["education", "race"], risk=0.5, calibrate="sex", weights="w", seed=2, keep_order=True)
     before = dict(data.group_by("sex").agg(pl.col("w").sum()).rows())
     assert dict(made.data.group_by("sex").agg(pl.col("w").sum()).rows()) == pytest.approx(before)
     assert "weight" not in made.data.columns
@@ -142,21 +144,21 @@ def test_raking_shares_out_what_is_lost() -> None:
 def test_libraries_and_seeds() -> None:
     data = adult(500).select([*KEY, "sex"])
     made = [
-        mechanisms.massc(some, KEY, risk=0.2, calibrate="sex", seed=7)
+        mechanisms.massc(some, KEY, risk=0.2, calibrate="sex", seed=7, keep_order=True)
         for some in (data, pd.DataFrame(data.to_dict(as_series=False)), data.to_arrow())
     ]
     for name in (*KEY, "sex", "weight"):
         assert made[0].data[name].to_list() == made[1].data[name].tolist() == made[2].data[name].to_pylist()
-    assert mechanisms.massc(data, KEY, risk=0.2, seed=8).origin.tolist() != made[0].origin.tolist()
+    assert mechanisms.massc(data, KEY, risk=0.2, seed=8, keep_order=True).origin.tolist() != made[0].origin.tolist()
 
 
 def test_nulls_are_a_value_when_kept() -> None:
     data = pl.DataFrame({"k": ["a", "b", None, "a"] * 20, "x": range(80)})
-    made = mechanisms.massc(data, "k", risk=1.0, nulls="keep", seed=1)
+    made = mechanisms.massc(data, "k", risk=1.0, nulls="keep", seed=1, keep_order=True)
     assert set(made.data["k"].to_list()) == {"a", "b", None}
-    assert set(mechanisms.massc(data, "k", risk=1.0, nulls="skip", seed=1).data["k"].to_list()) == {"a", "b"}
+    assert set(mechanisms.massc(data, "k", risk=1.0, nulls="skip", seed=1, keep_order=True).data["k"].to_list()) == {"a", "b"}
     with pytest.raises(NullsError):
-        mechanisms.massc(data, "k", risk=1.0)
+        mechanisms.massc(data, "k", risk=1.0, keep_order=True)
 
 
 @pytest.mark.parametrize(
@@ -175,19 +177,19 @@ def test_nulls_are_a_value_when_kept() -> None:
 )
 def test_bad_input_is_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ArgumentError, match=says):
-        mechanisms.massc(adult(500), KEY, **options)
+        mechanisms.massc(adult(500), KEY, **options, keep_order=True)
 
 
 def test_a_key_of_one_value_and_a_column_in_the_way_are_refused() -> None:
     with pytest.raises(ArgumentError, match="same key"):
-        mechanisms.massc(pl.DataFrame({"k": ["a", "a"]}), "k", risk=0.5)
+        mechanisms.massc(pl.DataFrame({"k": ["a", "a"]}), "k", risk=0.5, keep_order=True)
     with pytest.raises(ArgumentError, match="'weight'"):
-        mechanisms.massc(pl.DataFrame({"k": ["a", "b"], "weight": [1, 2]}), "k", risk=0.5)
+        mechanisms.massc(pl.DataFrame({"k": ["a", "b"], "weight": [1, 2]}), "k", risk=0.5, keep_order=True)
 
 
 def test_weights_start_from_one_over_the_probability_of_staying() -> None:
     data = adult(1500)
-    made = mechanisms.massc(data, KEY, risk=0.06, substitution=(0.1, 0.1), calibrate="sex", seed=6)
+    made = mechanisms.massc(data, KEY, risk=0.06, substitution=(0.1, 0.1), calibrate="sex", seed=6, keep_order=True)
     phi = list(made.figures["sampling_by_stratum"].values())
     assert len({round(rate, 6) for rate in phi}) > 1
     stratum = agglomerate(*codes_of(data.select(KEY))).stratum[made.origin]
@@ -198,5 +200,5 @@ def test_weights_start_from_one_over_the_probability_of_staying() -> None:
 
 
 def test_weights_need_not_be_calibrated_to_anything() -> None:
-    made = mechanisms.massc(adult(300), KEY, risk=0.5, calibrate=[], seed=3)
+    made = mechanisms.massc(adult(300), KEY, risk=0.5, calibrate=[], seed=3, keep_order=True)
     assert (made.figures["calibration_gap"], made.figures["lost_values"]) == (0.0, 0)

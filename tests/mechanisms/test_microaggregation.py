@@ -113,7 +113,7 @@ def matrix(rows: int, width: int, seed: int) -> Any:
 @pytest.mark.parametrize(("k", "percent"), [(3, 5.692), (5, 9.088), (10, 14.156)])
 def test_mdav_loses_on_the_census_what_the_literature_says(k: int, percent: float) -> None:
     census = pl.read_csv(shared("data/casc/census.csv"))
-    release = microaggregate(census, census.columns, k=k)
+    release = microaggregate(census, census.columns, k=k, keep_order=True)
     assert len(census.columns) == 13
     assert round(100 * release.figures["loss"], 3) == percent
     assert release.figures["groups"] == 1080 // k
@@ -124,7 +124,9 @@ def test_given_groups_and_aggregates_give_thesis_table_2_6() -> None:
     """The table's Disease column differs from its original in one cell, which the mechanism does not touch."""
     table = unveil.datasets.load("paper-4").with_columns(Age=pl.col("Age").cast(pl.Int64))
     order = [f"{thousands}K" for thousands in range(4, 13)]
-    release = microaggregate(table, ["Age", "Salary"], groups=[1, 1, 1, 2, 2, 2, 3, 3, 3], orders={"Salary": order})
+    release = microaggregate(
+        table, ["Age", "Salary"], groups=[1, 1, 1, 2, 2, 2, 3, 3, 3], orders={"Salary": order}, keep_order=True
+    )
     assert [round(age, 2) for age in release.data["Age"]] == [22.0] * 3 + [49.33] * 3 + [34.0] * 3
     assert release.data["Salary"].to_list() == ["5K"] * 3 + ["9K"] * 3 + ["10K"] * 3
     assert release.data["Disease"].equals(table["Disease"])
@@ -136,7 +138,7 @@ def test_thesis_table_6_6_follows_from_6_5(method: str) -> None:
     salaries = unveil.datasets.load("thesis-4.1")["Salary"]
     printed = unveil.datasets.load("thesis-6.6")["Salary*"]
     table = pl.DataFrame({"Salary": [int(text.removesuffix("K")) for text in salaries]})
-    release = microaggregate(table, "Salary", k=3, method=method)
+    release = microaggregate(table, "Salary", k=3, method=method, keep_order=True)
     assert [f"{salary:.0f}K" for salary in release.data["Salary"]] == printed.to_list()
 
 
@@ -148,7 +150,7 @@ def test_thesis_table_6_6_follows_from_6_5(method: str) -> None:
 def test_mdav_is_what_is_written_down(records: int, k: int) -> None:
     points = matrix(records, 3, records + k)
     expected = slow_mdav(points.tolist(), k)
-    release = microaggregate(frame_of(points), ["c0", "c1", "c2"], k=k, standardise=False)
+    release = microaggregate(frame_of(points), ["c0", "c1", "c2"], k=k, standardise=False, keep_order=True)
     assert groups_of(release) == set(expected)
     assert release.figures["sse"] == pytest.approx(error(points.tolist(), expected))
 
@@ -158,14 +160,14 @@ def test_mdav_is_what_is_written_down(records: int, k: int) -> None:
 def test_v_mdav_is_what_is_written_down(records: int, k: int, gain: float) -> None:
     points = matrix(records, 2, records + k)
     expected = slow_v_mdav(points.tolist(), k, gain)
-    release = microaggregate(frame_of(points), ["c0", "c1"], k=k, method="v-mdav", gain=gain, standardise=False)
+    release = microaggregate(frame_of(points), ["c0", "c1"], k=k, method="v-mdav", gain=gain, standardise=False, keep_order=True)
     assert groups_of(release) == set(expected)
 
 
 def test_v_mdav_takes_in_a_whole_cluster() -> None:
     """Two far clusters of five and four: a fixed size of three would tear the first apart."""
     values = [0.0, 0.1, 0.2, 0.3, 0.4, 9.0, 9.1, 9.2, 9.3]
-    release = microaggregate(pl.DataFrame({"x": values}), "x", k=3, method="v-mdav", gain=1.5)
+    release = microaggregate(pl.DataFrame({"x": values}), "x", k=3, method="v-mdav", gain=1.5, keep_order=True)
     assert groups_of(release) == {frozenset(range(5)), frozenset(range(5, 9))}
 
 
@@ -175,7 +177,7 @@ def test_optimal_is_the_best_of_all_partitions(values: list[int], k: int, offset
     ordered = sorted(float(value) for value in values)
     best = min(sum(sum((x - sum(run) / len(run)) ** 2 for x in run) for run in cut) for cut in partitions(ordered, k))
     release = microaggregate(
-        pl.DataFrame({"x": [value + offset for value in values]}), "x", k=k, method="optimal", standardise=False
+        pl.DataFrame({"x": [value + offset for value in values]}), "x", k=k, method="optimal", standardise=False, keep_order=True
     )
     assert release.figures["sse"] == pytest.approx(best, abs=1e-6 if offset else 1e-9)
 
@@ -189,16 +191,16 @@ def test_optimal_is_the_best_of_all_partitions(values: list[int], k: int, offset
 )
 def test_on_one_attribute_the_optimal_method_is_never_worse(values: list[float], k: int, method: str, gain: float) -> None:
     table = pl.DataFrame({"x": values})
-    best = microaggregate(table, "x", k=k, method="optimal").figures["sse"]
-    other = microaggregate(table, "x", k=k, method=method, gain=gain).figures["sse"]
+    best = microaggregate(table, "x", k=k, method="optimal", keep_order=True).figures["sse"]
+    other = microaggregate(table, "x", k=k, method=method, gain=gain, keep_order=True).figures["sse"]
     assert best <= other * (1 + 1e-9) + 1e-9
 
 
 def test_optimal_keeps_its_precision_far_from_zero() -> None:
     """Prefix sums of squares would lose all digits here."""
     values = np.repeat(np.arange(50.0) * 10, 3) + np.tile([0.0, 1.0, 2.0], 50)
-    near = microaggregate(pl.DataFrame({"x": values}), "x", k=3, method="optimal", standardise=False)
-    far = microaggregate(pl.DataFrame({"x": values + 2.0**40}), "x", k=3, method="optimal", standardise=False)
+    near = microaggregate(pl.DataFrame({"x": values}), "x", k=3, method="optimal", standardise=False, keep_order=True)
+    far = microaggregate(pl.DataFrame({"x": values + 2.0**40}), "x", k=3, method="optimal", standardise=False, keep_order=True)
     assert near.figures["sse"] == far.figures["sse"] == pytest.approx(100.0)
 
 
@@ -213,7 +215,7 @@ def test_optimal_keeps_its_precision_far_from_zero() -> None:
 )
 def test_mixed_attributes_together_are_k_anonymous(rows: list[tuple[int, str, float]], k: int, method: str) -> None:
     table = pl.DataFrame(rows, schema=["n", "s", "x"], orient="row")
-    release = microaggregate(table, ["n", "s", "x"], k=k, method=method, kinds={"n": "ordinal"}, gain=1.1)
+    release = microaggregate(table, ["n", "s", "x"], k=k, method=method, kinds={"n": "ordinal"}, gain=1.1, keep_order=True)
     assert min(Counter(release.data.rows()).values()) >= k
     assert set(release.data["n"]) <= set(table["n"])
     assert release.figures["smallest_group"] >= k
@@ -222,9 +224,9 @@ def test_mixed_attributes_together_are_k_anonymous(rows: list[tuple[int, str, fl
 
 def test_each_alone_is_each_on_its_own() -> None:
     table = frame_of(matrix(60, 2, 0))
-    both = microaggregate(table, ["c0", "c1"], k=4, together=False)
+    both = microaggregate(table, ["c0", "c1"], k=4, together=False, keep_order=True)
     for name in ("c0", "c1"):
-        one = microaggregate(table, name, k=4)
+        one = microaggregate(table, name, k=4, keep_order=True)
         assert both.data[name].equals(one.data[name])
         assert both.figures["loss_by_attribute"][name] == one.figures["loss"]
         assert both.figures["groups"][name] == one.figures["groups"]
@@ -234,11 +236,11 @@ def test_each_alone_is_each_on_its_own() -> None:
 
 def test_the_mean_keeps_means_and_standardised_groups_ignore_units() -> None:
     table = frame_of(matrix(100, 3, 5))
-    release = microaggregate(table, table.columns, k=5)
-    scaled = microaggregate(table.with_columns(c1=pl.col("c1") * 1024 + 4), table.columns, k=5)
+    release = microaggregate(table, table.columns, k=5, keep_order=True)
+    scaled = microaggregate(table.with_columns(c1=pl.col("c1") * 1024 + 4), table.columns, k=5, keep_order=True)
     assert groups_of(release) == groups_of(scaled)
     assert groups_of(release) != groups_of(
-        microaggregate(table.with_columns(pl.col("c1") * 1024), table.columns, k=5, standardise=False)
+        microaggregate(table.with_columns(pl.col("c1") * 1024), table.columns, k=5, standardise=False, keep_order=True)
     )
     for name in table.columns:
         assert release.data[name].mean() == pytest.approx(table[name].mean())
@@ -247,31 +249,31 @@ def test_the_mean_keeps_means_and_standardised_groups_ignore_units() -> None:
 def test_aggregates_by_kind() -> None:
     """A group of four: mean 4, median 2.5; lower median b; mode y (z as often, but later)."""
     table = pl.DataFrame({"x": [1, 2, 3, 10], "o": list("abcd"), "s": list("yzzy"), "d": [True, True, False, True]})
-    release = microaggregate(table, ["x", "o", "s", "d"], k=4, orders={"o": "abcd"})
+    release = microaggregate(table, ["x", "o", "s", "d"], k=4, orders={"o": "abcd"}, keep_order=True)
     assert release.data.row(0) == (4.0, "b", "y", True)
-    medians = microaggregate(table, ["x"], k=4, aggregate="median")
+    medians = microaggregate(table, ["x"], k=4, aggregate="median", keep_order=True)
     assert medians.data["x"].to_list() == [2.5] * 4
-    assert microaggregate(table, ["x"], k=4, kinds={"x": "ordinal"}).data["x"].to_list() == [2] * 4
-    assert microaggregate(pl.DataFrame({"d": pl.Series(["2020-01-03", "2020-01-01", "2020-01-02"]).str.to_date()}), "d").data[
-        "d"
-    ].dt.day().to_list() == [2, 2, 2]
+    assert microaggregate(table, ["x"], k=4, kinds={"x": "ordinal"}, keep_order=True).data["x"].to_list() == [2] * 4
+    assert microaggregate(
+        pl.DataFrame({"d": pl.Series(["2020-01-03", "2020-01-01", "2020-01-02"]).str.to_date()}), "d", keep_order=True
+    ).data["d"].dt.day().to_list() == [2, 2, 2]
 
 
 def test_equal_values_stay_what_they_are() -> None:
     values = [0.1] * 3 + [0.7] * 3
-    release = microaggregate(pl.DataFrame({"x": values}), "x", k=3)
+    release = microaggregate(pl.DataFrame({"x": values}), "x", k=3, keep_order=True)
     assert release.data["x"].to_list() == values
     assert release.figures["loss"] == 0.0
 
 
 def test_names_are_grouped_with_their_like() -> None:
     table = pl.DataFrame({"s": list("aabbccabc")})
-    release = microaggregate(table, "s", k=3)
+    release = microaggregate(table, "s", k=3, keep_order=True)
     assert release.data["s"].equals(table["s"])
 
 
 def test_a_constant_column_and_one_group_for_all() -> None:
-    release = microaggregate(pl.DataFrame({"x": [5, 5, 5, 5], "y": [1, 2, 3, 6]}), ["x", "y"], k=4)
+    release = microaggregate(pl.DataFrame({"x": [5, 5, 5, 5], "y": [1, 2, 3, 6]}), ["x", "y"], k=4, keep_order=True)
     assert release.data.rows() == [(5.0, 3.0)] * 4
     assert release.figures["loss_by_attribute"] == {"x": 0.0, "y": 1.0}
 
@@ -282,27 +284,29 @@ def test_a_constant_column_and_one_group_for_all() -> None:
 def test_null_policies() -> None:
     table = pl.DataFrame({"x": [1.0, 2.0, 9.0, None, None, 8.0], "y": [1.0, 2.0, 9.0, 4.0, 6.0, float("nan")], "z": range(6)})
     with pytest.raises(NullsError, match=r"'x' \(2\), 'y' \(1\).*keep.*skip"):
-        microaggregate(table, ["x", "y"], k=2)
-    kept = microaggregate(table, "x", k=2, nulls="keep")
+        microaggregate(table, ["x", "y"], k=2, keep_order=True)
+    kept = microaggregate(table, "x", k=2, nulls="keep", keep_order=True)
     assert kept.data["x"].to_list() == [1.5, 1.5, 8.5, None, None, 8.5]
-    skipped = microaggregate(table, ["x", "y"], k=3, nulls="skip")
+    skipped = microaggregate(table, ["x", "y"], k=3, nulls="skip", keep_order=True)
     assert skipped.data["x"].to_list() == [4.0] * 3
     assert skipped.origin.tolist() == [0, 1, 2]
     assert skipped.figures["skipped"] == 3
     with pytest.raises(ArgumentError, match="1 record with nulls in the same attributes"):
-        microaggregate(table, ["x", "y"], k=2, nulls="keep")
-    whole = microaggregate(table.head(5), ["x", "y"], k=2, nulls="keep")
+        microaggregate(table, ["x", "y"], k=2, nulls="keep", keep_order=True)
+    whole = microaggregate(table.head(5), ["x", "y"], k=2, nulls="keep", keep_order=True)
     assert whole.data.rows() == [(4.0, 4.0, 0), (4.0, 4.0, 1), (4.0, 4.0, 2), (None, 5.0, 3), (None, 5.0, 4)]
-    assert microaggregate(table.with_columns(x=pl.lit(None, pl.Float64)), "x", nulls="keep").figures["groups"] == 0
+    assert (
+        microaggregate(table.with_columns(x=pl.lit(None, pl.Float64)), "x", nulls="keep", keep_order=True).figures["groups"] == 0
+    )
 
 
 @pytest.mark.parametrize("method", ["mdav", "v-mdav"])
 def test_every_library_gets_the_same_release_in_its_own_frame(method: str) -> None:
     table = pl.DataFrame({"x": matrix(30, 1, 1)[:, 0], "s": list("abc") * 10})
     before = table.clone()
-    expected = microaggregate(table, ["x", "s"], k=4, method=method).data
+    expected = microaggregate(table, ["x", "s"], k=4, method=method, keep_order=True).data
     for other in (table.to_pandas(), table.to_arrow(), table.lazy()):
-        release = microaggregate(other, ["x", "s"], k=4, method=method).data
+        release = microaggregate(other, ["x", "s"], k=4, method=method, keep_order=True).data
         assert type(release) is type(other)
         as_polars = (
             release.collect()
@@ -318,8 +322,8 @@ def _columns(frame: pd.DataFrame | pa.Table) -> list[Any]:
 
 
 def test_the_answer_shows_itself_and_chains() -> None:
-    first = microaggregate("thesis-4.1", "Disease", k=3)
-    second = microaggregate(first.records, "Age", k=3)
+    first = microaggregate("thesis-4.1", "Disease", k=3, keep_order=True)
+    second = microaggregate(first.records, "Age", k=3, keep_order=True)
     assert second.to_dict()["settings"]["k"] == 3
     assert "microaggregation of Age" in repr(second)
     assert second.records.names == ("Subject", "ZIP", "Age", "Salary", "Disease")
@@ -356,19 +360,21 @@ TABLE = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "b", "c"], "f": [1.0, flo
 )
 def test_bad_input_is_refused(attributes: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        microaggregate(TABLE, attributes, **options)
+        microaggregate(TABLE, attributes, **options, keep_order=True)
 
 
 def test_other_refusals() -> None:
     with pytest.raises(ColumnNotFoundError, match="'y' not found"):
-        microaggregate(TABLE, "y")
+        microaggregate(TABLE, "y", keep_order=True)
     with pytest.raises(UnsupportedDataError, match="infinite"):
-        microaggregate(TABLE, "f")
+        microaggregate(TABLE, "f", keep_order=True)
 
 
 @pytest.mark.parametrize("method", ["mdav", "v-mdav"])
 def test_an_interrupt_ends_the_compiled_loop(method: str) -> None:
-    microaggregate(pl.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0)}), ["x", "y"], k=3, method=method)  # compiled
+    microaggregate(
+        pl.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0)}), ["x", "y"], k=3, method=method, keep_order=True
+    )  # compiled
     table = pl.DataFrame(np.random.default_rng(1).normal(size=(400_000, 2)), schema=["x", "y"])  # hours of work
     threads = threading.active_count()
     main = threading.main_thread().ident
@@ -376,6 +382,6 @@ def test_an_interrupt_ends_the_compiled_loop(method: str) -> None:
     interrupt = threading.Timer(1.5, signal.pthread_kill, [main, signal.SIGINT])
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
-        microaggregate(table, ["x", "y"], k=3, method=method)
+        microaggregate(table, ["x", "y"], k=3, method=method, keep_order=True)
     interrupt.join()
     assert threading.active_count() == threads

@@ -49,7 +49,7 @@ def fits(table: np.ndarray[Any, Any], matrix: np.ndarray[Any, Any]) -> float:
 
 def test_transitions_match_the_given_matrix() -> None:
     data = letters()
-    result = mechanisms.pram(data, "x", matrix=MATRIX, seed=11)
+    result = mechanisms.pram(data, "x", matrix=MATRIX, seed=11, keep_order=True)
     assert fits(transitions(data["x"], result.data["x"]), MATRIX) > 1e-4
     assert result.data["y"].equals(data["y"])
     changed = float((result.data["x"] != data["x"]).mean())
@@ -59,7 +59,7 @@ def test_transitions_match_the_given_matrix() -> None:
 
 def test_transitions_match_a_retention_probability() -> None:
     data = letters()
-    result = mechanisms.pram(data, "x", retention=0.8, seed=5)
+    result = mechanisms.pram(data, "x", retention=0.8, seed=5, keep_order=True)
     expected = np.full((4, 4), 0.2 / 3)
     np.fill_diagonal(expected, 0.8)
     table = result.figures["matrices"]["x"][0]
@@ -71,7 +71,7 @@ def test_transitions_match_a_retention_probability() -> None:
 @pytest.mark.parametrize("how", [{"retention": 0.3}, {"matrix": MATRIX}])
 def test_invariant_pram_keeps_frequencies(how: dict[str, Any]) -> None:
     data = letters()
-    result = mechanisms.pram(data, "x", invariant=True, seed=2, **how)
+    result = mechanisms.pram(data, "x", invariant=True, seed=2, **how, keep_order=True)
     matrix = np.array(result.figures["matrices"]["x"][0]["rows"])
     counts = np.array([data["x"].eq(letter).sum() for letter in "abcd"])
     assert counts @ matrix == pytest.approx(counts)
@@ -106,11 +106,11 @@ def test_alias_draws_reproduce_each_row() -> None:
 
 def test_strata_keep_their_own_frequencies_and_values() -> None:
     data = pl.DataFrame({"s": ["m"] * 3000 + ["n"] * 3000, "x": ["a", "b"] * 1500 + ["c"] * 1000 + ["d"] * 2000})
-    result = mechanisms.pram(data, "x", retention=0.5, strata="s", seed=1)
+    result = mechanisms.pram(data, "x", retention=0.5, strata="s", seed=1, keep_order=True)
     out = result.data
     assert set(out.filter(pl.col("s") == "m")["x"]) == {"a", "b"}
     assert set(out.filter(pl.col("s") == "n")["x"]) == {"c", "d"}
-    kept = mechanisms.pram(data, "x", matrix=np.full((4, 4), 0.25), invariant=True, strata="s", seed=1)
+    kept = mechanisms.pram(data, "x", matrix=np.full((4, 4), 0.25), invariant=True, strata="s", seed=1, keep_order=True)
     for at, label in enumerate(("m", "n")):
         table = kept.figures["matrices"]["x"][at]
         assert table["stratum"] == {"s": label}
@@ -121,7 +121,7 @@ def test_strata_keep_their_own_frequencies_and_values() -> None:
 def test_a_matrix_as_a_mapping_may_name_new_values() -> None:
     data = letters(2000)
     rows: dict[str, dict[str, float]] = {letter: {letter: 0.5, "*": 0.5} for letter in "abcd"}
-    result = mechanisms.pram(data, "x", matrix=rows, seed=4)
+    result = mechanisms.pram(data, "x", matrix=rows, seed=4, keep_order=True)
     stars = result.data["x"] == "*"
     assert 850 < stars.sum() < 1150
     assert result.data["x"].filter(~stars).equals(data["x"].filter(~stars))
@@ -129,44 +129,58 @@ def test_a_matrix_as_a_mapping_may_name_new_values() -> None:
 
 def test_each_of_several_attributes_has_its_matrix() -> None:
     data = letters(500)
-    result = mechanisms.pram(data, ["x", "s"], matrix={"x": np.eye(4), "s": [[0, 1], [1, 0]]})
+    result = mechanisms.pram(data, ["x", "s"], matrix={"x": np.eye(4), "s": [[0, 1], [1, 0]]}, keep_order=True)
     assert result.data["x"].equals(data["x"])
     assert result.data["s"].ne(data["s"]).all()
     with pytest.raises(ArgumentError, match="mapping from each"):
-        mechanisms.pram(data, ["x", "s"], matrix=np.eye(4))
+        mechanisms.pram(data, ["x", "s"], matrix=np.eye(4), keep_order=True)
 
 
 def test_nulls() -> None:
     data = pl.DataFrame({"x": ["a", None, "b", "a", None, "b"], "n": [1, 2, 3, 4, 5, 6]})
     swap = [[0, 1], [1, 0]]
-    assert mechanisms.pram(data, "x", matrix=swap, nulls="keep").data["x"].to_list() == ["b", None, "a", "b", None, "a"]
-    skipped = mechanisms.pram(data, "x", matrix=swap, nulls="skip")
+    assert mechanisms.pram(data, "x", matrix=swap, nulls="keep", keep_order=True).data["x"].to_list() == [
+        "b",
+        None,
+        "a",
+        "b",
+        None,
+        "a",
+    ]
+    skipped = mechanisms.pram(data, "x", matrix=swap, nulls="skip", keep_order=True)
     assert skipped.data.rows() == [("b", 1), ("a", 3), ("b", 4), ("a", 6)]
     assert skipped.origin.tolist() == [0, 2, 3, 5]
     with pytest.raises(NullsError, match=r"'x' \(2\)"):
-        mechanisms.pram(data, "x", matrix=swap)
+        mechanisms.pram(data, "x", matrix=swap, keep_order=True)
     with pytest.raises(EmptyDataError):
-        mechanisms.pram(pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}), "x", retention=0.5, nulls="skip")
-    kept = mechanisms.pram(pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}), "x", retention=0.5, nulls="keep")
+        mechanisms.pram(
+            pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}), "x", retention=0.5, nulls="skip", keep_order=True
+        )
+    kept = mechanisms.pram(
+        pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}), "x", retention=0.5, nulls="keep", keep_order=True
+    )
     assert kept.data["x"].to_list() == [None, None]
 
 
 def test_types_stay() -> None:
     frame = pl.DataFrame({"i": [1, 2, 3] * 20, "b": [True, False, True] * 20, "c": ["u", "v", "w"] * 20})
     frame = frame.with_columns(pl.col("c").cast(pl.Categorical))
-    result = mechanisms.pram(frame, ["i", "b", "c"], retention=0.4)
+    result = mechanisms.pram(frame, ["i", "b", "c"], retention=0.4, keep_order=True)
     assert result.data.schema == frame.schema
     assert set(result.data["c"].cast(pl.String)) == {"u", "v", "w"}
 
 
 def test_same_seed_same_release_on_every_library() -> None:
     frame = letters(3000)
-    ours = mechanisms.pram(frame, ["x", "s"], retention=0.6, seed=9)
-    pandas = mechanisms.pram(pd.DataFrame(frame.to_dict(as_series=False)), ["x", "s"], retention=0.6, seed=9)
-    arrow = mechanisms.pram(frame.to_arrow(), ["x", "s"], retention=0.6, seed=9)
+    ours = mechanisms.pram(frame, ["x", "s"], retention=0.6, seed=9, keep_order=True)
+    pandas = mechanisms.pram(pd.DataFrame(frame.to_dict(as_series=False)), ["x", "s"], retention=0.6, seed=9, keep_order=True)
+    arrow = mechanisms.pram(frame.to_arrow(), ["x", "s"], retention=0.6, seed=9, keep_order=True)
     assert isinstance(pandas.data, pd.DataFrame)
     assert ours.data["x"].to_list() == pandas.data["x"].tolist() == arrow.data["x"].to_pylist()
-    assert mechanisms.pram(frame, ["x", "s"], retention=0.6, seed=10).data["x"].to_list() != ours.data["x"].to_list()
+    assert (
+        mechanisms.pram(frame, ["x", "s"], retention=0.6, seed=10, keep_order=True).data["x"].to_list()
+        != ours.data["x"].to_list()
+    )
     assert frame.equals(letters(3000))
 
 
@@ -190,29 +204,30 @@ def test_same_seed_same_release_on_every_library() -> None:
 )
 def test_bad_input_is_refused(arguments: dict[str, Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        mechanisms.pram(letters(100), "x", **arguments)
+        mechanisms.pram(letters(100), "x", **arguments, keep_order=True)
 
 
 def test_wrong_kinds_are_refused() -> None:
     with pytest.raises(UnsupportedDataError, match="fractional numbers"):
-        mechanisms.pram(pl.DataFrame({"x": [0.5, 1.5]}), "x", retention=0.5)
+        mechanisms.pram(pl.DataFrame({"x": [0.5, 1.5]}), "x", retention=0.5, keep_order=True)
     with pytest.raises(ArgumentError, match="2,000 values"):
-        mechanisms.pram(pl.DataFrame({"x": range(2000)}), "x", retention=0.5)
+        mechanisms.pram(pl.DataFrame({"x": range(2000)}), "x", retention=0.5, keep_order=True)
     with pytest.raises(UnsupportedDataError, match="cannot be counted"):
-        mechanisms.pram(pl.DataFrame({"x": [[1], [2]]}), "x", retention=0.5)
+        mechanisms.pram(pl.DataFrame({"x": [[1], [2]]}), "x", retention=0.5, keep_order=True)
     with pytest.raises(ArgumentError, match="another type"):
-        mechanisms.pram(pl.DataFrame({"x": [1, 2]}), "x", matrix={1: {"*": 1.0}, 2: {2: 1.0}})
+        mechanisms.pram(pl.DataFrame({"x": [1, 2]}), "x", matrix={1: {"*": 1.0}, 2: {2: 1.0}}, keep_order=True)
 
 
 def test_fixed_names_become_text_where_names_are_new() -> None:
     frame = pl.DataFrame({"x": ["a", "b", None]}, schema={"x": pl.Enum(["a", "b"])})
-    result = mechanisms.pram(frame, "x", matrix={"a": {"*": 1.0}, "b": {"b": 1.0}}, nulls="keep")
+    result = mechanisms.pram(frame, "x", matrix={"a": {"*": 1.0}, "b": {"b": 1.0}}, nulls="keep", keep_order=True)
     assert result.data["x"].to_list() == ["*", "b", None]
 
 
 def test_the_record_of_what_was_done_is_plain() -> None:
-    result = mechanisms.pram(unveil.datasets.adult(), "sex", retention=0.9, seed=3)
+    result = mechanisms.pram(unveil.datasets.adult(), "sex", retention=0.9, seed=3, keep_order=True)
     told = result.to_dict()
-    assert told["settings"] == {"retention": 0.9, "matrix": False, "invariant": False, "strata": [], "nulls": "error", "seed": 3}
+    assert told["settings"] == {"retention": 0.9, "matrix": False, "invariant": False, "strata": [], "nulls": "error"}
+    assert told["repeatable"] == "seed"
     assert told["figures"]["matrices"]["sex"][0]["values"] == ["Female", "Male"]
     assert retention_matrix(np.array([True, False]), 0.3).tolist() == [[1, 0], [0, 1]]

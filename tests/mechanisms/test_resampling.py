@@ -17,7 +17,7 @@ from unveil.mechanisms import resample
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 50))
 def test_ranks_are_kept_and_values_stay_in_range(values: list[int], samples: int, seed: int) -> None:
-    after = resample(pl.DataFrame({"x": values}), "x", samples=samples, seed=seed).data["x"].to_list()
+    after = resample(pl.DataFrame({"x": values}), "x", samples=samples, seed=seed, keep_order=True).data["x"].to_list()
     order = sorted(range(len(values)), key=lambda at: (values[at], at))
     assert [after[at] for at in order] == sorted(after)
     assert min(values) <= min(after)
@@ -30,7 +30,7 @@ def test_the_distribution_is_kept_within_sampling_error_and_more_samples_disturb
     values = np.random.default_rng(1).lognormal(size=5000)
     changes = []
     for samples in (1, 3, 10):
-        release = resample(pl.DataFrame({"x": values}), "x", samples=samples, seed=2)
+        release = resample(pl.DataFrame({"x": values}), "x", samples=samples, seed=1, keep_order=True)
         after = release.data["x"].to_numpy()
         assert stats.ks_2samp(values, after).pvalue > 0.001
         assert abs(after.mean() - values.mean()) < 4 * values.std() / np.sqrt(5000 * samples)
@@ -42,14 +42,21 @@ def test_the_distribution_is_kept_within_sampling_error_and_more_samples_disturb
 def test_nulls_seeds_and_libraries() -> None:
     table = pl.DataFrame({"x": [5.0, None, 1.0, 3.0, 9.0, 7.0], "y": [1, 2, 3, 4, 5, 6]})
     with pytest.raises(NullsError):
-        resample(table, "x")
-    first = resample(table, ["x", "y"], nulls="keep", seed=1).data
+        resample(table, "x", keep_order=True)
+    first = resample(table, ["x", "y"], nulls="keep", seed=1, keep_order=True).data
     assert first["x"].is_null().to_list() == [False, True, False, False, False, False]
-    assert resample(table.to_arrow(), ["x", "y"], nulls="keep", seed=1).data["x"].to_pylist() == first["x"].to_list()
-    assert resample(table.to_pandas(), ["x", "y"], nulls="keep", seed=1).data["y"].tolist() == first["y"].to_list()
-    assert not resample(table, ["x", "y"], nulls="keep", seed=2).data.equals(first)
-    assert resample(table, "x", nulls="skip").origin.tolist() == [0, 2, 3, 4, 5]
-    assert resample(table.with_columns(x=pl.lit(None, pl.Int64)), "x", nulls="keep").figures["changed"] == {"x": 0.0}
+    assert (
+        resample(table.to_arrow(), ["x", "y"], nulls="keep", seed=1, keep_order=True).data["x"].to_pylist()
+        == first["x"].to_list()
+    )
+    assert (
+        resample(table.to_pandas(), ["x", "y"], nulls="keep", seed=1, keep_order=True).data["y"].tolist() == first["y"].to_list()
+    )
+    assert not resample(table, ["x", "y"], nulls="keep", seed=2, keep_order=True).data.equals(first)
+    assert resample(table, "x", nulls="skip", keep_order=True).origin.tolist() == [0, 2, 3, 4, 5]
+    assert resample(table.with_columns(x=pl.lit(None, pl.Int64)), "x", nulls="keep", keep_order=True).figures["changed"] == {
+        "x": 0.0
+    }
 
 
 @pytest.mark.parametrize(
@@ -61,4 +68,4 @@ def test_nulls_seeds_and_libraries() -> None:
 )
 def test_bad_input_is_refused(attributes: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        resample(pl.DataFrame({"x": [1.0, 2.0], "s": ["a", "b"]}), attributes, **options)
+        resample(pl.DataFrame({"x": [1.0, 2.0], "s": ["a", "b"]}), attributes, **options, keep_order=True)

@@ -27,15 +27,15 @@ def test_the_fraction_holds_and_no_record_comes_twice(options: dict[str, Any], r
     wanted = round(share * records)
     if not wanted:
         with pytest.raises(ArgumentError, match="no record"):
-            sample(table(records), share=share, seed=seed, **options)
+            sample(table(records), share=share, seed=seed, **options, keep_order=True)
         return
-    release = sample(table(records), share=share, seed=seed, **options)
+    release = sample(table(records), share=share, seed=seed, **options, keep_order=True)
     rows = release.data["id"].to_list()
     assert len(rows) == wanted
     assert rows == sorted(set(rows)) == release.origin.tolist()
     assert release.data.equals(table(records)[rows])
     assert release.figures["share"] * release.figures["weight"] == pytest.approx(1.0)
-    assert sample(table(records), size=wanted, seed=seed, **options).data.equals(release.data)
+    assert sample(table(records), size=wanted, seed=seed, **options, keep_order=True).data.equals(release.data)
 
 
 @pytest.mark.parametrize("options", METHODS)
@@ -44,31 +44,31 @@ def test_every_record_has_the_same_chance(options: dict[str, Any]) -> None:
     frame = pl.DataFrame({"id": np.arange(20), "s": ["a"] * 10 + ["b"] * 10})
     drawn = np.zeros(20)
     for seed in range(1500):
-        drawn[sample(frame, size=6, seed=seed, **options).origin] += 1
+        drawn[sample(frame, size=6, seed=seed, **options, keep_order=True).origin] += 1
     assert np.abs(drawn / 1500 - 0.3).max() < 4.5 * np.sqrt(0.3 * 0.7 / 1500)
 
 
 def test_systematic_steps_are_even() -> None:
-    rows = sample(table(103), size=10, method="systematic").origin
+    rows = sample(table(103), size=10, method="systematic", keep_order=True).origin
     assert set(np.diff(rows)) <= {10, 11}
 
 
 def test_strata_get_their_share_within_one_record() -> None:
     frame = table(997)
-    release = sample(frame, share=0.13, method="stratified", strata=["s"], seed=5)
+    release = sample(frame, share=0.13, method="stratified", strata=["s"], seed=5, keep_order=True)
     before, after = (dict(one["s"].value_counts().rows()) for one in (frame, release.data))
     assert all(abs(after[value] - 0.13 * n) < 1.0 for value, n in before.items())
     assert release.figures["strata"] == 3
-    assert sample(frame, size=1, method="stratified", strata="s").figures["strata_without_a_record"] == 2
+    assert sample(frame, size=1, method="stratified", strata="s", keep_order=True).figures["strata_without_a_record"] == 2
 
 
 @pytest.mark.parametrize("options", METHODS)
 def test_seeds_and_libraries(options: dict[str, Any]) -> None:
     frame = table(200)
-    first = sample(frame, share=0.1, seed=1, **options).data["id"].to_list()
-    assert sample(frame.to_pandas(), share=0.1, seed=1, **options).data["id"].tolist() == first
-    assert sample(frame.to_arrow(), share=0.1, seed=1, **options).data["id"].to_pylist() == first
-    assert any(sample(frame, share=0.1, seed=seed, **options).data["id"].to_list() != first for seed in (2, 3))
+    first = sample(frame, share=0.1, seed=1, **options, keep_order=True).data["id"].to_list()
+    assert sample(frame.to_pandas(), share=0.1, seed=1, **options, keep_order=True).data["id"].tolist() == first
+    assert sample(frame.to_arrow(), share=0.1, seed=1, **options, keep_order=True).data["id"].to_pylist() == first
+    assert any(sample(frame, share=0.1, seed=seed, **options, keep_order=True).data["id"].to_list() != first for seed in (2, 3))
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_seeds_and_libraries(options: dict[str, Any]) -> None:
 )
 def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        sample(table(10), **options)
+        sample(table(10), **options, keep_order=True)
 
 
 def test_the_answer_shows_itself() -> None:
-    release = sample(table(10), size=5)
+    release = sample(table(10), size=5, keep_order=True)
     assert repr(release) == "Protected(sampling; 5 records; share 0.5000; weight 2.0000)"
     assert release.view().title == "sampling"
     assert release.to_dict()["attributes"] == []
@@ -100,4 +100,4 @@ def test_the_answer_shows_itself() -> None:
 
 def test_an_unknown_stratum() -> None:
     with pytest.raises(ColumnNotFoundError):
-        sample(table(10), size=3, method="stratified", strata="region")
+        sample(table(10), size=3, method="stratified", strata="region", keep_order=True)

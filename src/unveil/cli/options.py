@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.arguments import LARGEST_SEED
 from unveil.attributes import Role
 from unveil.cli.apart import check_read
 from unveil.errors import ArgumentError, ProjectError, listed, shown
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile",
-    "ProjectFile", "Sensitive", "Separator", "TwoTables", "Weights", "gather", "gather_two", "give", "one_sensitive", "pair_of",
-    "showing_bytes", "showing_progress", "showing_stages",
+    "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive", "Separator", "Testing", "TwoTables", "Weights", "gather", "gather_two",
+    "give", "one_sensitive", "pair_of", "showing_bytes", "showing_progress", "showing_stages",
 ]  # fmt: skip
 
 
@@ -85,6 +86,26 @@ Separator = Annotated[
     str | None, typer.Option("--separator", metavar="CHAR", help="What separates fields; found when not given.")
 ]
 Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="The file's encoding; UTF-8 when not given.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=LARGEST_SEED,
+        help="For tests and studies: draws that everybody can repeat, so not for publication.",
+        show_default=False,
+    ),
+]
+Testing = Annotated[
+    bool, typer.Option("--testing", help="Let differential privacy draw from a --seed: a test, with no guarantee.")
+]
+ReleaseKeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="A secret key: only whoever has it can repeat the draws of the release; pseudonyms are hashed with it.",
+    ),
+]
 Missing = Annotated[
     list[str] | None, typer.Option("--missing", metavar="TEXT", help="A text that stands for a null, such as '?'.")
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,13 +43,13 @@ def planned_steps(inputs: Inputs) -> list[Step]:
 
 
 def run_steps(
-    inputs: Inputs, steps: Sequence[Step], *, keep_order: bool, seed: int, as_json: bool, out: Path | None, link: Path | None
+    inputs: Inputs, steps: Sequence[Step], order: Mapping[str, Any], *, as_json: bool, out: Path | None, link: Path | None
 ) -> None:
     """Run one step or several, write what they give, and show what was done."""
     from unveil.search.chain import protect, run_step
 
-    made = run_step(inputs.source, steps[0], seed) if len(steps) == 1 else protect(inputs.source, steps, seed=seed)
-    made = _fit_to_leave(made, inputs, steps, keep_order=keep_order, seed=seed)
+    made = run_step(inputs.source, steps[0], **order) if len(steps) == 1 else protect(inputs.source, steps, **order)
+    made = _fit_to_leave(made, inputs, steps)
     if link is not None and not hasattr(made, "write_link"):
         raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")
     places = _places(made, out) if out is not None and hasattr(made, "write") else []
@@ -64,20 +64,16 @@ def run_steps(
     give(made, as_json=as_json, out=None if hasattr(made, "write") else out)
 
 
-def _fit_to_leave(made: Any, inputs: Inputs, steps: Sequence[Step], *, keep_order: bool, seed: int) -> Any:
-    """Return the records without the project's identifiers that no step treats, shuffled unless they keep their order."""
-    from unveil.search.release import shuffled
+def _fit_to_leave(made: Any, inputs: Inputs, steps: Sequence[Step]) -> Any:
+    """Return the records without the project's identifiers that no step treats."""
     from unveil.sources.microdata import Microdata
 
     if not isinstance(getattr(made, "records", None), Microdata):
         return made
     named = inputs.project.names("identifier") if inputs.project is not None else ()
     treated = {name for step in steps for name in step.attributes}
-    left = made.records.without([name for name in named if name in made.records.names and name not in treated])
-    if keep_order:
-        return replace(made, records=left)
-    order = shuffled(left, seed)
-    return replace(made, records=left.taken(order), origin=made.origin[order])
+    gone = [name for name in named if name in made.records.names and name not in treated]
+    return replace(made, records=made.records.without(gone), left_out=(*made.left_out, *gone))
 
 
 def _places(made: Any, out: Path) -> list[Path]:

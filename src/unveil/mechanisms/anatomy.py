@@ -15,10 +15,12 @@ from unveil.attributes import Names, sides_of
 from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
-from unveil.mechanisms.columns import choose, seeded
+from unveil.mechanisms.columns import choose
 from unveil.output import check_replaceable, together
+from unveil.randomness import NOT_FOR_PUBLICATION, Repeatable, chance_of
+from unveil.releases import recorded, write_recorded
 from unveil.results import Figure, Result, View, jsonable
-from unveil.results.numbers import counted
+from unveil.results.numbers import counted, number
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
 
@@ -50,6 +52,10 @@ class Anatomy(Result):
         The groups, their smallest number of secrets, and the largest share that a secret has in its group.
     origin
         For every record of the quasi-identifier table the row it had: the steward's secret.
+    repeatable
+        Who can repeat the draws: nobody (False), whoever has the "key", or, from a "seed", everybody.
+    left_out
+        The columns of the data that neither table has.
     """
 
     key: tuple[str, ...]
@@ -60,6 +66,8 @@ class Anatomy(Result):
     settings: Mapping[str, Any]
     figures: Mapping[str, Any]
     origin: NDArray[np.int64]
+    repeatable: Repeatable = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def quasi(self) -> Any:
@@ -70,6 +78,20 @@ class Anatomy(Result):
     def sensitive(self) -> Any:
         """The sensitive table: how often each secret occurs in each group."""
         return self.sensitive_records.native()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What may be said of the two tables beside them: how they were made, what they promise, and who can repeat that."""
+        share = number(self.figures["largest_share"])
+        return recorded(
+            "anatomy",
+            self.settings,
+            records=self.quasi_records.records,
+            models=(),
+            repeatable=self.repeatable,
+            columns={"kept": (*self.key, self.secret), "left_out": self.left_out},
+            guarantee=f"nobody who has both tables and knows a person's key learns the secret with a probability above {share}",
+        )
 
     def count(self, query: Query) -> float:
         r"""Estimate how many records meet a query, from the two tables alone.
@@ -114,8 +136,8 @@ class Anatomy(Result):
         for path in paths:
             check_replaceable(path)
         with together():
-            self.quasi_records.write(paths[0])
-            self.sensitive_records.write(paths[1])
+            write_recorded(paths[0], self.record, lambda: self.quasi_records.write(paths[0]))
+            write_recorded(paths[1], self.record, lambda: self.sensitive_records.write(paths[1]))
 
     def __repr__(self) -> str:
         """Return one line: the attributes, the groups and their diversity."""
@@ -133,6 +155,7 @@ class Anatomy(Result):
             "records": self.quasi_records.records,
             "settings": jsonable(self.settings),
             "figures": jsonable(self.figures),
+            "repeatable": self.repeatable,
             "version": __version__,
         }
 
@@ -143,7 +166,8 @@ class Anatomy(Result):
     def view(self) -> View:
         """Return what a person should see."""
         figures = tuple(Figure(name.replace("_", " "), value) for name, value in self.figures.items())
-        return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures)
+        notes = (NOT_FOR_PUBLICATION,) if self.repeatable == "seed" else ()
+        return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures, notes=notes)
 
 
 def anatomize(
@@ -155,7 +179,9 @@ def anatomize(
     groups: str | None = None,
     group: str = "group",
     nulls: str = "error",
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Anatomy:
     r"""Split a table in two that meet in groups of at least l secrets each.
 
@@ -181,8 +207,11 @@ def anatomize(
         The name of the group column in the two tables.
     nulls
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
-    seed
-        The seed of the choice among records with the same secret.
+    keep_order
+        Whether the records of the quasi-identifier table stay in their order; else they are shuffled. The sensitive table is in
+        random order, and groups are numbered at random, either way.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     References
     ----------
@@ -200,24 +229,28 @@ def anatomize(
     for name in (group, _COUNT):
         if name in (*keys, *secrets) or group == _COUNT:
             raise ArgumentError(f"a column {shown(name)} would stand twice in a table; give the group column another name.")
-    chosen, random = choose(data, [*keys, *secrets], nulls), seeded(seed, "anatomy")
+    chance, chosen = chance_of(seed, key_file), choose(data, [*keys, *secrets], nulls)
     records = chosen.records
     require_countable(secrets[0], records.column(secrets[0]))
     secret = encode(records.column(secrets[0]))
     least = checked_count("l", l, least=1, most=len(secret.values), of="distinct values of the sensitive attribute")
-    of_record = _made(secret.codes, least, random) if groups is None else _given(records, groups)
+    settings = {"l": least, "groups": groups, "nulls": nulls}
+    random = chosen.draws(chance, "anatomy", settings)
+    of_record = _renumbered(_made(secret.codes, least, random) if groups is None else _given(records, groups), random)
     (of_pair, value), n = tally([of_record, secret.codes], [int(of_record.max()) + 1, len(secret.values)])
     figures = _figures(of_record, of_pair.astype(np.int64), n)
     if figures["least_distinct"] < least:
         raise ArgumentError(f"a group has {figures['least_distinct']:,} distinct secrets, and l is {least:,}; mend the groups.")
     first = np.empty(len(secret.values), dtype=np.int64)
     first[secret.codes[::-1]] = np.arange(records.records)[::-1]
-    names = of_record + 1
-    quasi = _table(records, {**{name: records.column(name) for name in keys}, group: names})
+    rows = np.arange(records.records) if keep_order else random.permutation(records.records)
+    quasi = _table(records, {**{name: records.column(name) for name in keys}, group: of_record + 1}).taken(rows)
     secret_column = records.column(secrets[0]).gather(first[value])
-    secret_table = _table(records, {group: of_pair.astype(np.int64) + 1, secrets[0]: secret_column, _COUNT: n})
-    settings = {"l": least, "groups": groups, "nulls": nulls, "seed": seed}
-    return Anatomy(keys, secrets[0], group, quasi, secret_table, settings, figures, chosen.rows)
+    pairs = _table(records, {group: of_pair.astype(np.int64) + 1, secrets[0]: secret_column, _COUNT: n})
+    secret_table = pairs.taken(random.permutation(pairs.records))
+    origin = chosen.rows[rows]
+    left_out = tuple(name for name in records.names if name not in (*keys, *secrets))
+    return Anatomy(keys, secrets[0], group, quasi, secret_table, settings, figures, origin, chance.repeatable, left_out)
 
 
 def _table(records: Microdata, columns: Mapping[str, Any]) -> Microdata:
@@ -236,6 +269,11 @@ def _figures(of_record: NDArray[np.int64], of_pair: NDArray[np.int64], n: NDArra
         "smallest_group": int(size[size > 0].min()),
         "largest_share": float((n / size[of_pair]).max()),
     }
+
+
+def _renumbered(of_record: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+    """Return the groups under numbers given out at random: those of their making would say which were made first."""
+    return random.permutation(int(of_record.max()) + 1)[of_record]
 
 
 def _given(records: Microdata, groups: str) -> NDArray[np.int64]:

@@ -11,9 +11,12 @@ from unveil.arguments import checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import chance_of
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -25,7 +28,7 @@ _FEW = 3
 """The mean of fewer values than this says too much of each."""
 
 
-def top_bottom_code(
+def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     data: Data,
     attributes: Names,
     *,
@@ -35,6 +38,9 @@ def top_bottom_code(
     bottom_share: float | Mapping[str, float] | None = None,
     replacement: str = "limit",
     nulls: CellNulls = "error",
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     """Replace all values above a limit, or below one, by one value.
 
@@ -55,6 +61,10 @@ def top_bottom_code(
         ``"limit"``: the limit itself. ``"mean"``: the mean of the values replaced, which keeps totals and means.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"skip"``: leave out the records that have one.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the order: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -74,13 +84,13 @@ def top_bottom_code(
     >>> import polars as pl
     >>> from unveil import mechanisms
     >>> pay = pl.DataFrame({"pay": [1, 20, 30, 40, 900]})
-    >>> mechanisms.top_bottom_code(pay, "pay", top=50, bottom=10).data["pay"].to_list()
+    >>> mechanisms.top_bottom_code(pay, "pay", top=50, bottom=10, keep_order=True).data["pay"].to_list()
     [10, 20, 30, 40, 50]
-    >>> mechanisms.top_bottom_code(pay, "pay", top_share=0.4, replacement="mean").data["pay"].to_list()
+    >>> mechanisms.top_bottom_code(pay, "pay", top_share=0.4, replacement="mean", keep_order=True).data["pay"].to_list()
     [1, 20, 30, 470, 470]
     """
     checked_word("replacement", replacement, _REPLACEMENTS)
-    chosen = choose(data, attributes, nulls)
+    chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     options = {"top": top, "bottom": bottom, "top_share": top_share, "bottom_share": bottom_share}
     asked = {what: by_attribute(given, chosen.names, what) for what, given in options.items()}
     columns: dict[str, Any] = {}
@@ -96,9 +106,7 @@ def top_bottom_code(
             figures[f"{side}_coded"][name] = int(rows.sum())
     settings = {**options, "replacement": replacement, "nulls": nulls}
     notes = _notes(figures, replacement)
-    return Protected(
-        "top and bottom coding", chosen.records.replaced(columns), chosen.names, settings, figures, chosen.rows, notes
-    )
+    return protected("top and bottom coding", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
 def _limits(name: str, values: NDArray[np.float64], asked: Mapping[str, Any]) -> dict[str, float]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_word
+from unveil.arguments import checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
+from unveil.randomness import Chance
 from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata, open_microdata
 
@@ -26,7 +27,6 @@ __all__ = [
     "choose",
     "numbers",
     "ranks",
-    "seeded",
 ]
 
 CellNulls: TypeAlias = Literal["error", "keep", "skip"]
@@ -65,6 +65,10 @@ class Chosen:
     def present(self, name: str) -> NDArray[np.bool_]:
         """Return which records have a value of an attribute."""
         return ~_missing(self.records.column(name))
+
+    def draws(self, chance: Chance, mechanism: str, settings: Mapping[str, Any]) -> np.random.Generator:
+        """Return the random numbers of a mechanism for these records."""
+        return chance.draws(mechanism, settings, self.records.fingerprint() if chance.keyed else b"")
 
 
 def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
@@ -152,12 +156,3 @@ def by_attribute(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
         if name not in names:
             raise ArgumentError(f"{what} is given for {shown(name)}, which is not among the attributes named.")
     return dict(given)
-
-
-def seeded(seed: Any, mechanism: str = "unveil") -> np.random.Generator:
-    """Return the random numbers of a seed for one mechanism.
-
-    They are none that the caller, or another mechanism of a chain, draws from the same seed: noise that repeats the data's own
-    random numbers would be no noise.
-    """
-    return np.random.default_rng([checked_count("seed", seed, least=0), int.from_bytes(mechanism.encode())])

@@ -21,11 +21,14 @@ import numpy as np
 from unveil.arguments import checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
-from unveil.mechanisms.columns import CellNulls, choose, numbers, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.columns import CellNulls, choose, numbers
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import chance_of
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -47,7 +50,9 @@ def add_noise(
     amount: float = 0.1,
     covariance: Sequence[Sequence[float]] | None = None,
     nulls: CellNulls = "error",
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     r"""Disturb numbers at random, so that what the method promises to keep is kept on average.
 
@@ -70,8 +75,10 @@ def add_noise(
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"skip"``: leave
         out the records that have one.
-    seed
-        Of the random numbers.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -100,27 +107,27 @@ def add_noise(
     --------
     >>> from unveil import mechanisms
     >>> release = mechanisms.add_noise("adult", ["age", "hours-per-week"], method="linear", amount=0.2, seed=1)
-    >>> {when: round(value, 1) for when, value in release.figures["mean"]["age"].items()}
-    {'before': 38.4, 'after': 38.4}
+    >>> {when: round(value) for when, value in release.figures["mean"]["age"].items()}
+    {'before': 38, 'after': 38}
     """
     checked_word("method", method, _METHODS)
     checked_number("amount", amount, above=0.0)
     if covariance is not None and method != "correlated":
         raise ArgumentError(f"a covariance is given, and method {method!r} takes none; use 'correlated'.")
-    random, chosen = seeded(seed, "noise"), choose(data, attributes, nulls)
+    chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     before = np.column_stack([numbers(chosen.column(name), "noise") for name in chosen.names])
     complete = before[~np.isnan(before).any(axis=1)]
     if len(complete) < 2:  # noqa: PLR2004
         raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(len(complete), 'such')}.")
-    after = _disturbed(before, complete, method, amount, covariance, random)
-    settings = {"method": method, "amount": amount, "covariance": covariance, "nulls": nulls, "seed": seed}
+    settings = {"method": method, "amount": amount, "covariance": covariance, "nulls": nulls}
+    after = _disturbed(before, complete, method, amount, covariance, chosen.draws(chance, "noise", settings))
     figures = {
         "mean": _compared(chosen.names, np.nanmean(before, axis=0), np.nanmean(after, axis=0)),
         "variance": _compared(chosen.names, np.nanvar(before, axis=0, ddof=1), np.nanvar(after, axis=0, ddof=1)),
         "skipped": chosen.skipped,
     }
-    records = chosen.records.replaced(dict(zip(chosen.names, after.T, strict=True)))
-    return Protected("noise", records, chosen.names, settings, figures, chosen.rows)
+    columns = dict(zip(chosen.names, after.T, strict=True))
+    return protected("noise", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 def _disturbed(

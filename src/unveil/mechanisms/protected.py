@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable
+from unveil.releases import recorded, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -17,9 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from unveil.mechanisms.columns import Chosen
     from unveil.sources.microdata import Microdata
 
-__all__ = ["Protected"]
+__all__ = ["Protected", "protected", "release_of"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -35,13 +38,17 @@ class Protected(Result):
     attributes
         The columns it changed.
     settings
-        What it was asked to do, the seed among it: enough to repeat it.
+        What it was asked to do.
     figures
         What it reports about what it did, by name.
     origin
         For every protected record the row of the one it was made from, -1 for none: the steward's secret.
     notes
         What a user should know before using the records.
+    repeatable
+        Who can repeat the draws: nobody (False), whoever has the "key", or, from a "seed", everybody.
+    left_out
+        The columns of the data that the release does not have.
     """
 
     mechanism: str
@@ -50,12 +57,27 @@ class Protected(Result):
     settings: Mapping[str, Any]
     figures: Mapping[str, Any]
     origin: NDArray[np.int64]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    repeatable: Repeatable = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def data(self) -> Any:
         """The protected records as a data frame of the caller's library."""
         return self.records.native()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What may be said of the release beside it: how it was made, and who can repeat that."""
+        kept = self.records.names
+        columns = {
+            "kept": kept,
+            "left_out": self.left_out,
+            "never_measured": [name for name in kept if name not in self.attributes],
+        }
+        return recorded(
+            self.mechanism, self.settings, records=self.records.records, models=(), repeatable=self.repeatable, columns=columns
+        )
 
     def __repr__(self) -> str:
         """Return one line: the mechanism, what it changed, and its first figures."""
@@ -78,6 +100,7 @@ class Protected(Result):
             "settings": jsonable(self.settings),
             "figures": jsonable(self.figures),
             "notes": list(self.notes),
+            "repeatable": self.repeatable,
             "version": __version__,
         }
 
@@ -111,5 +134,34 @@ class Protected(Result):
         write_link(str(path), self.origin)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file, whole or not at all."""
-        self.records.write(path)
+        """Write the protected records to a file, and their record beside it; both whole or none."""
+        write_recorded(path, self.record, lambda: self.records.write(path))
+
+
+def protected(
+    mechanism: str,
+    chosen: Chosen,
+    columns: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    chance: Chance,
+    *,
+    keep_order: bool,
+    notes: tuple[str, ...] = (),
+) -> Protected:
+    """Return the answer of a mechanism that gave the attributes chosen new columns."""
+    records = chosen.records.replaced(dict(columns))
+    return release_of(
+        Protected(mechanism, records, chosen.names, settings, figures, chosen.rows, notes), chance, keep_order=keep_order
+    )
+
+
+def release_of(made: Protected, chance: Chance, *, keep_order: bool) -> Protected:
+    """Return an answer as it may leave: its records shuffled unless they keep their order, and marked where all can repeat it."""
+    notes = (*made.notes, NOT_FOR_PUBLICATION) if chance.repeatable == "seed" else made.notes
+    made = replace(made, notes=notes, repeatable=chance.repeatable)
+    if keep_order:
+        return made
+    fingerprint = made.records.fingerprint() if chance.keyed else b""
+    order = chance.draws("row order", made.settings, fingerprint).permutation(made.records.records)
+    return replace(made, records=made.records.taken(order), origin=made.origin[order])

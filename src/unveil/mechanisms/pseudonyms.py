@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hmac
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.arguments import checked_count, checked_word
 from unveil.attributes import Names
-from unveil.errors import ArgumentError, DataNotFoundError, UnsupportedDataError, shown
-from unveil.mechanisms.columns import choose, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.errors import ArgumentError, UnsupportedDataError, shown
+from unveil.mechanisms.columns import choose
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import KEY_VARIABLE, chance_of, read_key
 from unveil.sources.coding import encode, require_countable
 
 if TYPE_CHECKING:
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 
     from unveil.sources.frames import Data
 
-__all__ = ["KEY_VARIABLE", "pseudonymize"]
+__all__ = ["pseudonymize"]
 
-KEY_VARIABLE = "UNVEIL_KEY"
-"""The environment variable that holds the key, unless another is named."""
-
-_SHORTEST_KEY = 16
 _SHORTEST, _LONGEST = 16, 64
 """Hexadecimal digits of a pseudonym."""
 _LABEL = (
@@ -50,6 +46,7 @@ def pseudonymize(
     key_variable: str = KEY_VARIABLE,
     length: int = 32,
     nulls: str = "error",
+    keep_order: bool = False,
     seed: int | None = None,
 ) -> Protected:
     r"""Replace the values of identifying attributes by pseudonyms.
@@ -74,9 +71,11 @@ def pseudonymize(
         The hexadecimal digits of a hash, 16 to 64; two values that would share one are refused.
     nulls
         "keep": a null stays a null. "skip": a record with a null is left out. "error": refuse.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed
-        The seed of the order of numbers; none: an order that nobody can repeat. Keep a seed to yourself: with it and the list of
-        values, numbers can be turned back.
+        For tests: the numbers, and the order of the records, can then be repeated. With numbers, a key file makes them repeatable
+        for whoever has it.
 
     Notes
     -----
@@ -98,9 +97,10 @@ def pseudonymize(
     digits = checked_count("length", length, least=_SHORTEST)
     if digits > _LONGEST:
         raise ArgumentError(f"length is {digits:,}; a hash has {_LONGEST} hexadecimal digits.")
-    random = np.random.default_rng() if seed is None else seeded(seed, "pseudonyms")
-    key = _key(key_file, key_variable) if method == "hmac" else b""
+    chance = chance_of(seed, key_file)
+    key = read_key(key_file, key_variable) if method == "hmac" else b""
     chosen = choose(data, attributes, nulls)
+    random = chosen.draws(chance, "pseudonyms", {"method": method, "nulls": nulls})
     columns, distinct = {}, {}
     for name in chosen.names:
         column = chosen.column(name)
@@ -113,25 +113,8 @@ def pseudonymize(
         settings = {"method": method, "key": "file" if key_file is not None else "environment", "length": digits, "nulls": nulls}
     else:
         settings = {"method": method, "nulls": nulls}
-    release = chosen.records.replaced(columns)
-    return Protected("pseudonymisation", release, chosen.names, settings, {"pseudonyms": distinct}, chosen.rows, (_LABEL,))
-
-
-def _key(path: str | os.PathLike[str] | None, variable: str) -> bytes:
-    """Read the key; a message says where it was looked for, and never what was found."""
-    if path is not None:
-        try:
-            key, place = Path(path).read_bytes().rstrip(b"\r\n"), f"the key file {shown(path)}"
-        except OSError as error:
-            reason = error.strerror or "it cannot be read"
-            raise DataNotFoundError(f"the key file {shown(path)} cannot be read: {reason.lower()}.") from None
-    else:
-        key, place = os.environ.get(variable, "").encode(), f"the environment variable {shown(variable)}"
-        if not key:
-            raise ArgumentError(f"{place} holds no key; put one there, or name a key file.")
-    if len(key) < _SHORTEST_KEY:
-        raise ArgumentError(f"{place} holds {len(key):,} bytes; a key has at least {_SHORTEST_KEY}, chosen at random.")
-    return key
+    figures = {"pseudonyms": distinct}
+    return protected("pseudonymisation", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=(_LABEL,))
 
 
 def _hashes(name: str, values: Sequence[Any], key: bytes, digits: int) -> list[str]:

@@ -8,10 +8,13 @@ import numpy as np
 
 from unveil.arguments import checked_count
 from unveil.attributes import Names
-from unveil.mechanisms.columns import CellNulls, choose, numbers, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.columns import CellNulls, choose, numbers
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import chance_of
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -19,7 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["resample"]
 
 
-def resample(data: Data, attributes: Names, *, samples: int = 3, nulls: CellNulls = "error", seed: int = 0) -> Protected:
+def resample(
+    data: Data,
+    attributes: Names,
+    *,
+    samples: int = 3,
+    nulls: CellNulls = "error",
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+) -> Protected:
     r"""Replace the value of each rank by the average of the values that have this rank in random samples.
 
     From the n values of an attribute, `samples` samples of n are drawn with replacement and sorted. With :math:`x^{(s)}_j` the
@@ -40,8 +52,10 @@ def resample(data: Data, attributes: Names, *, samples: int = 3, nulls: CellNull
         How many samples are averaged, t; more disturb less.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"skip"``: leave out the records that have one.
-    seed
-        Of the random numbers.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -63,7 +77,9 @@ def resample(data: Data, attributes: Names, *, samples: int = 3, nulls: CellNull
     True
     """
     checked_count("samples", samples, least=1)
-    random, chosen = seeded(seed, "resampling"), choose(data, attributes, nulls)
+    chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
+    settings = {"samples": samples, "nulls": nulls}
+    random = chosen.draws(chance, "resampling", settings)
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"changed": {}, "mean_change": {}, "skipped": chosen.skipped}
     for name in chosen.names:
@@ -72,8 +88,7 @@ def resample(data: Data, attributes: Names, *, samples: int = 3, nulls: CellNull
         change = np.abs(columns[name] - before)[~np.isnan(before)]
         figures["changed"][name] = float(np.mean(change > 0.0)) if len(change) else 0.0
         figures["mean_change"][name] = float(change.mean()) if len(change) else 0.0
-    settings = {"samples": samples, "nulls": nulls, "seed": seed}
-    return Protected("resampling", chosen.records.replaced(columns), chosen.names, settings, figures, chosen.rows)
+    return protected("resampling", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 def _resampled(values: NDArray[np.float64], samples: int, random: np.random.Generator) -> NDArray[np.float64]:

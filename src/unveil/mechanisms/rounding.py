@@ -11,10 +11,13 @@ import numpy as np
 from unveil.arguments import checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
-from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import chance_of
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -32,7 +35,9 @@ def round_values(
     values: Sequence[float] | Mapping[str, Sequence[float]] | None = None,
     method: str = "nearest",
     nulls: CellNulls = "error",
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     r"""Replace numbers by round ones.
 
@@ -57,8 +62,10 @@ def round_values(
         ``"nearest"`` or ``"random"``.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"skip"``: leave out the records that have one.
-    seed
-        Of the random numbers.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -78,13 +85,15 @@ def round_values(
     >>> import polars as pl
     >>> from unveil import mechanisms
     >>> ages = pl.DataFrame({"age": [17, 22, 25, 41]})
-    >>> mechanisms.round_values(ages, "age", base=10).data["age"].to_list()
+    >>> mechanisms.round_values(ages, "age", base=10, keep_order=True).data["age"].to_list()
     [20, 20, 30, 40]
-    >>> mechanisms.round_values(ages, "age", values=[18, 30, 65]).data["age"].to_list()
+    >>> mechanisms.round_values(ages, "age", values=[18, 30, 65], keep_order=True).data["age"].to_list()
     [18, 18, 30, 30]
     """
     checked_word("method", method, _METHODS)
-    random, chosen = seeded(seed, "rounding"), choose(data, attributes, nulls)
+    source, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
+    settings = {"base": base, "values": values, "method": method, "nulls": nulls}
+    random = chosen.draws(source, "rounding", settings)
     bases, lists = by_attribute(base, chosen.names, "a base"), by_attribute(values, chosen.names, "a list of values")
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"changed": {}, "distinct": {}, "skipped": chosen.skipped}
@@ -98,8 +107,7 @@ def round_values(
         figures["changed"][name] = float(np.mean(rounded[present] != exact[present])) if present.any() else 0.0
         figures["distinct"][name] = len(np.unique(rounded[present]))
         columns[name] = _typed(rounded, column, scale)
-    settings = {"base": base, "values": values, "method": method, "nulls": nulls, "seed": seed}
-    return Protected("rounding", chosen.records.replaced(columns), chosen.names, settings, figures, chosen.rows)
+    return protected("rounding", chosen, columns, settings, figures, source, keep_order=keep_order)
 
 
 def _scale(name: str, base: Any, values: Any, exact: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

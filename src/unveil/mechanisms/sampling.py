@@ -9,12 +9,15 @@ import numpy as np
 from unveil.arguments import checked_count, checked_number, checked_word
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError
-from unveil.mechanisms.columns import Chosen, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.columns import Chosen
+from unveil.mechanisms.protected import Protected, release_of
 from unveil.mechanisms.swapping import strata_of
+from unveil.randomness import chance_of
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -31,7 +34,9 @@ def sample(
     size: int | None = None,
     method: str = "simple",
     strata: Names | None = None,
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     """Keep a part of the records, without replacement and in the order they had.
 
@@ -48,8 +53,10 @@ def sample(
         proportion to its size, rounded by largest remainders, so at most one record off.
     strata
         Of ``"stratified"``: the columns whose combinations of values are the strata; a null is a value of its own.
-    seed
-        Of the random numbers.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -69,11 +76,13 @@ def sample(
     (1508, 2)
     """
     checked_word("method", method, _METHODS)
-    random, records, by = seeded(seed, "sampling"), open_microdata(data), names_of(strata)
+    chance, records, by = chance_of(seed, key_file), open_microdata(data), names_of(strata)
     if (method == "stratified") != bool(by):
         raise ArgumentError("strata and method 'stratified' go together; give both or neither.")
     wanted = _wanted(share, size, records.records)
     chosen = Chosen(records, by, np.arange(records.records), 0)
+    settings = {"share": share, "size": size, "method": method, "strata": list(by)}
+    random = chosen.draws(chance, "sampling", settings)
     figures: dict[str, Any] = {"share": wanted / records.records, "weight": records.records / wanted}
     if method == "simple":
         rows = random.choice(records.records, wanted, replace=False, shuffle=False)
@@ -85,8 +94,7 @@ def sample(
         rows = _stratified(stratum, number, wanted, random)
         figures |= {"strata": number, "strata_without_a_record": number - len(np.unique(stratum[rows]))}
     rows = np.sort(rows)
-    settings = {"share": share, "size": size, "method": method, "strata": list(by), "seed": seed}
-    return Protected("sampling", records.taken(rows), (), settings, figures, rows)
+    return release_of(Protected("sampling", records.taken(rows), (), settings, figures, rows), chance, keep_order=keep_order)
 
 
 def _wanted(share: float | None, size: int | None, records: int) -> int:

@@ -11,12 +11,15 @@ from unveil.arguments import checked_number
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
-from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import chance_of
 from unveil.results.numbers import counted
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -31,7 +34,9 @@ def swap(
     share: float = 0.1,
     within: Names | None = None,
     nulls: CellNulls = "error",
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     """Let pairs of records, picked at random, exchange their values of some attributes.
 
@@ -51,8 +56,10 @@ def swap(
         Columns in which the two records of a pair agree; a null is a value of its own.
     nulls
         ``"error"``: refuse. ``"keep"``: records with a null in the attributes take no part. ``"skip"``: leave them out.
-    seed
-        Of the random numbers.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -69,16 +76,17 @@ def swap(
     >>> from unveil import mechanisms
     >>> release = mechanisms.swap("adult", ["age", "race"], share=0.2, within="sex", seed=1)
     >>> release.figures["swapped"]
-    6032
+    6034
     """
     checked_number("share", share, above=0.0, most=1.0)
-    random, chosen, strata = seeded(seed, "swapping"), choose(data, attributes, nulls), names_of(within)
+    chance, chosen, strata = chance_of(seed, key_file), choose(data, attributes, nulls), names_of(within)
     if both := next((name for name in strata if name in chosen.names), None):
         raise ArgumentError(f"column {shown(both)} is swapped and must stay; name it on one side only.")
     rows = np.flatnonzero(np.logical_and.reduce([chosen.present(name) for name in chosen.names]))
     stratum, number = strata_of(chosen, strata)
+    settings = {"share": share, "within": list(strata), "nulls": nulls}
     source = np.arange(chosen.records.records)
-    source[rows] = rows[_pairs(stratum[rows], number, share, random)]
+    source[rows] = rows[_pairs(stratum[rows], number, share, chosen.draws(chance, "swapping", settings))]
     figures = {
         "swapped": int(np.count_nonzero(source != np.arange(len(source)))),
         "changed": _changed(chosen, source),
@@ -86,8 +94,7 @@ def swap(
         "skipped": chosen.skipped,
     }
     columns = {name: chosen.column(name).gather(source) for name in chosen.names}
-    settings = {"share": share, "within": list(strata), "nulls": nulls, "seed": seed}
-    return Protected("swapping", chosen.records.replaced(columns), chosen.names, settings, figures, chosen.rows)
+    return protected("swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 def rank_swap(
@@ -97,7 +104,9 @@ def rank_swap(
     window: float | Mapping[str, float] = 5.0,
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: CellNulls = "error",
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     """Let every value change places with one whose rank is near.
 
@@ -117,8 +126,10 @@ def rank_swap(
         The values of attributes that are neither numbers nor dates, lowest first.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay where they are. ``"skip"``: leave out the records that have one.
-    seed
-        Of the random numbers.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -145,8 +156,10 @@ def rank_swap(
     >>> release.figures["window"]["age"], release.figures["largest_move"]["age"] <= 603
     (603, True)
     """
-    random, chosen = seeded(seed, "rank swapping"), choose(data, attributes, nulls)
+    chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     windows, known = by_attribute(window, chosen.names, "a window"), by_attribute(orders or {}, chosen.names, "an order")
+    settings = {"window": windows, "nulls": nulls}
+    random = chosen.draws(chance, "rank swapping", settings)
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"window": {}, "largest_move": {}, "mean_move": {}, "skipped": chosen.skipped}
     for name in chosen.names:
@@ -159,8 +172,7 @@ def rank_swap(
         moves = np.abs(partner - np.arange(len(rows)))
         figures["window"][name], figures["largest_move"][name] = reach, int(moves.max(initial=0))
         figures["mean_move"][name] = float(moves.mean()) if len(rows) else 0.0
-    settings = {"window": windows, "nulls": nulls, "seed": seed}
-    return Protected("rank swapping", chosen.records.replaced(columns), chosen.names, settings, figures, chosen.rows)
+    return protected("rank swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 def strata_of(chosen: Chosen, names: Sequence[str]) -> tuple[NDArray[np.int64], int]:

@@ -12,11 +12,14 @@ from unveil.arguments import checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
 from unveil.mechanisms.coincidence import equal_shares
-from unveil.mechanisms.columns import Chosen, choose, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.columns import Chosen, choose
+from unveil.mechanisms.protected import Protected, release_of
+from unveil.randomness import chance_of
 from unveil.sources.coding import Coded, encode, require_countable
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -41,7 +44,8 @@ def synthesize(
     epsilon: float | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
     nulls: str = "error",
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     r"""Make new records with the relations of the original ones.
 
@@ -67,8 +71,8 @@ def synthesize(
         Marginals: the budget, and all values that each attribute may have.
     nulls
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
-    seed
-        The seed of the draws. The noise of marginals has none.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -104,14 +108,16 @@ def synthesize(
         )
     if extra := [name for name, given in private.items() if given is not None]:
         raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
-    random, fewest = seeded(seed, "synthesis"), checked_count("leaf", leaf, least=1)
+    chance, fewest = chance_of(seed, key_file), checked_count("leaf", leaf, least=1)
     chosen = choose(data, attributes, nulls)
     wanted = chosen.records.records if records is None else checked_count("records", records, least=1)
-    columns = _columns(chosen, wanted, fewest, random)
+    settings = {"method": method, "records": wanted, "leaf": fewest, "nulls": nulls}
+    columns = _columns(chosen, wanted, fewest, chosen.draws(chance, "synthesis", settings))
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
-    settings = {"method": method, "records": wanted, "leaf": fewest, "nulls": nulls, "seed": seed}
     figures = equal_shares(chosen.records, release, chosen.names)
-    return Protected("synthesis", release, chosen.names, settings, figures, np.full(wanted, -1), (_EQUAL,))
+    made = Protected("synthesis", release, chosen.names, settings, figures, np.full(wanted, -1), (_EQUAL,))
+    made = replace(made, left_out=tuple(name for name in chosen.records.names if name not in chosen.names))
+    return release_of(made, chance, keep_order=True)  # no record has a place of its own
 
 
 def _columns(chosen: Chosen, wanted: int, leaf: int, random: np.random.Generator) -> dict[str, Any]:

@@ -43,6 +43,8 @@ class Form:
         The range of the threshold, and whether it is a whole number.
     parameters
         What else it takes, with the value that holds when it is not given (None: there is none).
+    flag
+        Whether it is no figure but a fact that must be false.
     """
 
     side: Side = "at_most"
@@ -50,6 +52,7 @@ class Form:
     high: float = 1.0
     whole: bool = False
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    flag: bool = False
 
 
 _SECRET = {"attribute": None}
@@ -76,6 +79,7 @@ RULES: dict[str, Form] = {
     "linkage": Form(),
     "direct_identifiers": Form("at_most", 0, math.inf, whole=True, parameters={"except": (), "confidence": "likely"}),
     "safe_harbor": Form("at_most", 0, math.inf, whole=True, parameters={"item": None, "except": ()}),
+    "repeatable": Form("at_most", 0, 0, whole=True, flag=True),
 }
 """Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""
 
@@ -114,7 +118,9 @@ class Rule:
     @property
     def requirement(self) -> str:
         """The threshold in words."""
-        return "none set" if self.threshold is None else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
+        if self.threshold is None:
+            return "none set"
+        return "must be false" if self.form.flag else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
 
     def parameter(self, name: str) -> Any:
         """Return a parameter, or what holds when it is not given."""
@@ -237,7 +243,11 @@ def _read_presets(table: Table) -> tuple[str, ...]:
 def _read_rules(table: Table, name: str) -> Iterator[Rule]:
     """Read what a rule says: a number, "report", a table, or a list of tables."""
     said = table.fields[name]
-    if isinstance(said, Mapping):
+    if RULES[name].flag and said != _UNDECIDED:
+        if said is not False:
+            raise table.wrong(f"{name} can only be false; leave the rule out where it does not matter.", name)
+        yield Rule(name, 0)
+    elif isinstance(said, Mapping):
         yield _read_rule(table.table(name), name)
     elif isinstance(said, list) and said and all(isinstance(one, Mapping) for one in said):
         for at, one in enumerate(said):
@@ -334,6 +344,8 @@ _READERS: dict[str, Callable[[Table, str], Any]] = {
 
 def _document(rule: Rule) -> Any:
     """Return what a file says of a rule."""
+    if rule.form.flag and rule.threshold is not None:
+        return False
     if not rule.parameters:
         return _UNDECIDED if rule.threshold is None else rule.threshold
     return dict(rule.parameters) | ({} if rule.threshold is None else {rule.form.side: rule.threshold})

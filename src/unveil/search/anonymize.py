@@ -333,7 +333,7 @@ def _pseudonymised(
         raise ArgumentError(
             f"column {shown(both[0])} is to be pseudonymised, and named as key, sensitive or identifier; it can be one of them."
         )
-    made = pseudonymize(data, pseudonyms, key_file=key_file, nulls="keep")
+    made = pseudonymize(data, pseudonyms, key_file=key_file, nulls="keep", keep_order=True)
     return made.records, f"Pseudonymised with a keyed hash: {listed(pseudonyms)}. {' '.join(made.notes)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__, mechanisms
+from unveil.arguments import LARGEST_SEED, checked_seed
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Step
+from unveil.randomness import Repeatable, weakest
+from unveil.releases import recorded, write_recorded
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
 from unveil.search.fitting import fits, kind_of, said
@@ -44,16 +48,41 @@ class Protection(Result):
         What each step gave.
     origin
         For every protected record the row of the one it was made from, -1 for none: the steward's secret.
+    left_out
+        The columns of the data that the release does not have.
     """
 
     records: Microdata
     steps: tuple[Any, ...]
     origin: NDArray[np.int64]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def repeatable(self) -> Repeatable:
+        """Who can repeat the draws of some step: nobody (False), whoever has the "key", or, from a "seed", everybody."""
+        return weakest([step.repeatable for step in self.steps])
 
     @property
     def data(self) -> Any:
         """The protected records as a data frame of the caller's library."""
         return self.records.native()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What may be said of the release beside it: how it was made, what the last step met, and who can repeat that."""
+        steps = [step.record for step in self.steps]
+        kept = self.records.names
+        measured = {name for step in steps for name in step["columns"]["kept"] if name not in step["columns"]["never_measured"]}
+        columns = {"kept": kept, "left_out": self.left_out, "never_measured": [name for name in kept if name not in measured]}
+        return recorded(
+            [{"made_by": step["made_by"], "settings": step["settings"]} for step in steps],
+            {},
+            records=self.records.records,
+            models=steps[-1]["models"],
+            repeatable=self.repeatable,
+            columns=columns,
+            guarantee=steps[-1]["guarantee"],
+        )
 
     def __repr__(self) -> str:
         """Return one line: the records and the steps."""
@@ -62,7 +91,7 @@ class Protection(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return what was done, step by step, without the records."""
         steps = [step.to_dict() for step in self.steps]
-        return {"records": self.records.records, "steps": steps, "version": __version__}
+        return {"records": self.records.records, "steps": steps, "repeatable": self.repeatable, "version": __version__}
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return the protected records, column by column."""
@@ -80,8 +109,8 @@ class Protection(Result):
         return View("Protection", (Figure("Records", self.records.records),), tuple(tables), tuple(notes))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file, whole or not at all."""
-        self.records.write(path)
+        """Write the protected records to a file, and their record beside it; both whole or none."""
+        write_recorded(path, self.record, lambda: self.records.write(path))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""
@@ -93,7 +122,15 @@ def mechanism_names() -> tuple[str, ...]:
     return (*_RECODINGS, *(name for name in mechanisms.__all__ if not name[0].isupper() and name != "safepub_delta"))
 
 
-def protect(data: Data, steps: Sequence[Step], *, seed: int | None = None) -> Protection:
+def protect(
+    data: Data,
+    steps: Sequence[Step],
+    *,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    testing: bool = False,
+) -> Protection:
     """Protect a table in several steps.
 
     Parameters
@@ -102,8 +139,13 @@ def protect(data: Data, steps: Sequence[Step], *, seed: int | None = None) -> Pr
         A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
     steps
         What to do, in order. A recoding's models are written as on a command line: ``{"k": 5, "t": "0.2:equal:x"}``.
-    seed
-        For steps that draw at random and name no seed of their own.
+    keep_order
+        Whether records stay in their order; else the last step shuffles them, so that their places say nothing.
+    seed, key_file
+        For steps that draw at random and name none of their own: a seed for tests, a key file for whoever must be able to repeat
+        the release. Neither: nobody can repeat it.
+    testing
+        Let steps of differential privacy draw from the seed; they have no guarantee then.
 
     Returns
     -------
@@ -124,11 +166,19 @@ def protect(data: Data, steps: Sequence[Step], *, seed: int | None = None) -> Pr
         with _numbered(number, step, len(steps)):
             check_step(step)
     records = open_microdata(data)
-    origin = np.arange(records.records)
+    names, origin = records.names, np.arange(records.records)
     done = []
     for number, step in enumerate(steps, 1):
         with _numbered(number, step, len(steps)):
-            found = run_step(records, step, seed)
+            last = number == len(steps)
+            found = run_step(
+                records,
+                step,
+                keep_order=keep_order or not last,
+                seed=_step_seed(seed, number),
+                key_file=key_file,
+                testing=testing,
+            )
         if not hasattr(found, "records") or not isinstance(found.records, Microdata):
             raise ArgumentError(
                 f"step {number} ({step.mechanism}) gives no single table of records, so it cannot stand in a chain."
@@ -137,10 +187,25 @@ def protect(data: Data, steps: Sequence[Step], *, seed: int | None = None) -> Pr
         origin = np.where(known, origin[np.where(known, found.origin, 0)], -1)
         records = found.records
         done.append(found)
-    return Protection(records, tuple(done), origin)
+    return Protection(records, tuple(done), origin, tuple(name for name in names if name not in records.names))
 
 
-def run_step(data: Data, step: Step, seed: int | None = None) -> Any:
+def _step_seed(seed: int | None, number: int) -> int | None:
+    """Return a step's own seed: two steps that drew alike could undo each other, as two equal swaps do."""
+    if seed is None or number == 1:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
+
+
+def run_step(
+    data: Data,
+    step: Step,
+    *,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    testing: bool = False,
+) -> Any:
     """Run one step; what it gives is the answer of the mechanism's own function."""
     check_step(step)
     function = step_function(step.mechanism)
@@ -148,8 +213,12 @@ def run_step(data: Data, step: Step, seed: int | None = None) -> Any:
     known = inspect.signature(function).parameters
     if _reads_models(step, known):
         options["models"] = parse_models(options, open_microdata(data).names)
-    if seed is not None and "seed" in known:
-        options.setdefault("seed", seed)
+    if key_file is not None and "key_file" not in known:
+        raise ArgumentError(f"{step.mechanism} takes no key file: its draws must be ones that nobody can repeat.")
+    asked: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
+    if not {"seed", "key_file"} & options.keys():
+        asked |= {"seed": seed, "key_file": key_file}
+    options = {name: value for name, value in asked.items() if value is not None and name in known} | options
     return _called(function, step, data, options, known)
 
 
@@ -180,8 +249,8 @@ def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.P
         return f"{mechanism} takes no {shown(name)}; it takes: {takes}.{near_miss(name, list(known))}"
     if not fits(value, known[name].annotation):
         return f"{name} of {mechanism} is {said(known[name].annotation)}, not {kind_of(value)}."
-    if name == "seed" and value is not None and value < 0:
-        return f"the seed of {mechanism} is 0 or above, not {value}."
+    if name == "seed" and value is not None and not 0 <= value <= LARGEST_SEED:
+        return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, so it is not {value:,}."
     return None
 
 

@@ -14,6 +14,7 @@ from unveil.measures.direct_identifiers import DirectIdentifiers, direct_identif
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.models.orders import Scale
 from unveil.partitions import Hierarchy
+from unveil.releases import Record
 from unveil.results.progress import Stages
 from unveil.sources import CodedTable, Data, Source, load
 
@@ -49,6 +50,8 @@ class Case:
         The original, for attacks.
     linked
         Whether records are to be linked.
+    record
+        The record of the release, or why there is none.
     progress
         Who hears how far the rules and the attacks are.
     """
@@ -61,6 +64,7 @@ class Case:
     hierarchies: Mapping[str, Hierarchy]
     original: Original | None
     linked: bool
+    record: Record | str
     progress: Stages | None = None
 
     @property

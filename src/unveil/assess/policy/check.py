@@ -14,11 +14,13 @@ from unveil.assess.policy.drift import drifts, lost, read_baseline
 from unveil.assess.policy.rules import outcomes
 from unveil.assess.policy.verdict import Verdict
 from unveil.attributes import CLASS_NULLS, Names, Role, names_of, require_columns, sides_of
-from unveil.errors import ArgumentError, listed, near_miss, shown
+from unveil.errors import ArgumentError, DataNotFoundError, listed, near_miss, shown
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
 from unveil.project.policy import Rule
 from unveil.project.presets import PRESETS
+from unveil.randomness import NOT_FOR_PUBLICATION
+from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Made
 from unveil.results.numbers import counted, number
 from unveil.results.progress import Stages
@@ -30,8 +32,8 @@ AnyPolicy: TypeAlias = Policy | Project | Mapping[str, Any] | str | os.PathLike[
 """A policy, a project that has one, rules by name, the name of a preset, or the file of a policy or project."""
 
 _MOST_CULPRITS = 4
-_KEYLESS = frozenset({"direct_identifiers", "safe_harbor"})
-"""Rules that look at columns one by one, whatever the key is."""
+_KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable"})
+"""Rules that look at columns one by one, or at how the release was made, whatever the key is."""
 
 
 def check(  # noqa: PLR0913 - the gate takes what its rules need
@@ -51,6 +53,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     nulls: str | None = None,
     baseline: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     allow: float = 0.0,
+    record: str | os.PathLike[str] | None = None,
     seed: int = 0,
     progress: Stages | None = None,
 ) -> Verdict:
@@ -75,6 +78,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         "category" (the default), "drop", "error" or "wildcard".
     baseline, allow
         An earlier result (of `check` or `measure`, as JSON), and by how much a risk may have grown since.
+    record
+        The record of the release; none: the file beside it that has its name and ends in ``.unveil.json``.
     seed
         The seed of what attacks draw at random.
     progress
@@ -121,6 +126,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         hierarchies=hierarchies or {},
         original=paired,
         linked=any(rule.name == "linkage" for rule in rules),
+        record=_record(release, record),
         progress=progress,
     )
     keyed = any(rule.name not in _KEYLESS for rule in rules)
@@ -131,6 +137,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     notes = [*(_notes_on_key(case, assumed=assumed) if keyed else ()), *_exceptions(rules)]
     if keyed and not all(outcome.met for outcome in found):
         notes.insert(0, _culprits(case))
+    if isinstance(case.record, Record) and case.record.repeatable == "seed":
+        notes.append(NOT_FOR_PUBLICATION)
     if earlier is not None and (missing := lost(earlier, found)):
         notes.append(missing)
     made = Made(
@@ -144,6 +152,23 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     )
     presets = tuple(PRESETS[name] for name in asked.presets)
     return Verdict(asked.name, presets, found if policy is not None else (), moved, tuple(notes), made)
+
+
+def _record(release: Data, named: str | os.PathLike[str] | None) -> Record | str:
+    """Return the record of a release, or say why there is none; one that is named has to be there."""
+    place = getattr(release, "place", release)
+    if not isinstance(place, str | os.PathLike) or not Path(place).is_file():
+        if named is not None:
+            raise ArgumentError("a record is named, and the release is no file that it could belong to.")
+        return "the release is no file, so it has no record of how it was made"
+    try:
+        return read_record(record_place(place) if named is None else named, place)
+    except DataNotFoundError:
+        if named is not None:
+            raise
+        return f"there is no record of how it was made ({shown(record_place(place).name)}); name it, or make the release again"
+    except RecordMismatchError as problem:
+        return str(problem)
 
 
 def policy_of(given: AnyPolicy) -> tuple[Policy, Project | None]:

@@ -18,6 +18,7 @@ from unveil.models import classes as class_models
 from unveil.models.base import TOLERANCE, Model
 from unveil.partitions import Partition
 from unveil.project.policy import Rule
+from unveil.releases import Record
 from unveil.results import jsonable
 from unveil.results.numbers import counted
 from unveil.results.progress import Progress
@@ -237,6 +238,18 @@ def _linkage(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, _of(rule), float(ways[best]["linked"]), detail=detail)
 
 
+# How it was made ------------------------------------------------------------------------------------------------------
+
+
+def _repeatable(case: Case, rule: Rule) -> Outcome:
+    """Read from the record of the release whether everybody who has the software can repeat its draws."""
+    if not isinstance(case.record, Record):
+        return Outcome(rule, "the release", reason=case.record)
+    mark = case.record.repeatable
+    by_key = "only by whoever has the key file" if mark == "key" else ""
+    return Outcome(rule, "the release", int(mark == "seed"), detail="its draws come from a seed" if mark == "seed" else by_key)
+
+
 # Direct identifiers ---------------------------------------------------------------------------------------------------
 
 
@@ -280,4 +293,5 @@ _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
     "linkage": _linkage,
     "direct_identifiers": _identifiers,
     "safe_harbor": _safe_harbor,
+    "repeatable": _repeatable,
 }

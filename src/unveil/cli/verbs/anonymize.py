@@ -18,7 +18,10 @@ from unveil.cli.options import (
     Missing,
     NullPolicy,
     ProjectFile,
+    ReleaseKeyFile,
+    Seed,
     Separator,
+    Testing,
     gather,
     give,
     pair_of,
@@ -98,14 +101,12 @@ def anonymize(
         list[str] | None,
         typer.Option("--pseudonymize", metavar="COLUMN", help="A column that names people: its values become keyed hashes."),
     ] = None,
-    key_file: Annotated[
-        Path | None,
-        typer.Option("--key-file", metavar="FILE", help="The key of the hashes; none: the environment variable UNVEIL_KEY."),
-    ] = None,
+    key_file: ReleaseKeyFile = None,
     population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data is part of.")] = None,
     nulls: NullPolicy = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the records in their order.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the shuffling.")] = 0,
+    seed: Seed = None,
+    testing: Testing = False,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop searching, and give the best found.")
     ] = None,
@@ -155,15 +156,16 @@ def anonymize(
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
     if mechanism is not None and (identifier or pseudonymize):
         raise ArgumentError("--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in.")
+    chance = {"keep_order": keep_order, "seed": seed, "key_file": key_file}
     if mechanism is not None:
         known = {
             "models": asked, "k": k, "sensitive": sensitive[0] if sensitive else None, "suppression": suppression or None,
             "hierarchies": hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
         }  # fmt: skip
         step = single_step(mechanism, attribute or inputs.key or (), settings, known)
-        return run_steps(inputs, [step], keep_order=keep_order, seed=seed, as_json=as_json, out=out, link=link)
+        return run_steps(inputs, [step], {**chance, "testing": testing}, as_json=as_json, out=out, link=link)
     if not asked and steps:
-        return run_steps(inputs, steps, keep_order=keep_order, seed=seed, as_json=as_json, out=out, link=link)
+        return run_steps(inputs, steps, {**chance, "testing": testing}, as_json=as_json, out=out, link=link)
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     sides_of(inputs.key, inputs.sensitive)
@@ -183,8 +185,7 @@ def anonymize(
         "identifiers": tuple(identifier or ()) or identifiers_of(inputs, pseudonymize or ()),
         "orders": requirements.orders(order, inputs.project, inputs.source.names),
         "nulls": inputs.nulls,
-        "keep_order": keep_order,
-        "seed": seed,
+        **chance,
         "time_limit": time_limit,
         "node_limit": node_limit,
     }
@@ -202,7 +203,6 @@ def anonymize(
             inputs.key,
             asked,
             pseudonyms=tuple(pseudonymize or ()),
-            key_file=key_file,
             population=others,
             progress=progress,
             **options,

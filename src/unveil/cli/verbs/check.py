@@ -62,6 +62,10 @@ def check(
         typer.Option("--baseline", metavar="FILE", help="An earlier result: the JSON of a check or a measure."),
     ] = None,
     allow: Annotated[float, typer.Option("--allow", help="By how much a risk may have grown since the baseline.")] = 0.0,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE", help="The record of the release; none: RELEASE.unveil.json beside it."),
+    ] = None,
     nulls: ClassNullPolicy = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
     project: ProjectFile = None,
@@ -107,6 +111,7 @@ def check(
             nulls=inputs.nulls,
             baseline=baseline,
             allow=allow,
+            record=record,
             seed=seed,
             progress=progress,
             **paired,

@@ -16,6 +16,8 @@ from unveil.cli.options import (
     Missing,
     NullPolicy,
     ProjectFile,
+    ReleaseKeyFile,
+    Seed,
     Separator,
     gather,
     give,
@@ -75,7 +77,8 @@ def front(
     ] = None,
     nulls: NullPolicy = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the records in their order.")] = False,
-    seed: Annotated[int, typer.Option(help="The seed of the shuffling.", min=0)] = 0,
+    seed: Seed = None,
+    key_file: ReleaseKeyFile = None,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop searching, and give the front found.")
     ] = None,
@@ -133,6 +136,7 @@ def front(
             nulls=inputs.nulls,
             keep_order=keep_order,
             seed=seed,
+            key_file=key_file,
             time_limit=time_limit,
             node_limit=node_limit,
             progress=progress,

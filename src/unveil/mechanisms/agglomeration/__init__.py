@@ -12,12 +12,15 @@ from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.agglomeration.calibration import raked
 from unveil.mechanisms.agglomeration.strata import Agglomerated, agglomerate, donors, least_change
 from unveil.mechanisms.arguments import other_side
-from unveil.mechanisms.columns import choose, numbers, seeded
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.columns import choose, numbers
+from unveil.mechanisms.protected import Protected, release_of
+from unveil.randomness import chance_of
 from unveil.results.numbers import counted, number
 from unveil.sources.coding import encode, require_countable
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -29,7 +32,7 @@ _WEIGHT = "weight"
 _CALIBRATED = 1e-6
 
 
-def massc(
+def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     data: Data,
     key: Names,
     *,
@@ -39,7 +42,9 @@ def massc(
     calibrate: Names | None = None,
     weights: str | None = None,
     nulls: str = "error",
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     r"""Hide unique records by substitution and subsampling, to a stated risk, and calibrate the weights.
 
@@ -75,8 +80,10 @@ def massc(
         A column of positive sampling weights; none: every record counts one, and the release has a new column `weight`.
     nulls
         "keep": a null is a value like others. "skip": a record with a null in the key is left out. "error": refuse.
-    seed
-        The seed of all draws.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -96,7 +103,7 @@ def massc(
     >>> round(made.figures["risk_before"], 4), round(made.figures["risk"], 4)
     (0.0258, 0.01)
     """
-    allowed, random = checked_share("risk", risk), seeded(seed, "massc")
+    allowed, chance = checked_share("risk", risk), chance_of(seed, key_file)
     low, high = _range("substitution", substitution)
     least, most = _range("sampling", sampling)
     chosen = choose(data, key, nulls)
@@ -105,6 +112,9 @@ def massc(
     base, weight_name = _base_weights(records, weights, (*names, *targets))
     found = _agglomerated(records, names)
     psi, phi, reached = _rates(found, allowed, (low, high), (least, most))
+    settings = {"risk": allowed, "substitution": [low, high], "sampling": [least, most], "calibrate": list(targets)}
+    settings = {**settings, "weights": weights, "nulls": nulls}
+    random = chosen.draws(chance, "massc", settings)
     taken, changed = _substituted(found, psi, random)
     kept = np.flatnonzero(random.random(records.records) < phi[found.stratum])
     if not len(kept):
@@ -123,11 +133,10 @@ def massc(
         "lost_values": lost,
         **_by_stratum(names, found, psi, phi),
     }
-    settings = {"risk": allowed, "substitution": [low, high], "sampling": [least, most], "calibrate": list(targets)}
-    settings = {**settings, "weights": weights, "nulls": nulls, "seed": seed}
     release = release.replaced({weight_name: calibrated})
     notes = _notes(gap, lost)
-    return Protected("massc", release, names, settings, figures, chosen.rows[kept], notes)
+    made = Protected("massc", release, names, settings, figures, chosen.rows[kept], notes)
+    return release_of(made, chance, keep_order=keep_order)
 
 
 def _range(name: str, given: Any) -> tuple[float, float]:

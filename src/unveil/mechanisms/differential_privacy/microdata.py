@@ -12,11 +12,12 @@ import numpy as np
 from unveil.arguments import checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.coincidence import equal_shares
-from unveil.mechanisms.columns import choose, seeded
+from unveil.mechanisms.columns import choose
 from unveil.mechanisms.differential_privacy.answers import UNSEEDED
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_greatest
 from unveil.mechanisms.differential_privacy.marginals import Placed
 from unveil.mechanisms.protected import Protected
+from unveil.randomness import chance_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def dp_synthesize(
     records: int | None = None,
     contribution: int = 1,
     nulls: str = "error",
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Protected:
     r"""Make synthetic records from noisy marginals, with epsilon-differential privacy.
 
@@ -78,7 +79,7 @@ def dp_synthesize(
     Transactions on Database Systems 42(4).
     """
     budget = Budget.asked("geometric", epsilon, None)
-    most, random = checked_count("contribution", contribution, least=1), seeded(seed, "dp_synthesis")
+    most, random = checked_count("contribution", contribution, least=1), chance_of(seed).draws("dp_synthesis")
     chosen = choose(data, attributes, nulls)
     placed = Placed.of(chosen.records, chosen.names, domains)
     stages = min(len(chosen.names), 3)

@@ -13,9 +13,10 @@ from unveil.arguments import checked_count, checked_number
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
-from unveil.mechanisms.columns import choose, seeded
+from unveil.mechanisms.columns import choose
 from unveil.mechanisms.protected import Protected
 from unveil.partitions import Partition, PartitionSpec
+from unveil.randomness import chance_of
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def safepub(
     k = _least_k(beta, loss, chance)
     chosen = choose(data, attributes, nulls)
     _known(generalise, chosen.names)
-    random = np.random.default_rng() if seed is None else seeded(seed, "safepub")
+    random = chance_of(seed).draws("safepub")
     rows = np.flatnonzero(random.random(chosen.records.records) < beta)
     columns = {name: _generalised(chosen.column(name), (generalise or {}).get(name)) for name in chosen.names}
     whole = replace(chosen.records, frame=type(chosen.records.frame)(columns)).taken(rows)

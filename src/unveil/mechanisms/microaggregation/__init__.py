@@ -13,10 +13,13 @@ from unveil.errors import ArgumentError, listed
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.microaggregation.attributes import Attribute, prepared
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import Chance, chance_of
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -40,6 +43,9 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     groups: str | Sequence[Any] | None = None,
     gain: float = 0.2,
     nulls: CellNulls = "error",
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     r"""Replace the values of records that lie together by one value a group of at least `k`.
 
@@ -84,6 +90,10 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay, and records with nulls in the same attributes are grouped among
         themselves. ``"skip"``: leave the records out.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the order: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -113,7 +123,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     >>> import polars as pl
     >>> from unveil import mechanisms
     >>> people = pl.DataFrame({"salary": [4, 5, 3, 13, 8, 15, 9, 7, 11]})
-    >>> release = mechanisms.microaggregate(people, "salary", k=3, method="optimal")
+    >>> release = mechanisms.microaggregate(people, "salary", k=3, method="optimal", keep_order=True)
     >>> release.data["salary"].to_list()
     [4.0, 4.0, 4.0, 13.0, 8.0, 13.0, 8.0, 8.0, 13.0]
     >>> round(release.figures["loss"], 4)
@@ -121,7 +131,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     """
     checked_word("method", method, _METHODS)
     checked_number("gain", gain, above=0.0)
-    chosen = choose(data, attributes, nulls)
+    chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     checked_count("k", k, least=1, most=chosen.records.records, of="records")
     together = together or groups is not None
     if method == "optimal" and together and groups is None and len(chosen.names) > 1:
@@ -138,7 +148,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     elif method == "v-mdav":
         settings["gain"] = gain
     settings["aggregate"] = {attribute.name: attribute.aggregate for attribute in found}
-    return _release(chosen, found, of_record, settings)
+    return _release(chosen, found, of_record, settings, chance, keep_order=keep_order)
 
 
 def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
@@ -162,7 +172,13 @@ def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
 
 
 def _release(
-    chosen: Chosen, attributes: Sequence[Attribute], of_record: Mapping[str, NDArray[np.int64]], settings: Mapping[str, Any]
+    chosen: Chosen,
+    attributes: Sequence[Attribute],
+    of_record: Mapping[str, NDArray[np.int64]],
+    settings: Mapping[str, Any],
+    chance: Chance,
+    *,
+    keep_order: bool,
 ) -> Protected:
     """Put the groups' values in place and say what that cost."""
     columns, errors, totals, sizes = {}, {}, {}, {}
@@ -185,8 +201,7 @@ def _release(
     }
     alone = "each attribute is grouped alone: their combination is not k-anonymous"
     notes = () if settings["together"] or len(attributes) == 1 else (alone,)
-    records = chosen.records.replaced(columns)
-    return Protected("microaggregation", records, chosen.names, settings, figures, chosen.rows, notes)
+    return protected("microaggregation", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
 def _share(part: float, whole: float) -> float:

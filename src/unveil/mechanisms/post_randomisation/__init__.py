@@ -12,13 +12,16 @@ from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.mechanisms.arguments import other_side
-from unveil.mechanisms.columns import choose, seeded
+from unveil.mechanisms.columns import choose
 from unveil.mechanisms.post_randomisation.transitions import checked_matrix, drawn, invariant_matrix, retention_matrix
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.protected import Protected, protected
+from unveil.randomness import chance_of
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.frames import Data
@@ -38,7 +41,9 @@ def pram(
     invariant: bool = False,
     strata: Names | None = None,
     nulls: str = "error",
-    seed: int = 0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Protected:
     r"""Replace each value of categorical attributes at random, by a Markov matrix.
 
@@ -61,8 +66,10 @@ def pram(
         Columns within whose combinations the values are randomised: what is drawn, or kept, is so within each.
     nulls
         "keep": a null stays a null. "skip": a record with a null in the attributes is left out. "error": refuse.
-    seed
-        The seed of the draws.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
 
     Returns
     -------
@@ -79,23 +86,24 @@ def pram(
     --------
     >>> from unveil import mechanisms
     >>> mechanisms.pram("adult", "race", retention=0.8, seed=1).figures["changed"]
-    {'race': 0.19938...}
+    {'race': 0.20290...}
     """
     if (retention is None) == (matrix is None):
         raise ArgumentError("give either the probability that a value stays (retention) or a matrix.")
     kept = None if retention is None else checked_share("retention", retention)
-    chosen, random, within = choose(data, attributes, nulls), seeded(seed, "pram"), names_of(strata)
+    chance, chosen, within = chance_of(seed, key_file), choose(data, attributes, nulls), names_of(strata)
     records, names = chosen.records, chosen.names
     given = _matrices(names, matrix)
     stratum, labels = _strata(records, within, names)
+    settings = {"retention": kept, "matrix": matrix is not None, "invariant": invariant, "strata": list(within), "nulls": nulls}
+    random = chosen.draws(chance, "pram", settings)
     columns, figures = {}, {"changed": {}, "expected_changed": {}, "matrices": {}}  # type: ignore[var-annotated]
     for name in names:
         column = _Column(records, name, given.get(name))
         columns[name], tables = column.randomised(kept, stratum, len(labels), random, invariant=invariant)
         figures["changed"][name], figures["expected_changed"][name] = column.changes
         figures["matrices"][name] = [{"stratum": label, **table} for label, table in zip(labels, tables, strict=True)]
-    settings = {"retention": kept, "matrix": matrix is not None, "invariant": invariant, "strata": list(within), "nulls": nulls}
-    return Protected("pram", records.replaced(columns), names, {**settings, "seed": seed}, figures, chosen.rows)
+    return protected("pram", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 class _Column:

@@ -1,0 +1,151 @@
+"""The record of a release: what was done, what it meets and against whom, and which file it belongs to.
+
+It stands beside the release, as ``release.csv.unveil.json``, and may leave with it: it holds no seed, no key, no figure of the
+original data and no hash of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil import __version__
+from unveil.errors import DataNotFoundError, UnveilError, listed, shown
+from unveil.output import atomic_write, file_in_hand, together
+from unveil.results import jsonable
+
+if TYPE_CHECKING:
+    import os
+
+    from unveil.randomness import Repeatable
+
+__all__ = ["Record", "RecordMismatchError", "against_key", "read_record", "record_place", "recorded", "write_recorded"]
+
+_ENDING = ".unveil.json"
+_REPEATABLE = (False, "key", "seed")
+
+
+class RecordMismatchError(UnveilError, ValueError):
+    """A record that is of another file, or no record at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was read, known to belong to the release.
+
+    Attributes
+    ----------
+    content
+        What it says.
+    """
+
+    content: Mapping[str, Any]
+
+    @property
+    def repeatable(self) -> Repeatable:
+        """Who can repeat the draws of the release: nobody (False), whoever has the "key", or, from a "seed", everybody."""
+        found: Repeatable = self.content["repeatable"]
+        return found
+
+
+def recorded(
+    made_by: str | Sequence[Mapping[str, Any]],
+    settings: Mapping[str, Any],
+    *,
+    records: int,
+    models: Sequence[Mapping[str, Any]],
+    repeatable: Repeatable,
+    columns: Mapping[str, Sequence[str]],
+    guarantee: str | None = None,
+) -> dict[str, Any]:
+    """Return the record of a release that is not written yet, so without its checksum.
+
+    Parameters
+    ----------
+    made_by, settings
+        What made it, by name or step by step, and what that was asked to do.
+    records
+        How many records it has.
+    models
+        The models it was asked to meet: name, requirement, figure, whether it is met, and against whom.
+    repeatable
+        Who can repeat its draws.
+    columns
+        Those that were `kept`, `left_out`, and, of those kept, `never_measured`.
+    guarantee
+        What it promises where that is no model, such as differential privacy.
+    """
+    return {
+        "unveil": __version__,
+        "made_by": made_by,
+        "settings": jsonable(settings),
+        "records": records,
+        "models": [jsonable(model) for model in models],
+        "guarantee": guarantee,
+        "repeatable": repeatable,
+        "columns": {name: list(columns.get(name, ())) for name in ("kept", "left_out", "never_measured")},
+    }
+
+
+def against_key(key: Sequence[str], *, population: bool = False) -> str:
+    """Say against whom the models of a generalised release hold."""
+    whole = "population" if population else "data"
+    return f"someone who knows {listed(key)} of a person in the {whole} and looks for the records of the release that fit"
+
+
+def record_place(release: str | os.PathLike[str]) -> Path:
+    """Return where the record of a release stands.
+
+    Examples
+    --------
+    >>> record_place("out/release.csv").name
+    'release.csv.unveil.json'
+    """
+    return Path(f"{release}{_ENDING}")
+
+
+def write_recorded(path: str | os.PathLike[str], record: Mapping[str, Any], write: Callable[[], None] | None = None) -> None:
+    """Write a release and, beside it, its record with the release's checksum; both whole or none.
+
+    Without a function that writes the release, it is there already.
+    """
+    with together():
+        if write is not None:
+            write()
+        with file_in_hand(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        content = {**record, "file": Path(path).name, "sha256": digest}
+        with atomic_write(record_place(path)) as out:
+            out.write(
+                (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(errors="backslashreplace")
+            )
+
+
+def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) -> Record:
+    """Read a record, and refuse one that is not of this release.
+
+    Raises
+    ------
+    DataNotFoundError
+        If one of the two files is not there.
+    RecordMismatchError
+        If the file is no record, or the release is not the file that it was written with.
+    """
+    try:
+        content = json.loads(Path(place).read_bytes())
+        with Path(release).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataNotFoundError(f"{shown(error.filename)} cannot be read: {(error.strerror or 'no file').lower()}.") from None
+    except (ValueError, RecursionError):
+        raise RecordMismatchError(f"{shown(place)} is no record of a release.") from None
+    if not isinstance(content, dict) or content.get("repeatable", "") not in _REPEATABLE:
+        raise RecordMismatchError(f"{shown(place)} is no record of a release.")
+    if content.get("sha256") != digest:
+        names = f"the record {shown(Path(place).name)} is not of {shown(Path(release).name)}"
+        raise RecordMismatchError(f"{names}: the checksums differ.")
+    return Record(content)
