@@ -54,7 +54,7 @@ def test_swapping_again_does_not_swap_back(protect: Callable[[pl.DataFrame, int 
     def success(seed: int | None) -> float:
         release = protect(PEOPLE, seed)
         back = guesses(lambda guess: protect(release, guess))
-        return max(float((one["pay"] == PEOPLE["pay"]).mean()) for one in back)  # type: ignore[arg-type]
+        return max(float((one["pay"] == PEOPLE["pay"]).mean()) for one in back)
 
     assert success(SEEDS[1]) > 0.95, "the attack works where the seed is tried"
     assert success(None) < promised + 0.12, "what keeps its value by the mechanism's own promise, and little by chance"
@@ -219,7 +219,7 @@ def test_two_equal_steps_of_a_chain_do_not_undo_each_other() -> None:
 
     step = unveil.Step("swap", ["pay"], {"share": 0.9})
     made = unveil.protect(PEOPLE, [step, step], keep_order=True, seed=1)
-    assert float((made.data["pay"] == PEOPLE["pay"]).mean()) < 0.2  # type: ignore[arg-type]
+    assert float((made.data["pay"] == PEOPLE["pay"]).mean()) < 0.2
     assert made.repeatable == "seed"
 
 
