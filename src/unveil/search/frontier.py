@@ -225,7 +225,7 @@ class _Search:
             return None  # nothing would be left
         if lost <= self.ask.limit and not verdict.fails:
             return verdict.violating
-        if self.ask.limit == 0 or float(verdict.lasting.sum()) > self.ask.limit + _ROUNDING:
+        if self.ask.limit == 0 or verdict.lasting > self.ask.limit + _ROUNDING:
             self.closed[_below(place)] = True
         return None
 

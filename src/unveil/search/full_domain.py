@@ -230,7 +230,7 @@ class _Search:
         verdict = self.judge.verdict(node, table, small)
         lost = int(table.n[verdict.violating].sum())
         if lost > self.limit or verdict.fails:
-            lasting = float(verdict.lasting.sum()) > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
+            lasting = verdict.lasting > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
             self._close_below(node if lasting else None, lost, node)
             return False
         self._offer(node, self.objective.score(self.space, node, table, verdict.violating), lost)
