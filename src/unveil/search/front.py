@@ -1,6 +1,7 @@
 """Which releases does no other dominate? One dominates another when it is nowhere worse and somewhere better.
 
-Of releases that are alike in every figure, the one of the least loss stands for all.
+Of releases that are alike in every figure, the one of the least loss stands for all, and of equal losses the one with the lowest
+levels.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.measures.rates import mean
+from unveil.search.full_domain import lowest_first
+from unveil.search.noderates import DECIMALS
 from unveil.search.space import Node
 
 if TYPE_CHECKING:
@@ -58,6 +61,11 @@ class Point:
     def service(self) -> float:
         """The mean degree of the needs."""
         return mean([*self.degrees.values()]) or 0.0
+
+    @property
+    def rank(self) -> tuple[float, tuple[int, Node]]:
+        """What decides between releases of equal figures: the loss, then the levels, lower ones first."""
+        return round(self.loss, DECIMALS), lowest_first(self.node)
 
     @property
     def figures(self) -> NDArray[np.float64]:
@@ -114,7 +122,7 @@ class Undominated:
             return
         known = self._figures.reshape(-1, len(figures))
         alike = np.flatnonzero((known == figures).all(axis=1)).tolist()
-        if any((self.points[at].loss, self.points[at].node) <= (point.loss, point.node) for at in alike):
+        if any(self.points[at].rank <= point.rank for at in alike):
             return
         worse = np.asarray((known <= figures).all(axis=1))
         self.points = [*(one for one, out in zip(self.points, worse, strict=True) if not out), point]
@@ -122,4 +130,4 @@ class Undominated:
 
     def sorted(self) -> Sequence[Point]:
         """Return the releases, the least risk first."""
-        return sorted(self.points, key=lambda point: (point.risk, -point.service, point.loss, point.node))
+        return sorted(self.points, key=lambda point: (point.risk, -point.service, *point.rank))
