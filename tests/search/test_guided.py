@@ -244,12 +244,21 @@ def test_the_choice_is_the_best_release_of_all_that_keep_to_the_thresholds(prefe
     )
     risk, degree = [np.mean(one.risks) for one in releases], [np.mean(one.degrees) for one in releases]
     chosen = front.points[front.choice]
-    if prefer == "utility":
+    if prefer == "privacy":
         assert chosen.risk == pytest.approx(min(risk))
     else:
         assert chosen.service == pytest.approx(max(degree))
     attacked = unveil.attack(frame, front.chosen.data, key=[*TREES], sensitive=secrets, same_order=True, link_records=False)
     assert 1.0 - attacked.overall["overall_information_loss"] == pytest.approx(chosen.risk)
+
+
+def test_to_prefer_privacy_is_to_disclose_less_and_to_prefer_utility_to_serve_more() -> None:
+    frame, need = people(3), unveil.Need("income", target="income", given=["age", "place"])
+    options: dict[str, Any] = {"sensitive": "job", "max_identity": 0.8}
+    private, useful = (unveil.anonymize_front(frame, TREES, need, prefer=one, **options) for one in ("privacy", "utility"))
+    assert private.points[private.choice].risk < useful.points[useful.choice].risk
+    assert private.points[private.choice].service < useful.points[useful.choice].service
+    assert unveil.anonymize_front(frame, TREES, need, **options).choice == private.choice
 
 
 def test_a_release_of_the_front_is_made_as_anonymize_makes_it(tmp_path: Any) -> None:

@@ -7,7 +7,6 @@ privacy and use are weighed on one scale, and what can be had of both is a front
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +33,7 @@ from unveil.search.front import Point, Thresholds
 from unveil.search.frontier import Frontier, Question, frontier
 from unveil.search.full_domain import budget_of
 from unveil.search.hierarchies import propose_hierarchy
-from unveil.search.inputs import records_of, trees_of
+from unveil.search.inputs import limit_of, records_of, require_thresholds, trees_of
 from unveil.search.judge import Judge
 from unveil.search.noderates import Identity, Rate
 from unveil.search.objectives import Separable, objective_of
@@ -192,7 +191,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
     models: Sequence[AnyModel] = (),
     suppression: float = 0.0,
-    prefer: Literal["utility", "privacy"] = "utility",
+    prefer: Literal["utility", "privacy"] = "privacy",
     max_identity: float | None = None,
     max_homogeneity: float | None = None,
     levels: Mapping[str, tuple[int, int]] | None = None,
@@ -233,9 +232,9 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     models, suppression
         What every release must meet besides, if anything, and the share of the records that may be suppressed for it.
     prefer
-        Which release to choose. "utility": of those that serve every need, that of the least risk. "privacy": of those that keep
-        to the risks allowed, that of the highest degrees. Risk is the mean of identity and homogeneity risk, as in
-        `unveil.attack`; degrees are taken by their mean.
+        Which release of the front to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees. Every
+        release of the front reaches the degrees that needs ask for and keeps to the risks allowed. Risk is the mean of identity
+        and homogeneity risk, as in `unveil.attack`; degrees are taken by their mean.
     max_identity, max_homogeneity
         The highest identity risk, and the highest homogeneity risk of any sensitive attribute.
     levels
@@ -435,8 +434,7 @@ def _question(
     orders: Mapping[str, Sequence[Any]] | None,
 ) -> Question:
     """Put together what is asked of every node."""
-    if not 0.0 <= suppression <= 1.0:
-        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
+    require_thresholds(models)
     keys = [one.name for one in known]
     others = [name for name in counts.names if name not in keys]
     scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, trees.get(name)) for name in others}
@@ -446,7 +444,7 @@ def _question(
     attributes = dict.fromkeys(model.attribute for model in asked.values() if isinstance(model, SecretModel))
     groups = [(name,) if name in others else tuple(name.split(" + ")) for name in attributes]
     space = Space(counts, known, groups)
-    limit = math.floor(suppression * space.records) if models else 0
+    limit = limit_of(suppression, space.records) * bool(models)  # without a model there is nothing to suppress for
     loss = objective_of("loss", known, space.records)
     if not isinstance(loss, Separable):
         raise TypeError(loss)
@@ -488,9 +486,9 @@ def _reasons(question: Question, needs: Mapping[str, Need]) -> dict[str, str]:
 
 def _choice(points: Sequence[Point], prefer: str) -> int:
     """Return the place of the release that is preferred."""
-    if prefer == "utility":
-        return min(range(len(points)), key=lambda at: (points[at].risk, -points[at].service, points[at].loss, points[at].node))
-    return min(range(len(points)), key=lambda at: (-points[at].service, points[at].risk, points[at].loss, points[at].node))
+    if prefer == "privacy":
+        return min(range(len(points)), key=lambda at: (points[at].risk, -points[at].service, points[at].rank))
+    return min(range(len(points)), key=lambda at: (-points[at].service, points[at].risk, points[at].rank))
 
 
 def _unmet(question: Question, free: Frontier) -> ModelNotMetError:
