@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.measures.chance import beyond_chance
 from unveil.measures.rates import mean
 from unveil.search.full_domain import lowest_first
 from unveil.search.noderates import DECIMALS
@@ -76,24 +77,27 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The highest risks allowed, and the lowest degrees."""
+    """The highest risks allowed, and the lowest degrees, adjusted for chance."""
 
     identity: float | None = None
     homogeneity: float | None = None
     degrees: Mapping[str, float] = field(default_factory=dict)
 
-    def missed(self, point: Point) -> dict[str, tuple[float, float]]:
-        """Return what a release misses: the figure it has, and the one asked for."""
+    def missed(self, point: Point, adjusted: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
+        """Return what a release misses, given its adjusted degrees: the figure it has, and the one asked for."""
         risks = {"identity": (point.identity, self.identity)}
         risks |= {f"homogeneity of {name}": (risk, self.homogeneity) for name, risk in point.homogeneity.items()}
         found = {name: (risk or 0.0, most or 0.0) for name, (risk, most) in risks.items() if exceeds(risk, most)}
         for name, least in self.degrees.items():
-            if self.misses(name, degree := point.degrees[name] or 0.0):
-                found[f"degree of {name}"] = (degree, least)
+            if self.misses(name, degree := beyond_chance(adjusted[name])):
+                found[f"adjusted degree of {name}"] = (degree, least)
         return found
 
     def misses(self, name: str, degree: float | None) -> bool:
-        """Whether the degree of a need is too low; one that is undefined is not."""
+        """Whether the degree of a need is too low; one that is undefined is not.
+
+        The plain degree will do to rule a release out, as the adjusted one is never higher.
+        """
         return degree is not None and degree < self.degrees.get(name, 0.0) - _TOLERANCE
 
 

@@ -62,6 +62,8 @@ class Front(Result):
         The level of every key attribute in each.
     combined
         The rate of all original key attributes together given all protected ones, of each.
+    adjusted
+        The degrees of each without what chance would give, by need; they are compared with the degrees asked for.
     choice
         The place among them of the one that is preferred.
     complete
@@ -85,6 +87,7 @@ class Front(Result):
     points: Sequence[Point]
     transformations: Sequence[Mapping[str, int]]
     combined: Sequence[float | None]
+    adjusted: Sequence[Mapping[str, float | None]]
     choice: int
     complete: bool
     lattice: int
@@ -140,6 +143,7 @@ class Front(Result):
             "identity": {"risk": point.identity, "combined": self.combined[at]},
             "homogeneity": {"risk": mean([*point.homogeneity.values()]), "by_sensitive": dict(point.homogeneity)},
             "needs": dict(point.degrees),
+            "adjusted": dict(self.adjusted[at]),
             "loss": point.loss,
             "suppressed": point.suppressed,
         }
@@ -154,6 +158,7 @@ class Front(Result):
             "identity combined": list(self.combined),
             **{f"homogeneity of {name}": [point.homogeneity[name] for point in points] for name in points[0].homogeneity},
             **{f"degree of {name}": [point.degrees[name] for point in points] for name in self.needs},
+            **{f"adjusted degree of {name}": [degrees[name] for degrees in self.adjusted] for name in self.needs},
             "loss": [point.loss for point in points],
             "suppressed": [point.suppressed for point in points],
         }
@@ -168,8 +173,11 @@ class Front(Result):
             Figure("degree of the chosen", chosen.service, "mean over the needs"),
             Figure("generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
         )
+        unasked = [f"adjusted degree of {name}" for name, need in self.needs.items() if need.at_least is None]
         columns = {
-            name.removeprefix("level of "): values for name, values in self.columns().items() if name != "identity combined"
+            name.removeprefix("level of "): values
+            for name, values in self.columns().items()
+            if name not in ("identity combined", *unasked)
         }
         marks = ["chosen" if mark else "" for mark in columns.pop("chosen")]
         rows = sorted({*np.linspace(0, len(self) - 1, min(_SHOWN_ROWS, len(self))).astype(int).tolist(), self.choice})
@@ -224,7 +232,8 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     attributes
         The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
     needs
-        What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front.
+        What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front,
+        adjusted for chance.
     sensitive
         The sensitive attributes; each is a risk of its own.
     hierarchies
@@ -306,6 +315,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         points=found.points,
         transformations=[question.space.transformation(point.node) for point in found.points],
         combined=[question.combined(point) for point in found.points],
+        adjusted=[question.adjusted(point) for point in found.points],
         choice=_choice(found.points, prefer),
         complete=found.complete,
         lattice=question.space.size,
@@ -495,7 +505,7 @@ def _unmet(question: Question, free: Frontier) -> ModelNotMetError:
     """Say how close to the thresholds a release gets."""
     if not free.points:
         return ModelNotMetError("at every generalisation a need has no degree: its partition must cover the generalised values.")
-    missed = [question.thresholds.missed(point) for point in free.points]
+    missed = [question.thresholds.missed(point, question.adjusted(point)) for point in free.points]
     worst = [max((abs(figure - asked) for figure, asked in one.values()), default=0.0) for one in missed]
     at = int(np.argmin(worst))
     levels = ", ".join(f"{name} {level}" for name, level in question.space.transformation(free.points[at].node).items())
