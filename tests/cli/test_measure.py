@@ -83,7 +83,7 @@ def test_hierarchy_order_population_and_reference_come_from_files(tmp_path: Path
         (("--t", "0.2:equal:occupatoin"), "did you mean 'occupation'"),
         (("--l", "recursive:3:1"), "at least 2"),
         (("--k-map", "3"), "population"),
-        (("--presence", "0.9:0.1"), "LOW at most HIGH"),
+        (("--presence", "0.9:0.1"), "0.9 is above 0.1"),
         (("--hierarchy", "occupation=nowhere.csv"), "nowhere.csv"),
         (("--hierarchy", "occupation"), "COLUMN=FILE"),
         (("--sampling-fraction", "2"), "sampling fraction"),

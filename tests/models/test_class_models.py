@@ -23,6 +23,7 @@ from unveil.models import (
     AlphaK,
     DeltaDisclosure,
     DistinctLDiversity,
+    EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     PSensitiveKAnonymity,
@@ -363,12 +364,43 @@ def test_arx_hierarchy_of_occupation_gives_a_distance_between_those_of_a_coarse_
         (lambda: AlphaK("x", 1.5), "from 0 to 1"),
         (lambda: unveil.models.AverageRisk(2.0), "from 0 to 1"),
         (lambda: unveil.models.KMap(0), "from 1"),
-        (lambda: unveil.models.DeltaPresence(0.1, 1.5), "between 0 and 1"),
+        (lambda: unveil.models.KMap(1.5), "whole number"),  # type: ignore[arg-type]
+        (lambda: unveil.models.KMap(math.nan), "not nan"),  # type: ignore[arg-type]
+        (lambda: unveil.models.DeltaPresence(0.1, 1.5), "from 0 to 1"),
+        (lambda: unveil.models.DeltaPresence(math.nan), "from 0 to 1"),
+        (lambda: unveil.models.DeltaPresence(0.9, 0.1), "0.9 is above 0.1"),
+        (lambda: TCloseness("x", math.nan), "not nan"),
+        (lambda: RecursiveLDiversity("x", 2.5, 1.0), "integer of at least 2"),  # type: ignore[arg-type]
+        (lambda: AlphaK("x", 0.5, 0), "integer of at least 1"),
+        (lambda: AlphaK("x", k=5), "ask for KAnonymity\\(5\\)"),
+        (lambda: PSensitiveKAnonymity("x", k=5), "ask for KAnonymity\\(5\\)"),
+        (lambda: PSensitiveKAnonymity("x", 1, -1), "integer of at least 1"),
     ],
 )
 def test_a_threshold_that_means_nothing_is_refused(make: Any, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         make()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0 - 1e-10, 1.0])
+def test_a_class_smaller_than_k_meets_no_alpha(alpha: float) -> None:
+    alone = pl.DataFrame({"a": [0, 1, 2, 3, 4], "b": [0, 1, 2, 0, 4]})
+    found = unveil.measure(alone, "a", "b", models=[AlphaK("b", alpha, 2)])
+    assert found.met is False
+    assert found["alpha", "b"].value == math.inf
+    assert found["alpha", "b"].reason == "a class holds fewer than 2 records"
+    assert found.to_dict()["models"]["alpha"]["b"]["violations"] == {"classes": 5, "records": 5}
+    assert unveil.measure(alone, "a", "b", models=[PSensitiveKAnonymity("b", 1, 2)]).met is False
+    together = alone.with_columns(a=pl.lit(0))
+    assert unveil.measure(together, "a", "b", models=[AlphaK("b", alpha, 2)]).met is (alpha >= 0.4)
+
+
+@pytest.mark.parametrize("model", [EnhancedBetaLikeness, DeltaDisclosure])
+def test_a_figure_for_which_no_threshold_would_do_meets_not_even_an_infinite_one(model: Any) -> None:
+    frame = pl.DataFrame({"a": [0, 0, 1, 1, 1, 1], "b": [0, 0, 1, 1, 1, 0]})
+    found = unveil.measure(frame, "a", "b", models=[model("b", math.inf)])
+    assert found[model.name, "b"].value == math.inf
+    assert found.met is False
 
 
 def test_a_requirement_named_twice_or_no_model_is_refused() -> None:

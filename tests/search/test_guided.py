@@ -48,6 +48,7 @@ class Made:
     degrees: tuple[Any, ...]
     loss: float
     suppressed: int
+    beyond: tuple[float, ...]  # the degrees without what chance would give, at least 0
 
     @property
     def figures(self) -> tuple[float, ...]:
@@ -110,12 +111,17 @@ def every_release(
             continue
         served = unveil.utility(release.data, needs).needs
         degrees = tuple(served[need.name].degree for need in needs)
-        found.append(Made(levels, risks_of(frame, release.data, [*trees], secrets), degrees, release.score, release.suppressed))
+        beyond = tuple(max(served[need.name].adjusted or 0.0, 0.0) for need in needs)
+        risks = risks_of(frame, release.data, [*trees], secrets)
+        found.append(Made(levels, risks, degrees, release.score, release.suppressed, beyond))
     return found
 
 
 def undominated(releases: Sequence[Made]) -> dict[tuple[float, ...], Made]:
     """The releases that no other dominates, one for each set of figures: that of the least loss, then of the lowest levels."""
+
+    def rank(one: Made) -> tuple[float, int, tuple[int, ...]]:
+        return round(one.loss, DECIMALS), sum(one.levels), one.levels
 
     def beaten(one: Made) -> bool:
         return any(
@@ -125,9 +131,7 @@ def undominated(releases: Sequence[Made]) -> dict[tuple[float, ...], Made]:
 
     found: dict[tuple[float, ...], Made] = {}
     for one in releases:
-        if not beaten(one) and (
-            one.figures not in found or (one.loss, one.levels) < (found[one.figures].loss - 1e-12, found[one.figures].levels)
-        ):
+        if not beaten(one) and (one.figures not in found or rank(one) < rank(found[one.figures])):
             found[one.figures] = one
     return found
 
@@ -196,7 +200,7 @@ def test_thresholds_cut_the_front_of_all_releases_and_nothing_else(
     kept = [
         one
         for one in releases
-        if one.degrees[0] is not None and one.degrees[0] >= least - 1e-9 and all(r is None or r <= most + 1e-9 for r in one.risks)
+        if one.degrees[0] is not None and one.beyond[0] >= least - 1e-9 and all(r is None or r <= most + 1e-9 for r in one.risks)
     ]
     arguments: dict[str, Any] = {"sensitive": secrets, "max_identity": most, "max_homogeneity": most, **rules}
     if not kept:
@@ -214,10 +218,10 @@ def test_a_degree_that_rises_with_generalisation_rules_nothing_out(need: str, se
     frame, secrets, trees = people(seed, 30), ["job"], {"age": AGE, "place": PLACE}
     (plain,) = NEEDS[need]
     releases = [one for one in every_release(frame, trees, [plain], secrets) if None not in one.degrees]
-    least = float(np.median([one.degrees[0] for one in releases]))
-    kept = [one for one in releases if one.degrees[0] >= least]
+    least = float(np.median([one.beyond[0] for one in releases]))
+    kept = [one for one in releases if one.beyond[0] >= least]
     asked = unveil.Need(plain.name, plain.target, plain.given, plain.partitions, at_least=least)
-    by_levels = {one.levels: one.degrees[0] for one in releases}
+    by_levels = {one.levels: one.beyond[0] for one in releases}
     rises = [
         (a, b)
         for (a, x), (b, y) in itertools.product(by_levels.items(), repeat=2)
@@ -237,19 +241,28 @@ def test_the_choice_is_the_best_release_of_all_that_keep_to_the_thresholds(prefe
     releases = [
         one
         for one in every_release(frame, TREES, needs, secrets)
-        if one.degrees[0] >= 0.1 and one.risks[0] <= 0.7 and one.risks[1] <= 0.35
+        if one.beyond[0] >= 0.1 and one.risks[0] <= 0.7 and one.risks[1] <= 0.35
     ]
     front = unveil.anonymize_front(
         frame, TREES, needs, sensitive=secrets, prefer=prefer, max_identity=0.7, max_homogeneity=0.35, keep_order=True
     )
     risk, degree = [np.mean(one.risks) for one in releases], [np.mean(one.degrees) for one in releases]
     chosen = front.points[front.choice]
-    if prefer == "utility":
+    if prefer == "privacy":
         assert chosen.risk == pytest.approx(min(risk))
     else:
         assert chosen.service == pytest.approx(max(degree))
     attacked = unveil.attack(frame, front.chosen.data, key=[*TREES], sensitive=secrets, same_order=True, link_records=False)
     assert 1.0 - attacked.overall["overall_information_loss"] == pytest.approx(chosen.risk)
+
+
+def test_to_prefer_privacy_is_to_disclose_less_and_to_prefer_utility_to_serve_more() -> None:
+    frame, need = people(3), unveil.Need("income", target="income", given=["age", "place"])
+    options: dict[str, Any] = {"sensitive": "job", "max_identity": 0.8}
+    private, useful = (unveil.anonymize_front(frame, TREES, need, prefer=one, **options) for one in ("privacy", "utility"))
+    assert private.points[private.choice].risk < useful.points[useful.choice].risk
+    assert private.points[private.choice].service < useful.points[useful.choice].service
+    assert unveil.anonymize_front(frame, TREES, need, **options).choice == private.choice
 
 
 def test_a_release_of_the_front_is_made_as_anonymize_makes_it(tmp_path: Any) -> None:
@@ -276,7 +289,9 @@ def test_a_release_of_the_front_is_made_as_anonymize_makes_it(tmp_path: Any) -> 
         assert white["risk"] == pytest.approx(row["identity"]["risk"], abs=1e-11)
         assert white["combined"]["value"] == pytest.approx(row["identity"]["combined"], abs=1e-11)
         assert attacked.homogeneity["risk"] == pytest.approx(row["homogeneity"]["risk"], abs=1e-11)
-        assert unveil.utility(release.data, need).needs["income"].degree == pytest.approx(row["needs"]["income"], abs=1e-11)
+        served = unveil.utility(release.data, need).needs["income"]
+        assert served.degree == pytest.approx(row["needs"]["income"], abs=1e-11)
+        assert served.adjusted == pytest.approx(row["adjusted"]["income"], abs=1e-11)
 
 
 def test_pruning_looks_at_few_nodes_and_suppression_at_all_that_may_do() -> None:
@@ -326,8 +341,8 @@ def test_what_cannot_be_met_is_told_with_the_closest_release() -> None:
     frame = people(9)
     need = unveil.Need("income", target="income", given="age", at_least=0.99)
     releases = every_release(frame, TREES, [need], ["job"])
-    best = max(one.degrees[0] or 0.0 for one in releases)
-    with pytest.raises(ModelNotMetError, match=re.escape(f"degree of income {best:.4f}, 0.9900 asked")):
+    best = max(one.beyond[0] for one in releases)
+    with pytest.raises(ModelNotMetError, match=re.escape(f"adjusted degree of income {best:.4f}, 0.9900 asked")):
         unveil.anonymize_front(frame, TREES, need, sensitive="job")
     with pytest.raises(ModelNotMetError, match="k_anonymity >= 61 cannot be met"):
         unveil.anonymize_front(
@@ -428,7 +443,7 @@ def test_adult_census() -> None:
     need = unveil.Need("income", target="salary-class", given=keys, at_least=0.15)
     front = unveil.anonymize_front(data, trees, need, sensitive="occupation")
     assert front.complete
-    assert all(point.degrees["income"] >= 0.15 for point in front.points)  # type: ignore[operator]
+    assert all(degrees["income"] >= 0.15 for degrees in front.adjusted)  # type: ignore[operator]
     at = front.choice
     release = front.release(at)
     release_only = unveil.utility(release.data, need)

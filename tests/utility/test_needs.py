@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given
+from sklearn.metrics import adjusted_mutual_info_score
 
 import unveil
 from helpers import rate, shared, tables, together, varied
@@ -116,6 +118,29 @@ def test_thresholds_and_what_cannot_be_evaluated() -> None:
     assert found.needs["constant"].met is False
     assert found.needs["constant"].reason == "the degree is undefined: 'same' holds one value only, so there is nothing to infer."
     assert found.met is False
+
+
+def test_a_need_is_not_met_by_chance() -> None:
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({"id": rng.integers(0, 500, 1500), "noise": rng.integers(0, 3, 1500)})
+    frame = frame.with_columns(told=pl.col("id") % 3, own=pl.int_range(pl.len()))
+    needs = [
+        unveil.Need("chance", "noise", "id", at_least=0.1),
+        unveil.Need("nothing asked", "noise", "id", at_least=0.0),
+        unveil.Need("told", "told", "id", at_least=1.0),
+        unveil.Need("alone", "noise", "own", at_least=0.1),
+    ]
+    found = unveil.utility(frame, needs)
+    chance, nothing, told, alone = found.needs.values()
+    assert chance.degree is not None
+    assert chance.degree > 0.3
+    ami = adjusted_mutual_info_score(frame["noise"], frame["id"], average_method="min")
+    assert chance.adjusted == pytest.approx(ami, abs=1e-9)
+    assert (chance.met, nothing.met, told.met, alone.met) == (False, True, True, False)
+    assert (alone.degree, alone.adjusted) == (1.0, None)
+    assert "cannot be told from chance" in str(alone.reason)
+    assert found.to_dict()["needs"]["chance"]["adjusted"] == chance.adjusted
+    assert found.to_frame()["adjusted"].to_list() == [one.adjusted for one in found.needs.values()]
 
 
 def test_a_column_that_cannot_be_counted_fails_its_own_need_only() -> None:

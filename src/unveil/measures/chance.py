@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from unveil.counts import Classes
 
-__all__ = ["Interval", "adjusted_rate", "bootstrap_interval", "expected_information_bits"]
+__all__ = ["Interval", "adjusted_rate", "beyond_chance", "bootstrap_interval", "expected_information_bits"]
 
 _TAIL = 25.0
 """Hypergeometric terms beyond a distance t with exp(-2 t^2 / draws) < exp(-2 _TAIL) < 1e-21 are left out."""
@@ -68,6 +68,11 @@ def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], secrets:
     if 1.0 - expected < 1e-12:  # noqa: PLR2004
         return None
     return (rate - expected) / (1.0 - expected)
+
+
+def beyond_chance(adjusted: float | None) -> float:
+    """Return what a threshold is held against: the adjusted rate, 0 where it is below chance or nothing can be said."""
+    return 0.0 if adjusted is None else max(adjusted, 0.0)
 
 
 def expected_information_bits(a: NDArray[np.int64], b: NDArray[np.int64]) -> float:

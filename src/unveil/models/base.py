@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.results import jsonable
@@ -19,7 +20,7 @@ from unveil.results import jsonable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TOLERANCE", "Measured", "Model", "SecretModel"]
+__all__ = ["TOLERANCE", "Measured", "Model", "SecretModel", "check_threshold"]
 
 TOLERANCE = 1e-9
 """A class that misses a threshold by no more than this meets it: three equally frequent values have an entropy l of 3."""
@@ -64,6 +65,18 @@ class Measured:
         return found
 
 
+def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, whole: bool) -> None:
+    """Refuse a threshold outside its range; None is the absence of one."""
+    if threshold is None:
+        return
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        raise ArgumentError(f"the threshold of {name} is a number, not {type(threshold).__name__}.")
+    low, high = among
+    if not low <= threshold <= high or (whole and not float(threshold).is_integer()):
+        kind = "a whole number" if whole else "a number"
+        raise ArgumentError(f"the threshold of {name} is {kind} from {low:g} to {high:g}, so it is not {threshold:g}.")
+
+
 @dataclass(frozen=True)
 class Model:
     """A figure for every class; the table's own is that of the class that is worst off."""
@@ -84,15 +97,7 @@ class Model:
 
     def __post_init__(self) -> None:
         """Refuse a threshold that no table could be asked for."""
-        threshold = self.threshold
-        if threshold is None:
-            return
-        if isinstance(threshold, bool) or not isinstance(threshold, int | float):
-            raise ArgumentError(f"the threshold of {self.name} is a number, not {type(threshold).__name__}.")
-        low, high = self.range
-        if not low <= threshold <= high or (self.whole and not float(threshold).is_integer()):
-            kind = "a whole number" if self.whole else "a number"
-            raise ArgumentError(f"the threshold of {self.name} is {kind} from {low:g} to {high:g}, so it is not {threshold:g}.")
+        check_threshold(self.name, self.threshold, self.range, whole=self.whole)
 
     @property
     def requirement(self) -> str | None:
@@ -101,10 +106,12 @@ class Model:
         return None if self.threshold is None else f"{self.name} {sign} {self.threshold:g}"
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which classes do not meet the threshold."""
+        """Return which classes do not meet the threshold: an infinite figure, for which none would do, meets no threshold."""
         if self.threshold is None:
             return np.zeros(len(figures), dtype=bool)
-        return figures < self.threshold - TOLERANCE if self.safe_is_high else figures > self.threshold + TOLERANCE
+        if self.safe_is_high:
+            return figures < self.threshold - TOLERANCE
+        return (figures > self.threshold + TOLERANCE) | np.isinf(figures)
 
     def reason(self, value: float) -> str | None:
         """Return why a value is infinite, where it is."""
@@ -133,6 +140,14 @@ class SecretModel(Model):
     """A model of one sensitive attribute (or of several jointly, their names joined by " + ")."""
 
     attribute: str
+
+    def _check_size(self, k: int | None) -> None:
+        """Refuse a least size of a class that is none, or that stands without a threshold and would not be asked for."""
+        if k is None:
+            return
+        checked_count(f"the k of {self.name}", k, least=1)
+        if self.threshold is None:
+            raise ArgumentError(f"{self.name} is given a k of {k} but no threshold of its own; ask for KAnonymity({k}) instead.")
 
     def spread(self, classes: Equivalence) -> Spread:
         """Return how the attribute spreads over the classes."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.errors import ArgumentError
 from unveil.measures import diversity
 from unveil.measures.equivalence import Equivalence, Spread
@@ -96,6 +97,11 @@ class PSensitiveKAnonymity(SecretModel):
     whole: ClassVar[bool] = True
     safe_is_high: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        """Refuse a k that means nothing, or that stands alone."""
+        super().__post_init__()
+        self._check_size(self.k)
+
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the number of sensitive values in every class; 0 where the class is smaller than the k asked for."""
         distinct = self.spread(classes).distinct.astype(np.float64)
@@ -110,6 +116,10 @@ class PSensitiveKAnonymity(SecretModel):
     def requirement(self) -> str | None:
         """The thresholds in words."""
         return None if self.p is None else f"p_sensitivity >= {self.p}" + (f" with k >= {self.k}" if self.k else "")
+
+    def reason(self, value: float) -> str | None:
+        """Return why a class is given no value at all."""
+        return f"a class holds fewer than {self.k} records" if value == 0.0 else None
 
 
 @dataclass(frozen=True)
@@ -145,8 +155,7 @@ class RecursiveLDiversity(SecretModel):
 
     def __post_init__(self) -> None:
         """Refuse an l that means nothing."""
-        if self.l < 2:  # noqa: PLR2004
-            raise ArgumentError(f"recursive (c, l)-diversity needs an l of at least 2, not {self.l}.")
+        checked_count("the l of recursive (c, l)-diversity", self.l, least=2)
         super().__post_init__()
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -182,10 +191,15 @@ class AlphaK(SecretModel):
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     safe_is_high: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        """Refuse a k that means nothing, or that stands alone."""
+        super().__post_init__()
+        self._check_size(self.k)
+
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the largest share of a value in every class; 1 where the class is smaller than the k asked for."""
+        """Return the largest share of a value in every class; infinite where the class is smaller than the k asked for."""
         share = diversity.largest_share(self.spread(classes))
-        return share if self.k is None else np.where(classes.size < self.k - TOLERANCE, 1.0, share)
+        return share if self.k is None else np.where(classes.size < self.k - TOLERANCE, np.inf, share)
 
     @property
     def threshold(self) -> float | None:
@@ -196,6 +210,10 @@ class AlphaK(SecretModel):
     def requirement(self) -> str | None:
         """The thresholds in words."""
         return None if self.alpha is None else f"alpha <= {self.alpha:g}" + (f" with k >= {self.k}" if self.k else "")
+
+    def reason(self, value: float) -> str | None:
+        """Return why no alpha would do."""
+        return f"a class holds fewer than {self.k} records" if np.isinf(value) else None
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from unveil.arguments import checked_share
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.individual import population_sizes
-from unveil.models.base import TOLERANCE, Measured, Model
+from unveil.models.base import TOLERANCE, Measured, Model, check_threshold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,8 +60,12 @@ class KMap:
 
     def __post_init__(self) -> None:
         """Refuse a k that means nothing."""
-        if self.k is not None and self.k < 1:
-            raise ArgumentError(f"the threshold of k_map is a whole number from 1, so it is not {self.k}.")
+        check_threshold(self.name, self.k, (1.0, math.inf), whole=True)
+
+    @property
+    def requirement(self) -> str | None:
+        """The threshold in words."""
+        return None if self.k is None else f"k_map >= {self.k:g}"
 
     def measure(self, classes: Equivalence, population: Population) -> Measured:
         """Return the smallest class of the population that a record of the table belongs to."""
@@ -68,7 +74,7 @@ class KMap:
         return Measured(
             value=int(population.size[worst]),
             worst_class={**classes.describe(worst), "population": int(population.size[worst])},
-            requirement=None if self.k is None else f"k_map >= {self.k}",
+            requirement=self.requirement,
             met=None if self.k is None else not violated.any(),
             violating_classes=None if self.k is None else int(violated.sum()),
             violating_records=None if self.k is None else int(classes.own[violated].sum()),
@@ -84,16 +90,24 @@ class DeltaPresence:
     name: ClassVar[str] = "delta_presence"
 
     def __post_init__(self) -> None:
-        """Refuse bounds that are no chances."""
-        for bound in (self.low, self.high):
-            if bound is not None and not 0.0 <= bound <= 1.0:
-                raise ArgumentError(f"the bounds of delta_presence lie between 0 and 1, so {bound:g} is none.")
+        """Refuse bounds that are no chances, or that no chance lies between."""
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if bound is not None:
+                checked_share(f"the {name} bound of delta_presence", bound)
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ArgumentError(f"delta_presence lies between a low and a high bound; {self.low:g} is above {self.high:g}.")
+
+    @property
+    def requirement(self) -> str | None:
+        """The bounds in words."""
+        low, high = self.low or 0.0, 1.0 if self.high is None else self.high
+        return None if self.low is None and self.high is None else f"{low:g} <= delta_presence <= {high:g}"
 
     def measure(self, population: Population) -> Measured:
         """Return the highest chance of presence; the lowest stands in the worst class's description."""
         chance = population.held / population.counts.n
         worst = int(np.argmax(chance))
-        required = self.low is not None or self.high is not None
+        required = self.requirement is not None
         violated = np.zeros(len(chance), dtype=bool)
         if self.low is not None:
             violated |= chance < self.low - TOLERANCE
@@ -104,11 +118,10 @@ class DeltaPresence:
             for column, codes in zip(population.counts.columns, population.counts.codes, strict=True)
         }
         described = {"key": values, "size": int(population.held[worst]), "population": int(population.counts.n[worst])}
-        low, high = self.low or 0.0, 1.0 if self.high is None else self.high
         return Measured(
             value=float(chance[worst]),
             worst_class={**described, "lowest": float(chance.min())},
-            requirement=f"{low:g} <= delta_presence <= {high:g}" if required else None,
+            requirement=self.requirement,
             met=not violated.any() if required else None,
             violating_classes=int(violated.sum()) if required else None,
             violating_records=int(population.held[violated].sum()) if required else None,

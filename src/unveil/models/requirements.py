@@ -87,8 +87,6 @@ def parse_l(text: str, sensitive: Sequence[str]) -> Model:
     if kind == "recursive":
         length, last = _split(after or "")
         c, l = _positive(number, "--l", text), _whole(length, "--l", text)  # noqa: E741 - the model's own letters
-        if l < 2:  # noqa: PLR2004
-            raise ArgumentError(f"recursive (c, l)-diversity needs an l of at least 2, not {l} (--l {text}).")
         return RecursiveLDiversity(_attribute(last, sensitive, text), l, c)
     raise ArgumentError(f"--l takes distinct:L, entropy:L or recursive:C:L, then :ATTRIBUTE, not {shown(text)}.")
 
@@ -130,10 +128,7 @@ def parse_delta(text: str, sensitive: Sequence[str]) -> Model:
 def parse_presence(text: str) -> DeltaPresence:
     """Read LOW:HIGH as delta-presence."""
     low, high = _split(text)
-    found = DeltaPresence(_share(low, "--presence", text), _share(high or "", "--presence", text))
-    if found.low is not None and found.high is not None and found.low > found.high:
-        raise ArgumentError(f"--presence takes LOW:HIGH with LOW at most HIGH, not {shown(text)}.")
-    return found
+    return DeltaPresence(_share(low, "--presence", text), _share(high or "", "--presence", text))
 
 
 def _split(text: str) -> tuple[str, str | None]:

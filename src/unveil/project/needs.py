@@ -33,7 +33,7 @@ class Need:
     partitions
         How finely each attribute matters: semantic partitions by attribute (blocks, a mapping or edges).
     at_least
-        The degree, from 0 to 1, that will do; None: none is asked.
+        The degree, from 0 to 1, that will do, adjusted for chance; None: none is asked.
 
     Examples
     --------

@@ -449,5 +449,6 @@ def _notes(plan: Plan, identifiers: Sequence[str], pseudonyms: Sequence[str], la
         notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
     if not found.optimal:
         why = "The search stopped at its limit" if limited else "The lattice is too large to be searched to the end"
-        notes.append(f"{why}; the best generalisation may cost as little as {number(found.bound)}.")
+        known = math.isfinite(found.bound)  # of an objective of the user's own nothing is known before it is asked
+        notes.append(f"{why}; the best generalisation may cost {f'as little as {number(found.bound)}' if known else 'less'}.")
     return notes

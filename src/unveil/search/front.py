@@ -1,6 +1,7 @@
 """Which releases does no other dominate? One dominates another when it is nowhere worse and somewhere better.
 
-Of releases that are alike in every figure, the one of the least loss stands for all.
+Of releases that are alike in every figure, the one of the least loss stands for all, and of equal losses the one with the lowest
+levels.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.measures.chance import beyond_chance
 from unveil.measures.rates import mean
+from unveil.search.full_domain import lowest_first
+from unveil.search.noderates import DECIMALS
 from unveil.search.space import Node
 
 if TYPE_CHECKING:
@@ -60,6 +64,11 @@ class Point:
         return mean([*self.degrees.values()]) or 0.0
 
     @property
+    def rank(self) -> tuple[float, tuple[int, Node]]:
+        """What decides between releases of equal figures: the loss, then the levels, lower ones first."""
+        return round(self.loss, DECIMALS), lowest_first(self.node)
+
+    @property
     def figures(self) -> NDArray[np.float64]:
         """What releases are compared by, higher is better: risks, negated, and degrees."""
         risks = [-risk for risk in (self.identity, *self.homogeneity.values()) if risk is not None]
@@ -68,24 +77,27 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The highest risks allowed, and the lowest degrees."""
+    """The highest risks allowed, and the lowest degrees, adjusted for chance."""
 
     identity: float | None = None
     homogeneity: float | None = None
     degrees: Mapping[str, float] = field(default_factory=dict)
 
-    def missed(self, point: Point) -> dict[str, tuple[float, float]]:
-        """Return what a release misses: the figure it has, and the one asked for."""
+    def missed(self, point: Point, adjusted: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
+        """Return what a release misses, given its adjusted degrees: the figure it has, and the one asked for."""
         risks = {"identity": (point.identity, self.identity)}
         risks |= {f"homogeneity of {name}": (risk, self.homogeneity) for name, risk in point.homogeneity.items()}
         found = {name: (risk or 0.0, most or 0.0) for name, (risk, most) in risks.items() if exceeds(risk, most)}
         for name, least in self.degrees.items():
-            if self.misses(name, degree := point.degrees[name] or 0.0):
-                found[f"degree of {name}"] = (degree, least)
+            if self.misses(name, degree := beyond_chance(adjusted[name])):
+                found[f"adjusted degree of {name}"] = (degree, least)
         return found
 
     def misses(self, name: str, degree: float | None) -> bool:
-        """Whether the degree of a need is too low; one that is undefined is not."""
+        """Whether the degree of a need is too low; one that is undefined is not.
+
+        The plain degree will do to rule a release out, as the adjusted one is never higher.
+        """
         return degree is not None and degree < self.degrees.get(name, 0.0) - _TOLERANCE
 
 
@@ -114,7 +126,7 @@ class Undominated:
             return
         known = self._figures.reshape(-1, len(figures))
         alike = np.flatnonzero((known == figures).all(axis=1)).tolist()
-        if any((self.points[at].loss, self.points[at].node) <= (point.loss, point.node) for at in alike):
+        if any(self.points[at].rank <= point.rank for at in alike):
             return
         worse = np.asarray((known <= figures).all(axis=1))
         self.points = [*(one for one, out in zip(self.points, worse, strict=True) if not out), point]
@@ -122,4 +134,4 @@ class Undominated:
 
     def sorted(self) -> Sequence[Point]:
         """Return the releases, the least risk first."""
-        return sorted(self.points, key=lambda point: (point.risk, -point.service, point.loss, point.node))
+        return sorted(self.points, key=lambda point: (point.risk, -point.service, *point.rank))

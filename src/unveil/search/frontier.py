@@ -4,7 +4,8 @@ Where nothing is suppressed, rates never rise from a node to one above it (`node
 fails at a node fails below it. So:
 
 - of the levels of an attribute that no need can tell apart only the highest is looked at: it gives less away for the same use;
-- a node that misses a need rules out all nodes above it; a node that breaks a model or gives too much away, all below it;
+- a node whose plain degree misses a need rules out all nodes above it (adjusted for chance it may rise, but not above the plain
+  one, so each node left is asked for that); a node that breaks a model or gives too much away, all below it;
 - from the top down, a node's homogeneity risk is at least that of the nodes just above it, while its identity risk and its
   degrees are known without its classes: if even so a release found is better, its classes are not looked at.
 
@@ -79,6 +80,17 @@ class Question:
             return self.identity.combined(point.node, None)
         classes, violating = suppressed_classes(self.space, self.judge, point.node)
         return self.identity.combined(point.node, self.gone(point.node, classes, violating))
+
+    def adjusted(self, point: Point) -> dict[str, float | None]:
+        """Return the degrees of a release without what chance would give."""
+        gone = None
+        if point.suppressed:
+            gone = self.gone(point.node, *suppressed_classes(self.space, self.judge, point.node))
+        return self.adjusted_at(point.node, gone)
+
+    def adjusted_at(self, node: Node, gone: NDArray[np.bool_] | None) -> dict[str, float | None]:
+        """Return the adjusted degrees at a node, some cells of the count table suppressed, or none."""
+        return {name: rate.adjusted(node, gone) for name, rate in self.needs.items()}
 
     def without_thresholds(self) -> Question:
         """Return the same question, everything allowed."""
@@ -169,13 +181,21 @@ class _Search:
         suppressed = self._suppressed(place, node, table)
         if suppressed is None:
             return
-        point = self._point(node, table, suppressed)
+        gone = self.ask.gone(node, table, suppressed)
+        point = self._point(node, table, suppressed, gone)
         if self.sound:
             self.risks[place] = [risk or 0.0 for risk in point.homogeneity.values()]
-        if not self.ask.thresholds.missed(point) and self._judged(point.degrees):
+        if self._judged(point.degrees) and self._kept_to(point, gone):
             self.found.offer(point)
         elif self.sound and any(exceeds(risk, self.ask.thresholds.homogeneity) for risk in point.homogeneity.values()):
             self.closed[_below(place)] = True
+
+    def _kept_to(self, point: Point, gone: NDArray[np.bool_] | None) -> bool:
+        """Whether a release keeps to the thresholds; what chance gives is reckoned only where the plain degrees do."""
+        thresholds = self.ask.thresholds
+        if any(thresholds.misses(name, degree) for name, degree in point.degrees.items()):
+            return False
+        return not thresholds.missed(point, self.ask.adjusted_at(point.node, gone) if thresholds.degrees else {})
 
     def _settled(self, place: Node, node: Node) -> bool:
         """Whether a node is out of the question, or beaten, without its classes."""
@@ -225,14 +245,13 @@ class _Search:
             return None  # nothing would be left
         if lost <= self.ask.limit and not verdict.fails:
             return verdict.violating
-        if self.ask.limit == 0 or float(verdict.lasting.sum()) > self.ask.limit + _ROUNDING:
+        if self.ask.limit == 0 or verdict.lasting > self.ask.limit + _ROUNDING:
             self.closed[_below(place)] = True
         return None
 
-    def _point(self, node: Node, table: Table, classes: NDArray[np.bool_]) -> Point:
-        """Return the figures of a node whose classes given are suppressed."""
-        ask, gone = self.ask, self.ask.gone(node, table, classes)
-        lost = int(table.n[classes].sum())
+    def _point(self, node: Node, table: Table, classes: NDArray[np.bool_], gone: NDArray[np.bool_] | None) -> Point:
+        """Return the figures of a node whose classes given, and the cells in them, are suppressed."""
+        ask, lost = self.ask, int(table.n[classes].sum())
 
         def figure(rate: Rate | Identity) -> float | None:
             return rate.at(node) if gone is None else rate.suppressed(node, gone)

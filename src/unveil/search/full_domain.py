@@ -4,6 +4,10 @@ What generalisation alone costs is known for every node beforehand; suppression 
 the best score found need not be looked at. A node where a lasting requirement fails rules out all nodes below it. First a chain
 from the bottom to the top is bisected for a good solution (several, where a lattice is too large to be held); then the nodes that
 are left are visited, the most general first, until none can be better: the solution is the best there is.
+
+Of nodes that cost the same the one with the lowest levels is taken: that of the smallest sum, and of equal sums the one whose
+first attributes are lower. Where too many nodes may cost the same (generalisation costs nothing, say), or a lattice is too large
+to be held, only neighbours are compared in this way.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from unveil.search.space import Node, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Budget", "Found", "budget_of", "search"]
+__all__ = ["Budget", "Found", "budget_of", "lowest_first", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are held as a whole; larger ones are searched best first, one node after the other."""
@@ -36,6 +40,10 @@ _PATIENCE = 60.0
 """Seconds after which the search of a larger one stops where no limit is given."""
 _MOST_FAILING = 4096
 _ROUNDING = 1e-6
+_ALIKE = 1e-12
+"""Scores that differ by no more, relative to them, are equal: the same costs may be summed in another order."""
+_MOST_TIED = 1 << 14
+"""Of more nodes than this that may cost as much as the best one only its neighbours are looked at."""
 _MOST_RAISED = 1 << 17
 """Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it spares."""
 
@@ -144,9 +152,10 @@ class _Search:
         self.began = time.monotonic()
         self.whole = space.size <= _MOST_NODES
         self.closed: NDArray[np.bool_] = np.zeros(space.shape if self.whole else (), dtype=bool)
+        self.lowest = self._bottom_bound()
         self.bounds: NDArray[np.float64] = self._first_bounds()
         self.failing: NDArray[np.int64] = np.zeros((0, len(space.shape)), dtype=np.int64)
-        self.lowest = self._bottom_bound()
+        self.most = math.inf  # what a node may cost at the most to be as good as the best so far
 
     def run(self) -> Found:
         """Search until nothing better can be left, or the budget is used up."""
@@ -161,15 +170,17 @@ class _Search:
             if self.whole:
                 self._visit_rest()
                 optimal = True
+                self._visit_ties()
             else:
                 optimal = self._best_first()
         except _Spent:
             pass
         seen = self.seen
+        bound = seen.score if optimal else self._lowest_left()
+        optimal = optimal or (seen.node is not None and bound >= seen.score - self._slack(seen.score))
         closest = seen.closest if seen.closest is not None else (self.space.top, self.space.records)
         return Found(
-            seen.node, seen.score, seen.suppressed, seen.score if optimal else self._lowest_left(), optimal,
-            self.space.size, len(seen.feasible), closest,
+            seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, len(seen.feasible), closest,
         )  # fmt: skip
 
     def _survey(self) -> Found | None:
@@ -189,7 +200,8 @@ class _Search:
         least_small = (tuple(int(level) for level in closest), int(found.small.min()))
         if not np.isfinite(costs).any():
             return self._settled(None, math.inf, 0, least_small)
-        node = tuple(int(level) for level in np.unravel_index(int(costs.argmin()), self.space.shape))
+        tied = zip(*np.nonzero(costs == costs.min()), strict=True)
+        node = min((tuple(int(level) for level in one) for one in tied), key=lowest_first)
         return self._settled(node, float(costs[node]), int(found.small[node]), least_small)
 
     def _settled(self, node: Node | None, score: float, lost: int, closest: tuple[Node, int]) -> Found:
@@ -225,21 +237,36 @@ class _Search:
         if self.judge.only_small:
             self._offer(node, self.objective.score(self.space, node, table, small), lost)
             return True
-        if floor >= self.seen.score:
+        if not self._hopeful(node, floor):
             return True  # it may or may not meet the other requirements: it is no better in any case
         verdict = self.judge.verdict(node, table, small)
         lost = int(table.n[verdict.violating].sum())
         if lost > self.limit or verdict.fails:
-            lasting = float(verdict.lasting.sum()) > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
+            lasting = verdict.lasting > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
             self._close_below(node if lasting else None, lost, node)
             return False
         self._offer(node, self.objective.score(self.space, node, table, verdict.violating), lost)
         return True
 
     def _offer(self, node: Node, score: float, lost: int) -> None:
-        """Take a node that meets the requirements for the best one if it is better."""
-        if score < self.seen.score:
+        """Take a node that meets the requirements for the best one if it costs less, or the same at lower levels."""
+        if math.isnan(score):
+            raise ArgumentError(
+                "the objective gave NaN for a generalisation; a cost must be a number, infinite where it is to be avoided."
+            )
+        if score < math.inf and self._hopeful(node, score):
             self.seen.score, self.seen.node, self.seen.suppressed = score, node, lost
+            self.most = score + self._slack(score)
+
+    def _hopeful(self, node: Node, bound: float) -> bool:
+        """Whether a node that costs so much, or more, may be better than the best so far."""
+        if bound > self.most or self.seen.node is None:
+            return self.seen.node is None
+        return bound < self.seen.score - self._slack(self.seen.score) or lowest_first(node) < lowest_first(self.seen.node)
+
+    def _slack(self, score: float) -> float:
+        """Return by how much scores differ that are equal; those of separable objectives add up to 1."""
+        return _ALIKE * max(abs(score), 1.0 if isinstance(self.objective, Separable) else 0.0)
 
     def _close_below(self, node: Node | None, lost: int, looked_at: Node | None = None) -> None:
         """Note that a node fails, and with it, where a lasting requirement does, all nodes below."""
@@ -256,7 +283,7 @@ class _Search:
             return np.zeros(())
         if isinstance(self.objective, Separable):
             return self.objective.bounds(self.space.top)
-        return np.zeros(self.space.shape)
+        return np.full(self.space.shape, self.lowest)
 
     def _floor(self, node: Node, table: Table, small: NDArray[np.bool_]) -> float:
         """Return what a node costs at least, and raise the bounds of all nodes below: what is too small there is so in them."""
@@ -304,7 +331,7 @@ class _Search:
         while self.seen.node is not None and self.seen.node != before:
             before = self.seen.node
             for node in _neighbours(before, self.space.shape):
-                if not self.whole or (not self.closed[node] and self.bounds[node] < self.seen.score):
+                if not self.whole or (not self.closed[node] and self._hopeful(node, self.bounds[node])):
                     self.look(node)
 
     def _visit_rest(self) -> None:
@@ -316,7 +343,20 @@ class _Search:
             if self.progress is not None and done % 256 == 0:
                 self.progress(done, len(order))
             if not closed[at] and bounds[at] < self.seen.score:
-                self.look(tuple(int(level) for level in np.unravel_index(at, self.space.shape)))
+                self.look(self._node(at))
+
+    def _visit_ties(self) -> None:
+        """Look at the nodes that may cost as much as the best one at lower levels, the most general first."""
+        tied = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() <= self.most))
+        if self.seen.node is None or len(tied) > _MOST_TIED:
+            return
+        for node in sorted((self._node(at) for at in tied.tolist()), key=lowest_first, reverse=True):
+            if not self.closed[node] and self._hopeful(node, float(self.bounds[node])):
+                self.look(node)
+
+    def _node(self, at: int) -> Node:
+        """Return the node at a place of the flattened lattice."""
+        return tuple(int(level) for level in np.unravel_index(at, self.space.shape))
 
     def _best_first(self) -> bool:
         """Look at the nodes of a lattice too large to hold, those of the lowest bound first, until none can be better.
@@ -330,6 +370,7 @@ class _Search:
         while waiting:
             self.lowest, node, first = heapq.heappop(waiting)
             if self.lowest >= self.seen.score:
+                self._descend()
                 return True
             if not self.budget.nodes and not self.budget.seconds and time.monotonic() - self.began > _PATIENCE:
                 raise _Spent
@@ -350,7 +391,14 @@ class _Search:
         return min(self.seen.score, float(open_.min())) if open_.size else self.seen.score
 
     def _bottom_bound(self) -> float:
-        return float(self.objective.bounds(self.space.bottom).min()) if isinstance(self.objective, Separable) else 0.0
+        if isinstance(self.objective, Separable):
+            return float(self.objective.bounds(self.space.bottom).min())
+        return -math.inf if self.objective.rises == "never" else 0.0
+
+
+def lowest_first(node: Node) -> tuple[int, Node]:
+    """Return what nodes of equal cost are sorted by: the sum of their levels, then the levels one by one."""
+    return sum(node), node
 
 
 def _below(node: Node) -> tuple[slice, ...]:

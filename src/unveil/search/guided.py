@@ -7,7 +7,6 @@ privacy and use are weighed on one scale, and what can be had of both is a front
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +33,7 @@ from unveil.search.front import Point, Thresholds
 from unveil.search.frontier import Frontier, Question, frontier
 from unveil.search.full_domain import budget_of
 from unveil.search.hierarchies import propose_hierarchy
-from unveil.search.inputs import records_of, trees_of
+from unveil.search.inputs import limit_of, records_of, require_thresholds, trees_of
 from unveil.search.judge import Judge
 from unveil.search.noderates import Identity, Rate
 from unveil.search.objectives import Separable, objective_of
@@ -63,6 +62,8 @@ class Front(Result):
         The level of every key attribute in each.
     combined
         The rate of all original key attributes together given all protected ones, of each.
+    adjusted
+        The degrees of each without what chance would give, by need; they are compared with the degrees asked for.
     choice
         The place among them of the one that is preferred.
     complete
@@ -86,6 +87,7 @@ class Front(Result):
     points: Sequence[Point]
     transformations: Sequence[Mapping[str, int]]
     combined: Sequence[float | None]
+    adjusted: Sequence[Mapping[str, float | None]]
     choice: int
     complete: bool
     lattice: int
@@ -141,6 +143,7 @@ class Front(Result):
             "identity": {"risk": point.identity, "combined": self.combined[at]},
             "homogeneity": {"risk": mean([*point.homogeneity.values()]), "by_sensitive": dict(point.homogeneity)},
             "needs": dict(point.degrees),
+            "adjusted": dict(self.adjusted[at]),
             "loss": point.loss,
             "suppressed": point.suppressed,
         }
@@ -155,6 +158,7 @@ class Front(Result):
             "identity combined": list(self.combined),
             **{f"homogeneity of {name}": [point.homogeneity[name] for point in points] for name in points[0].homogeneity},
             **{f"degree of {name}": [point.degrees[name] for point in points] for name in self.needs},
+            **{f"adjusted degree of {name}": [degrees[name] for degrees in self.adjusted] for name in self.needs},
             "loss": [point.loss for point in points],
             "suppressed": [point.suppressed for point in points],
         }
@@ -169,8 +173,11 @@ class Front(Result):
             Figure("degree of the chosen", chosen.service, "mean over the needs"),
             Figure("generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
         )
+        unasked = [f"adjusted degree of {name}" for name, need in self.needs.items() if need.at_least is None]
         columns = {
-            name.removeprefix("level of "): values for name, values in self.columns().items() if name != "identity combined"
+            name.removeprefix("level of "): values
+            for name, values in self.columns().items()
+            if name not in ("identity combined", *unasked)
         }
         marks = ["chosen" if mark else "" for mark in columns.pop("chosen")]
         rows = sorted({*np.linspace(0, len(self) - 1, min(_SHOWN_ROWS, len(self))).astype(int).tolist(), self.choice})
@@ -192,7 +199,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
     models: Sequence[AnyModel] = (),
     suppression: float = 0.0,
-    prefer: Literal["utility", "privacy"] = "utility",
+    prefer: Literal["utility", "privacy"] = "privacy",
     max_identity: float | None = None,
     max_homogeneity: float | None = None,
     levels: Mapping[str, tuple[int, int]] | None = None,
@@ -225,7 +232,8 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     attributes
         The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
     needs
-        What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front.
+        What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front,
+        adjusted for chance.
     sensitive
         The sensitive attributes; each is a risk of its own.
     hierarchies
@@ -233,9 +241,9 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     models, suppression
         What every release must meet besides, if anything, and the share of the records that may be suppressed for it.
     prefer
-        Which release to choose. "utility": of those that serve every need, that of the least risk. "privacy": of those that keep
-        to the risks allowed, that of the highest degrees. Risk is the mean of identity and homogeneity risk, as in
-        `unveil.attack`; degrees are taken by their mean.
+        Which release of the front to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees. Every
+        release of the front reaches the degrees that needs ask for and keeps to the risks allowed. Risk is the mean of identity
+        and homogeneity risk, as in `unveil.attack`; degrees are taken by their mean.
     max_identity, max_homogeneity
         The highest identity risk, and the highest homogeneity risk of any sensitive attribute.
     levels
@@ -307,6 +315,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         points=found.points,
         transformations=[question.space.transformation(point.node) for point in found.points],
         combined=[question.combined(point) for point in found.points],
+        adjusted=[question.adjusted(point) for point in found.points],
         choice=_choice(found.points, prefer),
         complete=found.complete,
         lattice=question.space.size,
@@ -435,8 +444,7 @@ def _question(
     orders: Mapping[str, Sequence[Any]] | None,
 ) -> Question:
     """Put together what is asked of every node."""
-    if not 0.0 <= suppression <= 1.0:
-        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
+    require_thresholds(models)
     keys = [one.name for one in known]
     others = [name for name in counts.names if name not in keys]
     scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, trees.get(name)) for name in others}
@@ -446,7 +454,7 @@ def _question(
     attributes = dict.fromkeys(model.attribute for model in asked.values() if isinstance(model, SecretModel))
     groups = [(name,) if name in others else tuple(name.split(" + ")) for name in attributes]
     space = Space(counts, known, groups)
-    limit = math.floor(suppression * space.records) if models else 0
+    limit = limit_of(suppression, space.records) * bool(models)  # without a model there is nothing to suppress for
     loss = objective_of("loss", known, space.records)
     if not isinstance(loss, Separable):
         raise TypeError(loss)
@@ -488,16 +496,16 @@ def _reasons(question: Question, needs: Mapping[str, Need]) -> dict[str, str]:
 
 def _choice(points: Sequence[Point], prefer: str) -> int:
     """Return the place of the release that is preferred."""
-    if prefer == "utility":
-        return min(range(len(points)), key=lambda at: (points[at].risk, -points[at].service, points[at].loss, points[at].node))
-    return min(range(len(points)), key=lambda at: (-points[at].service, points[at].risk, points[at].loss, points[at].node))
+    if prefer == "privacy":
+        return min(range(len(points)), key=lambda at: (points[at].risk, -points[at].service, points[at].rank))
+    return min(range(len(points)), key=lambda at: (-points[at].service, points[at].risk, points[at].rank))
 
 
 def _unmet(question: Question, free: Frontier) -> ModelNotMetError:
     """Say how close to the thresholds a release gets."""
     if not free.points:
         return ModelNotMetError("at every generalisation a need has no degree: its partition must cover the generalised values.")
-    missed = [question.thresholds.missed(point) for point in free.points]
+    missed = [question.thresholds.missed(point, question.adjusted(point)) for point in free.points]
     worst = [max((abs(figure - asked) for figure, asked in one.values()), default=0.0) for one in missed]
     at = int(np.argmin(worst))
     levels = ", ".join(f"{name} {level}" for name, level in question.space.transformation(free.points[at].node).items())

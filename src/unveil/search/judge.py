@@ -9,6 +9,9 @@ lie in parts which meet the model; those parts together meet it as well, and no 
 
 Where the records that violate in every node below are more than may be suppressed, none of these nodes will do. Where nothing may
 be suppressed, one violating class is enough.
+
+An average risk is no property of a class. Once the other requirements have had their say, the smallest classes are suppressed
+until it is met (`average`), and so are no fewer records in any node below.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from unveil.models import (
     TCloseness,
 )
 from unveil.models.base import TOLERANCE, SecretModel
+from unveil.search.average import gone_for_average
 from unveil.search.rollup import Table
 from unveil.search.rulers import ruler_of
 from unveil.search.space import Node, Secret, Space
@@ -54,15 +58,15 @@ class Verdict:
     Attributes
     ----------
     violating
-        Which classes violate one.
+        Which classes are to be suppressed: those that violate one, and the smallest where the average risk is too high.
     lasting
-        How many records of each class violate one in every node below, at least.
+        How many records have to be suppressed in every node below, at least.
     fails
         Whether the table as a whole does not do, whatever is suppressed.
     """
 
     violating: NDArray[np.bool_]
-    lasting: NDArray[np.float64]
+    lasting: float
     fails: bool = False
 
 
@@ -85,7 +89,9 @@ class Judge:
         self._size = max([0, *(model.k or 0 for model in models if isinstance(model, KAnonymity))])
         self._map = max([0, *(model.k or 0 for model in models if isinstance(model, KMap))])
         self._presence = [model for model in models if isinstance(model, DeltaPresence)]
-        self._average = [model for model in models if isinstance(model, AverageRisk)]
+        self._average = min(
+            [1.0, *(model.highest for model in models if isinstance(model, AverageRisk) and model.highest is not None)]
+        )
         self._secret = [model for model in models if isinstance(model, SecretModel)]
         self._rulers = {model: ruler_of(model, space.secrets[model.attribute]) for model in self._secret} if space.dense else {}
 
@@ -99,7 +105,7 @@ class Judge:
     @property
     def only_small(self) -> bool:
         """Whether size is all that is asked for."""
-        return not (self._presence or self._average or self._secret)
+        return not (self._presence or self._secret or self._average < 1.0)
 
     @property
     def least(self) -> int | None:
@@ -109,6 +115,20 @@ class Judge:
     def verdict(self, node: Node, table: Table, small: NDArray[np.bool_]) -> Verdict:
         """Ask every requirement of a node's classes, where `small` are too small already."""
         violating, lasting = small.copy(), np.where(small, table.n, 0).astype(np.float64)
+        fails = self._ask_presence(table, violating)
+        if self._secret and not fails:
+            self._ask_secrets(node, table, violating, lasting)
+        staying = float(lasting.sum())
+        if self._average < 1.0:
+            least = gone_for_average(table, self._space.fields, small, self._average)
+            staying = max(staying, float(table.n[least].sum()))
+            plain = np.array_equal(violating, small)
+            violating = least if plain else gone_for_average(table, self._space.fields, violating, self._average)
+        emptied = bool(violating.any()) and any((model.low or 0.0) > TOLERANCE for model in self._presence)
+        return Verdict(violating, staying, fails or emptied)  # who is suppressed is less present than a lower bound allows
+
+    def _ask_presence(self, table: Table, violating: NDArray[np.bool_]) -> bool:
+        """Mark the classes whose presence is out of bounds; return whether that of one is that holds no record to suppress."""
         fails = False
         for model in self._presence:
             chance = table.n / self._space.population(table)
@@ -116,13 +136,7 @@ class Judge:
             beyond = (chance > high + TOLERANCE) | (chance < (model.low or 0.0) - TOLERANCE)
             violating |= beyond & (table.n > 0)
             fails = fails or bool((beyond & (table.n == 0)).any())
-        if self._secret and not fails:
-            self._ask_secrets(node, table, violating, lasting)
-        for asked in self._average:
-            kept = table.n[~violating]
-            risk = np.count_nonzero(kept) / max(int(kept.sum()), 1)
-            fails = fails or not risk <= (1.0 if asked.highest is None else asked.highest) + TOLERANCE
-        return Verdict(violating, lasting, fails)
+        return fails
 
     def _ask_secrets(self, node: Node, table: Table, violating: NDArray[np.bool_], lasting: NDArray[np.float64]) -> None:
         """Mark the classes that a model of a sensitive attribute finds wanting, until it is clear that they are too many."""
@@ -182,9 +196,11 @@ def lasting_share(model: SecretModel, figures: NDArray[np.float64], wrong: NDArr
     found = np.zeros(len(figures))
     if isinstance(model, EntropyLDiversity) and model.l is not None:
         found[wrong] = 1.0 - np.log(figures[wrong]) / math.log(model.l)
-    elif isinstance(model, AlphaK) and model.alpha is not None and model.alpha < 1.0:
-        found[wrong] = (figures[wrong] - model.alpha - TOLERANCE) / (1.0 - model.alpha - TOLERANCE)
-    elif isinstance(model, TCloseness) and model.t is not None and model.t < 1.0 and model.distance != "kl":
+    elif isinstance(model, AlphaK) and model.alpha is not None:
+        found[wrong] = 1.0  # of a class that is too small, which its parts are as well
+        if model.alpha + TOLERANCE < 1.0:
+            found[wrong] = (figures[wrong] - model.alpha - TOLERANCE) / (1.0 - model.alpha - TOLERANCE)
+    elif isinstance(model, TCloseness) and model.t is not None and model.t + TOLERANCE < 1.0 and model.distance != "kl":
         found[wrong] = (figures[wrong] - model.t - TOLERANCE) / (1.0 - model.t - TOLERANCE)
     return np.clip(found, 0.0, 1.0)
 

@@ -13,20 +13,24 @@ as H(X) is the same (the data processing inequality). It takes three things, and
 generalised itself: a need whose target is a key attribute may rise. Y' is a function of Y: labels are, as a hierarchy is a chain;
 under a partition a label that straddles two blocks has a block of its own, so that what was one block may fall apart above. And
 nothing is suppressed: whether a record is, depends on its class, which Y' does not know.
+
+*Adjusted for chance* a rate may rise, as chance gives less to coarser values. It never exceeds the plain rate: with e the rate
+that chance gives, (r - e) / (1 - e) <= r. So what is above a node whose plain rate is too low is too low adjusted as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from unveil.counts import Counts
 from unveil.counts.grouping import group, summed
 from unveil.errors import PartitionError
+from unveil.measures.chance import adjusted_rate
 from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.measures.rates import mean
@@ -38,7 +42,10 @@ from unveil.search.space import KeyAttribute, Node
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DECIMALS", "Coding", "Identity", "Rate", "rate_between"]
+__all__ = ["DECIMALS", "Coding", "Identity", "Rate", "adjusted_between", "rate_between"]
+
+_Shown: TypeAlias = tuple[list["NDArray[Any]"], "NDArray[Any]"]
+"""The codes of the attributes, column by column, and the records of each row."""
 
 DECIMALS = 12
 """Rates that agree in so many decimals are equal: the same records may be summed in another order."""
@@ -54,16 +61,42 @@ def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray
     n
         The records of each row, all above zero; rows may repeat.
     """
-    of_class, _ = group(known, [int(column.max()) + 1 for column in known])
-    of_cell, (classes, values) = group([of_class, hidden], [int(of_class.max()) + 1, int(hidden.max()) + 1])
-    cells = summed(of_cell, n, len(classes))
-    totals = np.bincount(values, weights=cells)
-    totals = totals[totals > 0.0]
-    if len(totals) == 1:
+    joint = _Joint.of(known, hidden, n)
+    return None if len(joint.totals) == 1 else round(joint.rate(), DECIMALS)
+
+
+def adjusted_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
+    """Return the rate without what chance would give; None where it is undefined, or cannot be told from chance."""
+    joint = _Joint.of(known, hidden, n)
+    if len(joint.totals) == 1:
         return None
-    sizes = np.bincount(classes, weights=cells)
-    left = float((entropy_by_class(cells, classes.astype(np.int64), sizes) * sizes).sum() / sizes.sum())
-    return round(max(0.0, 1.0 - left / entropy_bits(totals)), DECIMALS)
+    sizes, totals = joint.sizes.astype(np.int64), joint.totals.astype(np.int64)
+    found = adjusted_rate(joint.rate(), entropy_bits(joint.totals), sizes, totals)
+    return None if found is None else round(found, DECIMALS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joint:
+    """The records of every class of Y and of every value of X, and those of both together, the class of each."""
+
+    sizes: NDArray[Any]
+    totals: NDArray[Any]
+    cells: NDArray[Any]
+    of_cell: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> _Joint:
+        """Count rows of codes."""
+        of_class, _ = group(known, [int(column.max()) + 1 for column in known])
+        of_cell, (classes, values) = group([of_class, hidden], [int(of_class.max()) + 1, int(hidden.max()) + 1])
+        cells = summed(of_cell, n, len(classes))
+        totals = np.bincount(values, weights=cells)
+        return cls(np.bincount(classes, weights=cells), totals[totals > 0.0], cells, classes.astype(np.int64))
+
+    def rate(self) -> float:
+        """Return the rate, where X holds more than one value."""
+        left = float((entropy_by_class(self.cells, self.of_cell, self.sizes) * self.sizes).sum() / self.sizes.sum())
+        return max(0.0, 1.0 - left / entropy_bits(self.totals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,6 +194,7 @@ class Rate:
         self.defined = self._varies(target in fixed)
         self._roll = self._rolled_up([len(values[name]) for name in keys])
         self._seen: dict[Node, float | None] = {}
+        self._adjusted: dict[Node, float | None] = {}
 
     def _varies(self, fixed: bool) -> bool:  # noqa: FBT001
         """Whether the target holds more than one value, at some level at least."""
@@ -179,18 +213,32 @@ class Rate:
         """Return the rate at a node, nothing suppressed; None where it is undefined."""
         levels = tuple(node[at] for at in self._used)
         if levels not in self._seen:
-            self._seen[levels] = self._at(levels)
+            self._seen[levels] = self._of(rate_between, self._shown(levels))
         return self._seen[levels]
 
-    def _at(self, levels: Node) -> float | None:
+    def suppressed(self, node: Node, gone: NDArray[np.bool_]) -> float | None:
+        """Return the rate at a node where some cells of the count table are suppressed."""
+        return self._of(rate_between, self._starred(node, gone))
+
+    def adjusted(self, node: Node, gone: NDArray[np.bool_] | None) -> float | None:
+        """Return the rate at a node without what chance would give; None where nothing can be said."""
+        if gone is not None:
+            return self._of(adjusted_between, self._starred(node, gone))
+        levels = tuple(node[at] for at in self._used)
+        if levels not in self._adjusted:
+            self._adjusted[levels] = self._of(adjusted_between, self._shown(levels))
+        return self._adjusted[levels]
+
+    def _shown(self, levels: Node) -> _Shown | None:
+        """Return what the release shows at some levels of the attributes used; None where a partition does not cover it."""
         codings = [self.codings[at].kept[level] for at, level in zip(self._used, levels, strict=True)]
         table = self._roll.table(levels)
         columns = [table.codes(field) for field in self._roll.fields]
         found = [codes[column] for codes, column in zip(codings, columns, strict=False) if codes is not None]
-        return self._rate([*found, *columns[len(codings) :]], table.n) if len(found) == len(codings) else None
+        return ([*found, *columns[len(codings) :]], table.n) if len(found) == len(codings) else None
 
-    def suppressed(self, node: Node, gone: NDArray[np.bool_]) -> float | None:
-        """Return the rate at a node where some cells of the count table are suppressed."""
+    def _starred(self, node: Node, gone: NDArray[np.bool_]) -> _Shown | None:
+        """Return what the release shows at a node where some cells are suppressed."""
         found = []
         for at, column in zip(self._used, self._columns, strict=True):
             coding = self.codings[at]
@@ -198,11 +246,15 @@ class Rate:
             if codes is None:
                 return None
             found.append(np.where(gone, codes[-1], codes[coding.groups[node[at]][column]]))
-        return self._rate([*found, *self._fixed], self._n)
+        return [*found, *self._fixed], self._n
 
-    def _rate(self, columns: Sequence[NDArray[Any]], n: NDArray[Any]) -> float | None:
-        known = [column for at, column in enumerate(columns) if at != self._target]
-        return rate_between(known, columns[self._target], n)
+    def _of(
+        self, figure: Callable[[Sequence[NDArray[Any]], NDArray[Any], NDArray[Any]], float | None], shown: _Shown | None
+    ) -> float | None:
+        if shown is None:
+            return None
+        columns, n = shown
+        return figure([column for at, column in enumerate(columns) if at != self._target], columns[self._target], n)
 
 
 def _fixed(values: Sequence[Any], partition: Partition | None, name: str) -> NDArray[np.int64]:

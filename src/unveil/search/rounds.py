@@ -22,13 +22,7 @@ from unveil.search.task import Task
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["full_domain", "round_of"]
-
-
-def full_domain(task: Task, known: Sequence[KeyAttribute], limit: int, time_limit: float | None = None) -> Node | None:
-    """Return the levels of the best full-domain generalisation of all records; None where none was found."""
-    found = round_of(task, known, np.arange(len(task.cells)), limit, budget=Budget(time_limit))
-    return None if found is None else found[0]
+__all__ = ["round_of"]
 
 
 def round_of(

@@ -18,10 +18,11 @@ import numpy as np
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
+from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
 from unveil.search.requirements import Requirements
-from unveil.search.rounds import full_domain
+from unveil.search.rounds import round_of
 from unveil.search.space import KeyAttribute
 from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
@@ -121,9 +122,9 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 
 def subtree_cuts(task: Task, known: Sequence[KeyAttribute], limit: int, time_limit: float | None) -> list[Cut]:
     """Return a cut for every beginning."""
-    found = full_domain(task, known, limit, time_limit)
-    begins = [tuple(one.levels.height for one in known), *([] if found is None else [found])]
-    cuts = [Cut(task, known, levels, limit) for levels in begins]
+    found = round_of(task, known, np.arange(len(task.cells)), limit, budget=Budget(time_limit))
+    begins = [(tuple(one.levels.height for one in known), None), *([] if found is None else [found])]
+    cuts = [Cut(task, known, levels, limit, gone) for levels, gone in begins]
     for cut in cuts:
         cut.open_all()
     return cuts
@@ -140,9 +141,18 @@ class Cut:
         The level of each attribute to begin with; it meets the models.
     limit
         How many records may be suppressed.
+    gone
+        Which cells are suppressed to begin with; None: those of classes that violate a model.
     """
 
-    def __init__(self, task: Task, known: Sequence[KeyAttribute], levels: Sequence[int], limit: int) -> None:
+    def __init__(
+        self,
+        task: Task,
+        known: Sequence[KeyAttribute],
+        levels: Sequence[int],
+        limit: int,
+        gone: NDArray[np.bool_] | None = None,
+    ) -> None:
         self.task, self.known, self.limit = task, known, limit
         self.n = task.cells.n
         self.requirements = Requirements(task, np.arange(len(task.cells)), self.n)
@@ -152,7 +162,7 @@ class Cut:
         at_level = [one.levels.groups[level][codes] for one, level, codes in zip(known, levels, self.codes, strict=True)]
         self.of_cell, first = group(at_level, [int(column.max()) + 1 for column in at_level])
         self.classes = len(first[0])
-        self.gone = self.requirements.violated(self.of_cell, self.classes)[self.of_cell]
+        self.gone = self.requirements.violated(self.of_cell, self.classes)[self.of_cell] if gone is None else gone
         self.kept = len(np.unique(self.of_cell[~self.gone]))
         shares = [one.levels.shares[level][groups] for one, level, groups in zip(known, levels, at_level, strict=True)]
         self.each = np.sum([scale * share for scale, share in zip(self.scale, shares, strict=True)], axis=0)

@@ -2,6 +2,9 @@
 
 The degree of a need is the Discrimination Rate of its target given its attributes, under the partitions that matter to it. It
 takes no original: any table will do, protected by whatever mechanism. Higher is more useful.
+
+A rate rises by chance where the given attributes tell many combinations apart. So a degree that is asked for is compared with the
+rate adjusted for chance, which is 0 for attributes that have nothing to do with the target.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 
 from unveil import __version__
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
+from unveil.measures.chance import beyond_chance
 from unveil.measures.rates import rate
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
@@ -36,6 +40,8 @@ class Served:
         The need.
     degree
         From 0 (the given attributes say nothing of the target) to 1 (they determine it); None where it is undefined.
+    adjusted
+        The degree without what chance would give; None where nothing can be told from chance.
     by_attribute, by_value
         The degree of each given attribute alone, and of each combination of values, most telling first.
     straddling
@@ -48,6 +54,7 @@ class Served:
 
     need: Need
     degree: float | None
+    adjusted: float | None
     by_attribute: Mapping[str, float | None]
     by_value: Sequence[Mapping[str, Any]]
     straddling: Mapping[str, int]
@@ -56,10 +63,10 @@ class Served:
 
     @property
     def met(self) -> bool | None:
-        """Whether the degree asked for is reached; None where none is asked."""
+        """Whether the degree asked for is reached beyond chance; None where none is asked."""
         if self.need.at_least is None:
             return None
-        return self.degree is not None and self.degree >= self.need.at_least - 1e-9
+        return self.degree is not None and beyond_chance(self.adjusted) >= self.need.at_least - 1e-9
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
@@ -68,6 +75,7 @@ class Served:
             "given": list(self.need.given),
             "partitions": {name: partition.to_dict() for name, partition in self.need.partitions.items()},
             "degree": self.degree,
+            "adjusted": self.adjusted,
             "by_attribute": dict(self.by_attribute),
             "by_value": [dict(row) for row in self.by_value],
             "straddling": dict(self.straddling),
@@ -113,17 +121,14 @@ class Utility(Result):
             "target": [served.need.target for served in found],
             "given": [" + ".join(served.need.given) for served in found],
             "degree": [served.degree for served in found],
+            "adjusted": [served.adjusted for served in found],
             "at_least": [served.need.at_least for served in found],
             "met": [served.met for served in found],
         }
 
     def view(self) -> View:
         """Return what a person should see: every need, then what each given attribute contributes."""
-        rows = tuple(
-            (name, s.need.target, " + ".join(s.need.given), s.degree, s.need.at_least, s.met) for name, s in self.needs.items()
-        )
-        columns = ("need", "to infer", "given", "degree", "asked", "met")
-        tables = [Table(columns, rows, title="Needs", bars=frozenset({"degree"}))]
+        tables = [_judged(self.needs)]
         alone = tuple((name, key, degree) for name, s in self.needs.items() for key, degree in s.by_attribute.items())
         if alone:
             tables.append(Table(("need", "attribute alone", "degree"), alone, title="By attribute", bars=frozenset({"degree"})))
@@ -139,6 +144,18 @@ class Utility(Result):
         ]
         figures = (Figure("records", self.made.records), Figure("needs", len(self.needs)))
         return View("What the table is good for", figures, tuple(tables), tuple(notes))
+
+
+def _judged(needs: Mapping[str, Served]) -> Table:
+    """Return the needs with their degrees and, where one is asked for, the adjusted ones, which are compared with it."""
+    asked = any(served.need.at_least is not None for served in needs.values())
+    columns = ("need", "to infer", "given", "degree", *(("adjusted",) if asked else ()), "asked", "met")
+    rows = tuple(
+        (name, s.need.target, " + ".join(s.need.given), s.degree, *((s.adjusted,) if asked else ()), s.need.at_least, s.met)
+        for name, s in needs.items()
+    )
+    note = "adjusted: without what chance would give; compared with what is asked" if asked else ""
+    return Table(columns, rows, title="Needs", bars=frozenset({"degree"}), note=note)
 
 
 def _by_value(name: str, served: Served) -> Table:
@@ -169,7 +186,8 @@ def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category"
     Returns
     -------
     Utility
-        The degree of each need, by attribute and by value.
+        The degree of each need, plain and adjusted for chance, by attribute and by value. Whether a need is met is judged by the
+        adjusted degree.
 
     Examples
     --------
@@ -222,19 +240,21 @@ def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: 
         if name not in columns:
             problem = f"attribute {shown(name)} not found; columns are: {listed(columns)}.{near_miss(name, columns)}"
         if problem is not None:
-            return Served(need, None, {}, [], {}, problem, evaluated=False)
+            return Served(need, None, None, {}, [], {}, problem, evaluated=False)
     try:
         blocks, straddling = _fitted(table, need.partitions)
-        whole = rate(table, need.given, [need.target], partitions=blocks, adjust=False)
+        whole = rate(table, need.given, [need.target], partitions=blocks)
         alone = {}
         for name in need.given:
             alone[name] = rate(table, [name], [need.target], partitions=blocks, values=False, adjust=False)["value"]
     except UnveilError as error:
-        return Served(need, None, {}, [], {}, str(error), evaluated=False)
-    reason = None
+        return Served(need, None, None, {}, [], {}, str(error), evaluated=False)
+    reason, adjusted = None, whole.get("adjusted")
     if whole["value"] is None:
         reason = f"the degree is undefined: {shown(need.target)} holds one value only, so there is nothing to infer."
-    return Served(need, whole["value"], alone, whole["by_value"], straddling, reason, evaluated=True)
+    elif adjusted is None and need.at_least is not None:
+        reason = "the degree cannot be told from chance: any attributes with as many combinations of values would have it."
+    return Served(need, whole["value"], adjusted, alone, whole["by_value"], straddling, reason, evaluated=True)
 
 
 def _fitted(table: CodedTable, partitions: Mapping[str, Partition]) -> tuple[dict[str, Partition], dict[str, int]]:

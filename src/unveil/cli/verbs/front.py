@@ -51,8 +51,8 @@ def front(
         typer.Option("--need", metavar="NEED", help="NAME: TARGET given A, B [at least DEGREE]; repeat it for more."),
     ] = None,
     prefer: Annotated[
-        str, typer.Option(metavar="utility|privacy", help="What is held to its threshold; the other is made as good as can be.")
-    ] = "utility",
+        str, typer.Option(metavar="privacy|utility", help="Take the release of the least risk, or that of the highest degrees.")
+    ] = "privacy",
     max_identity: Annotated[float | None, typer.Option("--max-identity", help="The identity risk that will do.")] = None,
     max_homogeneity: Annotated[float | None, typer.Option("--max-homogeneity", help="The homogeneity risk that will do.")] = None,
     hierarchy_dir: Annotated[

@@ -1,0 +1,57 @@
+r"""Which classes must go for an average risk to be met? The smallest, and as few of them as will do.
+
+The average risk of the classes that are kept is their number over the number of their records. Of all sets of m classes the m
+smallest hold the fewest records and leave the lowest average, so no other choice of classes suppresses fewer records.
+
+What a generalisation has to suppress for it, those that are finer have to as well. Take what is kept in a finer one: each class
+lies in one of the coarser classes, and these are no more, and hold no fewer records. So keeping them meets the average, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.models.base import TOLERANCE
+from unveil.search.rollup import Field, Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["gone_for_average"]
+
+
+def gone_for_average(table: Table, fields: Sequence[Field], gone: NDArray[np.bool_], highest: float) -> NDArray[np.bool_]:
+    """Return the classes to suppress: those that are gone already, and the smallest of the others.
+
+    Of equally small ones those stay whose values come first, by the first key attribute, then by the second, and so on.
+
+    Parameters
+    ----------
+    table, fields
+        The classes, and where each key attribute stands in their keys.
+    gone
+        Which of them are suppressed in any case.
+    highest
+        The average risk of what is kept, at most. Where no class is kept there is none to exceed it.
+    """
+    rows = np.flatnonzero(~gone & (table.n > 0))
+    sizes = table.n[rows]
+    most = highest + TOLERANCE
+    if len(rows) <= most * int(sizes.sum()):
+        return gone
+    rising = np.sort(sizes)
+    left = int(sizes.sum()) - np.cumsum(rising, dtype=np.int64)
+    number = 1 + int(np.argmax(len(rows) - np.arange(1, len(rows) + 1) <= most * left))
+    found, last = gone.copy(), rising[number - 1]
+    found[rows[sizes < last]] = True
+    found[_last(table, fields, rows[sizes == last], number - int(np.count_nonzero(sizes < last)))] = True
+    return found
+
+
+def _last(table: Table, fields: Sequence[Field], rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    """Return the last of several classes in the order of their values; the order of a table's rows means nothing."""
+    order = np.lexsort([table.codes(field, rows) for field in reversed(fields)])
+    return rows[order[len(rows) - number :]]
