@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.randomness import Repeatable
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -42,6 +43,11 @@ class Protected(Result):
         For every protected record the row of the one it was made from, -1 for none: the steward's secret.
     notes
         What a user should know before using the records.
+    not_private
+        Figures that were counted in the data without noise, where the records are differentially private: no part of what the
+        guarantee covers, so they stay inside.
+    repeatable
+        Who can repeat the draws.
     """
 
     mechanism: str
@@ -51,6 +57,8 @@ class Protected(Result):
     figures: Mapping[str, Any]
     origin: NDArray[np.int64]
     notes: tuple[str, ...] = field(default=())
+    not_private: Mapping[str, Any] = field(default_factory=dict)
+    repeatable: Repeatable = False
 
     @property
     def data(self) -> Any:
@@ -77,6 +85,8 @@ class Protected(Result):
             "records": self.records.records,
             "settings": jsonable(self.settings),
             "figures": jsonable(self.figures),
+            **({"not_private": jsonable(self.not_private)} if self.not_private else {}),
+            "repeatable": self.repeatable,
             "notes": list(self.notes),
             "version": __version__,
         }
@@ -103,6 +113,9 @@ class Protected(Result):
                 continue
             texts = {str(key): item for key, item in value.items()}
             by.setdefault(tuple(texts), {})[name.replace("_", " ")] = texts
+        if self.not_private:
+            inside = tuple((name.replace("_", " "), value) for name, value in self.not_private.items())
+            yield Table(("not private: keep inside", "value"), inside)
         for rows, figures in by.items():
             yield Table(("", *figures), tuple((row, *(figure[row] for figure in figures.values())) for row in rows))
 

@@ -11,7 +11,7 @@ import numpy as np
 from unveil.arguments import checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
-from unveil.mechanisms.coincidence import equal_shares
+from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import Chosen, choose, seeded
 from unveil.mechanisms.protected import Protected
 from unveil.sources.coding import Coded, encode, require_countable
@@ -25,13 +25,10 @@ __all__ = ["synthesize"]
 
 _MOST_NAMES = 1_000
 """A tree that tells more names apart than this takes too much memory, and such names identify."""
-_EQUAL = (
-    "A synthetic record can equal an original one by chance; the more attributes and the smaller the leaves, the more it tells. "
-    "Without differential privacy nothing bounds it: measure the release."
-)
+_UNBOUNDED = "Without differential privacy nothing bounds what synthetic records tell of the original ones: measure the release."
 
 
-def synthesize(
+def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     data: Data,
     attributes: Names,
     *,
@@ -40,8 +37,12 @@ def synthesize(
     leaf: int = 5,
     epsilon: float | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
+    person: str | None = None,
+    contribution: int = 1,
+    holdout: Data | None = None,
     nulls: str = "error",
     seed: int = 0,
+    testing: bool = False,
 ) -> Protected:
     r"""Make new records with the relations of the original ones.
 
@@ -65,10 +66,17 @@ def synthesize(
         Trees: the fewest original records in a leaf.
     epsilon, domains
         Marginals: the budget, and all values that each attribute may have.
+    person, contribution
+        Marginals: whose record it is, and the most records of one person that count, as for `dp_synthesize`.
+    holdout
+        Records of the same population that are not among `data`, best as many: how many synthetic records equal a record (and a
+        unique record) of these is what chance does, and stands beside the shares of the original.
     nulls
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
     seed
-        The seed of the draws. The noise of marginals has none.
+        The seed of the draws. The noise of marginals has none, and marginals refuse a seed unless `testing`.
+    testing
+        Marginals: whether this is a test, so that the draws may be repeated.
 
     Returns
     -------
@@ -100,9 +108,19 @@ def synthesize(
         from unveil.mechanisms.differential_privacy.microdata import dp_synthesize
 
         return dp_synthesize(
-            data, attributes, domains=domains or {}, epsilon=epsilon or 0.0, records=records, nulls=nulls, seed=seed
+            data,
+            attributes,
+            domains=domains or {},
+            epsilon=epsilon or 0.0,
+            records=records,
+            person=person,
+            contribution=contribution,
+            holdout=holdout,
+            nulls=nulls,
+            seed=seed or None,
+            testing=testing,
         )
-    if extra := [name for name, given in private.items() if given is not None]:
+    if extra := [name for name, given in {**private, "person": person}.items() if given is not None]:
         raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
     random, fewest = seeded(seed, "synthesis"), checked_count("leaf", leaf, least=1)
     chosen = choose(data, attributes, nulls)
@@ -110,8 +128,8 @@ def synthesize(
     columns = _columns(chosen, wanted, fewest, random)
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     settings = {"method": method, "records": wanted, "leaf": fewest, "nulls": nulls, "seed": seed}
-    figures = equal_shares(chosen.records, release, chosen.names)
-    return Protected("synthesis", release, chosen.names, settings, figures, np.full(wanted, -1), (_EQUAL,))
+    figures, reading = equal_to_others(chosen, release, holdout)
+    return Protected("synthesis", release, chosen.names, settings, figures, np.full(wanted, -1), (reading, _UNBOUNDED))
 
 
 def _columns(chosen: Chosen, wanted: int, leaf: int, random: np.random.Generator) -> dict[str, Any]:
