@@ -109,7 +109,10 @@ class Protected(Result):
         """Return the figures that go by something, such as the attribute; those that go by the same in one table."""
         by: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
         for name, value in self.figures.items():
-            if not isinstance(value, Mapping) or any(isinstance(item, Mapping | list | tuple) for item in value.values()):
+            if not isinstance(value, Mapping) or any(isinstance(item, list | tuple) for item in value.values()):
+                continue
+            if value and all(isinstance(item, Mapping) for item in value.values()):
+                yield from (Table((part, name.replace("_", " ")), tuple(by_value.items())) for part, by_value in value.items())
                 continue
             texts = {str(key): item for key, item in value.items()}
             by.setdefault(tuple(texts), {})[name.replace("_", " ")] = texts
