@@ -5,6 +5,7 @@ The noise cannot be seeded, so these tests can fail by chance: each is set to do
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from typing import Any
@@ -17,7 +18,10 @@ from scipy import stats
 
 import unveil
 from unveil import mechanisms
-from unveil.errors import ArgumentError, MissingExtraError, NullsError
+from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, NullsError
+from unveil.mechanisms.differential_privacy.budget import gaussian_delta
+from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.sources.microdata import open_microdata
 
 ALPHA = 1e-7
 EMPTY = 8_000
@@ -50,16 +54,97 @@ def test_gaussian_noise_has_the_scale_asked_for() -> None:
     drawn, answer = noise(epsilon=1.0, mechanism="gaussian", delta=1e-6)
     (spent,) = answer.spent
     assert (answer.epsilon, answer.delta) == (1.0, 1e-6)
-    assert 3.0 < spent.scale < math.sqrt(2 * math.log(1.25e6))  # no more than the classical bound
+    assert 3.0 < spent.scale < 0.85 * math.sqrt(2 * math.log(1.25e6))  # less than the classical bound
     assert stats.kstest(drawn, stats.norm(scale=spent.scale).cdf).pvalue > ALPHA
 
 
 def test_the_gaussian_scale_keeps_to_epsilon_and_delta() -> None:
-    """The exact delta of Gaussian noise (Balle and Wang 2018) at that scale is no larger than asked for."""
+    """The excess of one normal density over e^epsilon times its neighbour, summed numerically, is delta and no more."""
     for epsilon, delta in ((0.1, 1e-5), (1.0, 1e-6), (8.0, 1e-9)):
         scale = mechanisms.dp_count(pl.DataFrame({"x": [1]}), epsilon=epsilon, mechanism="gaussian", delta=delta).spent[0].scale
-        exact = stats.norm.cdf(0.5 / scale - epsilon * scale) - math.exp(epsilon) * stats.norm.cdf(-0.5 / scale - epsilon * scale)
-        assert 0 < exact <= delta
+        at = np.linspace(-12 * scale, 12 * scale + 1, 2_000_001)
+        excess = np.maximum(stats.norm.pdf(at, 1, scale) - math.exp(epsilon) * stats.norm.pdf(at, 0, scale), 0.0)
+        assert float(excess.sum() * (at[1] - at[0])) == pytest.approx(delta, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-9), (1e-6, 1e-12), (100.0, 1e-15), (1.0, 0.999), (1e-9, 1e-15)])
+def test_the_gaussian_scale_exists_for_any_budget(epsilon: float, delta: float) -> None:
+    scale = mechanisms.dp_count(pl.DataFrame({"x": [1]}), epsilon=epsilon, mechanism="gaussian", delta=delta).spent[0].scale
+    assert 0.0 < gaussian_delta(scale, 1.0, epsilon) <= delta or scale > 1e9
+
+
+def fifty_each() -> pl.DataFrame:
+    return pl.DataFrame({"who": np.repeat(np.arange(40), 50), "x": [1.0] * 2000, "c": ["a", "b"] * 1000})
+
+
+def test_a_person_counts_no_more_often_than_declared() -> None:
+    """Forty people of fifty records each: nobody moves an answer by more than the contribution that the noise is made for."""
+    frame, whole = fifty_each(), {"epsilon": 100, "person": "who"}
+    assert mechanisms.dp_count(frame, **whole).value == pytest.approx(40, abs=2)
+    assert mechanisms.dp_count(frame, contribution=3, **whole).value == pytest.approx(120, abs=4)
+    assert mechanisms.dp_count(frame, {"c": "a"}, contribution=30, **whole).value == pytest.approx(1000, abs=20)
+    assert mechanisms.dp_sum(frame, "x", bounds=(0, 1), contribution=2, **whole).value == pytest.approx(80, abs=4)
+    mean = mechanisms.dp_mean(frame, "x", bounds=(0, 4), contribution=2, **whole)
+    assert mean.value == pytest.approx(1.0, abs=0.2)
+    bins = mechanisms.dp_histogram(frame, "c", values=["a", "b"], contribution=5, **whole).value
+    assert sum(bins.values()) == pytest.approx(200, abs=8)
+    cells = mechanisms.dp_marginals(frame, ["c"], domains={"c": ["a", "b"]}, contribution=5, **whole).value["c"]
+    assert sum(cell["n"] for cell in cells) == pytest.approx(200, abs=8)
+    made = mechanisms.dp_synthesize(frame, "c", domains={"c": ["a", "b"]}, contribution=1, **whole)
+    assert made.records.records == pytest.approx(40, abs=3)
+
+
+def test_a_person_more_moves_the_records_used_by_the_contribution() -> None:
+    """The records of all others that count do not depend on whether one person is there."""
+    frame = fifty_each().to_dict(as_series=False)
+    records = open_microdata(pl.DataFrame(frame))
+    for person in ("who", None):
+        kept = Unit.asked(person, 4).kept(records)
+        counted = np.bincount(np.array(frame["who"])[kept])
+        assert set(counted.tolist()) == ({4} if person else {50})
+    chosen = [np.bincount(Unit.asked("who", 10).kept(records), minlength=2000) for _ in range(400)]
+    often = np.sum(chosen, axis=0)  # each record with a chance of 10 in 50
+    assert np.abs(often - 80).max() < 6 * math.sqrt(400 * 0.2 * 0.8)
+
+
+def test_an_answer_says_whom_it_protects() -> None:
+    frame = fifty_each()
+    told = mechanisms.dp_count(frame, epsilon=1).to_dict()
+    assert (told["settings"]["protects"], told["repeatable"]) == ("record", False)
+    assert any("per record" in note for note in told["notes"])
+    told = mechanisms.dp_count(frame, epsilon=1, person="who", contribution=7).to_dict()
+    assert told["settings"] == {"where": [], "protects": "person", "person": "who", "contribution": 7}
+    assert any("per person: at most 7 records" in note for note in told["notes"])
+
+
+def test_persons_must_be_known() -> None:
+    frame = pl.DataFrame({"who": [1, None], "x": [1.0, 2.0]})
+    with pytest.raises(NullsError, match="whose"):
+        mechanisms.dp_sum(frame, "x", bounds=(0, 4), epsilon=1, person="who")
+    with pytest.raises(ColumnNotFoundError, match="nobody"):
+        mechanisms.dp_count(frame, epsilon=1, person="nobody")
+    with pytest.raises(ArgumentError, match="person is 3"):
+        mechanisms.dp_count(frame, epsilon=1, person=3)
+
+
+def test_bins_never_become_one() -> None:
+    edges = [0.0, 1.0, 1.0 + 1e-9, 1.0 + 2e-9, 123_456_789.0, 123_456_790.0]
+    values = [(one + other) / 2 for one, other in itertools.pairwise(edges)]
+    answer = mechanisms.dp_histogram(pl.DataFrame({"x": values * 100}), "x", edges=edges, epsilon=90)
+    assert len(answer.value) == len(answer.to_dict()["value"]) == 5
+    assert list(answer.value.values()) == pytest.approx([100] * 5, abs=2)
+    mixed = pd.DataFrame({"x": [1, "1", 2]})
+    with pytest.raises(ArgumentError, match="written like another"):
+        mechanisms.dp_histogram(mixed, "x", values=[1, "1", 2], epsilon=1)
+    with pytest.raises(ArgumentError, match="one name"):
+        mechanisms.dp_marginals(
+            pl.DataFrame({"a": [1], "b": [1], "a x b": [1]}),
+            [["a", "b"], "a x b"],
+            domains={"a": [1], "b": [1], "a x b": [1]},
+            epsilon=1,
+        )
+    with pytest.raises(ArgumentError, match="named 'n'"):
+        mechanisms.dp_marginals(pl.DataFrame({"n": [1]}), ["n"], domains={"n": [1]}, epsilon=1)
 
 
 @pytest.mark.parametrize("mechanism", ["geometric", "laplace", "gaussian"])
@@ -141,7 +226,7 @@ def test_synthetic_records_keep_the_strong_relations() -> None:
     adult = unveil.datasets.adult()
     names = ["sex", "relationship", "race", "income-per-year"]
     domains = {name: sorted(adult[name].unique()) for name in names}
-    made = mechanisms.dp_synthesize(adult, names, domains=domains, epsilon=3.0, seed=1)
+    made = mechanisms.dp_synthesize(adult, names, domains=domains, epsilon=3.0)
     assert sum(part["epsilon"] for part in made.figures["spent"]) == pytest.approx(3.0)
     assert ["sex", "relationship"] in made.figures["tree"]
     assert len(made.figures["tree"]) == 3
@@ -151,9 +236,10 @@ def test_synthetic_records_keep_the_strong_relations() -> None:
     share = made.data.filter(pl.col("income-per-year") == ">50K").height / made.data.height
     assert share == pytest.approx(adult.filter(pl.col("income-per-year") == ">50K").height / adult.height, abs=0.02)
     originals = set(adult.select(names).rows())
-    assert made.figures["equal_share"] == pytest.approx(np.mean([row in originals for row in made.data.rows()]))
+    assert set(made.figures) == {"tree", "spent"}
+    assert made.not_private["equal_share"] == pytest.approx(np.mean([row in originals for row in made.data.rows()]))
     assert made.origin.tolist() == [-1] * made.records.records
-    assert any("not private" in note for note in made.notes)
+    assert made.to_dict()["not_private"] == dict(made.not_private)
 
 
 def test_synthesis_of_one_and_two_attributes_and_a_number_of_records() -> None:
@@ -170,7 +256,7 @@ def test_synthesis_of_one_and_two_attributes_and_a_number_of_records() -> None:
 def test_mixed_objects_are_told_apart_by_their_text() -> None:
     frame = pd.DataFrame({"x": ["a", 1, 2.5, "a"] * 20})
     made = mechanisms.dp_synthesize(frame, "x", domains={"x": ["a", "b"]}, epsilon=50, records=10)
-    assert made.figures["equal_share"] == 1.0
+    assert made.not_private["equal_share"] == 1.0
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, "one", None, True])

@@ -22,21 +22,31 @@ from unveil.mechanisms.differential_privacy.safety import _least_k
 ALPHA = 1e-7
 
 
-def slow_delta(k: int, beta: float, epsilon: float, up_to: int = 400) -> float:
-    """The largest tail, over a long stretch of n, from the definition with exact sums."""
-    gamma = (math.exp(epsilon) - 1 + beta) / math.exp(epsilon)
-    tails = []
-    for n in range(math.ceil(k / gamma - 1), up_to):
-        chances = [math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(n + 1) if j > gamma * n]
-        tails.append(math.fsum(chances))
-    return max(tails)
+def published(n: int, k: int, beta: float) -> np.ndarray[Any, Any]:
+    """The chances of what a class of n records may publish: nothing, or a size from k on."""
+    chances = stats.binom.pmf(np.arange(400), n, beta)
+    return np.append(chances[:k].sum(), chances[k:])
+
+
+def slow_delta(k: int, beta: float, epsilon: float) -> float:
+    """The largest excess of one of two neighbours over e^epsilon times the other, either way round, class size by class size."""
+    excess = []
+    for n in range(1, 300):
+        one, other = published(n, k, beta), published(n - 1, k, beta)
+        excess += [np.maximum(a - math.exp(epsilon) * b, 0).sum() for a, b in ((one, other), (other, one))]
+    return float(max(excess))
 
 
 @pytest.mark.parametrize(
-    ("k", "beta", "epsilon"), [(5, 0.1, 0.5), (20, 0.1, 0.5), (10, 0.3, 1.0), (3, 0.05, 0.06), (40, 0.6, 1.0)]
+    ("k", "beta", "epsilon"),
+    [(1, 0.3, 1.0), (5, 0.1, 0.5), (20, 0.1, 0.5), (10, 0.3, 1.0), (3, 0.05, 0.06), (40, 0.6, 1.0), (58, 1 - math.exp(-1), 1.0)],
 )
-def test_delta_follows_the_definition(k: int, beta: float, epsilon: float) -> None:
+def test_delta_is_that_of_the_mechanism_itself(k: int, beta: float, epsilon: float) -> None:
     assert mechanisms.safepub_delta(k, beta, epsilon) == pytest.approx(slow_delta(k, beta, epsilon), rel=1e-9)
+
+
+def test_a_large_budget_has_an_answer_too() -> None:
+    assert mechanisms.safepub_delta(1000, -math.expm1(-20.0), 20.0) == pytest.approx(1.0, abs=1e-4)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0])
@@ -48,23 +58,60 @@ def test_k_is_the_least_that_does(epsilon: float, delta: float) -> None:
 
 
 def test_a_tiny_budget_is_accounted_for_too() -> None:
-    assert 1 < _least_k(-math.expm1(-1e-9), 1e-9, 1e-9) < 1000
+    assert _least_k(-math.expm1(-1e-9), 1e-9, 1e-9) == 1  # a record is hardly ever sampled
+    assert 1 < _least_k(-math.expm1(-1e-9), 1e-9, 1e-10) < 1000
 
 
 def test_the_release_is_a_generalised_sample_of_classes_of_k() -> None:
     adult = unveil.datasets.adult()
     names = ["sex", "race", "age"]
-    made = mechanisms.safepub(adult, names, epsilon=1.0, delta=1e-5, generalise={"age": [0, 30, 50, 100]}, seed=3)
+    made = mechanisms.safepub(adult, names, epsilon=1.0, delta=1e-5, generalise={"age": [0, 30, 50, 100]})
     assert made.data.columns == names
     assert min(Counter(made.data.rows()).values()) >= made.figures["k"]
     assert made.figures["sampling"] == pytest.approx(1 - math.exp(-1))
-    assert stats.binomtest(made.figures["sampled"], adult.height, made.figures["sampling"]).pvalue > 1e-4
+    assert stats.binomtest(made.not_private["sampled"], adult.height, made.figures["sampling"]).pvalue > ALPHA
     assert made.figures["delta"] <= 1e-5
-    assert made.figures["sampled"] - made.figures["suppressed"] == made.records.records
+    assert made.not_private["sampled"] - made.not_private["suppressed"] == made.records.records
+    assert set(made.figures) == {"k", "sampling", "delta"}
+    assert made.to_dict()["not_private"] == dict(made.not_private)
+    assert "not private: keep inside" in made._repr_html_()
     assert made.data["sex"].equals(adult["sex"][made.origin])
     blocks = {(label, age // 10 in (3, 4)) for label, age in zip(made.data["age"], adult["age"][made.origin], strict=True)}
     assert len(blocks) == 3
-    assert "seed" not in made.settings
+    assert made.to_dict()["repeatable"] is False
+
+
+def test_the_order_of_the_data_is_gone() -> None:
+    """The place of a record is uniform: whether the last record took part cannot be seen from the last row."""
+    frame = pl.DataFrame({"x": ["a"] * 400})
+    last = [mechanisms.safepub(frame, "x", epsilon=1.0, delta=1e-4).origin for _ in range(60)]
+    assert not any(np.array_equal(origin, np.sort(origin)) for origin in last)
+    assert sum(origin[-1] == 399 for origin in last) < 8
+    places = np.concatenate(
+        [np.argsort(np.argsort(origin)) / len(origin) - np.arange(len(origin)) / len(origin) for origin in last]
+    )
+    assert np.std(places) == pytest.approx(math.sqrt(1 / 6), abs=0.02)  # the difference of two independent uniform places
+
+
+def test_one_record_of_a_person_takes_part() -> None:
+    frame = pl.DataFrame({"who": [at // 50 for at in range(20_000)], "x": ["a", "b"] * 10_000})
+    made = mechanisms.safepub(frame, "x", epsilon=1.0, delta=1e-4, person="who")
+    assert made.not_private["sampled"] <= 400
+    assert len(set((made.origin // 50).tolist())) == made.records.records
+    assert made.settings["protects"] == "person"
+    assert "per record" in mechanisms.safepub(frame, "x", epsilon=1.0, delta=1e-4).notes[0]
+
+
+def test_a_seed_is_for_tests_only() -> None:
+    frame = pl.DataFrame({"x": ["a", "b"] * 400})
+    with pytest.raises(ArgumentError, match="testing=True"):
+        mechanisms.safepub(frame, "x", epsilon=1.0, delta=1e-4, seed=5)
+    with pytest.raises(ArgumentError, match="testing=True"):
+        mechanisms.dp_synthesize(frame, "x", domains={"x": ["a"]}, epsilon=1.0, seed=0)
+    made = mechanisms.safepub(frame, "x", epsilon=1.0, delta=1e-4, seed=5, testing=True).to_dict()
+    assert made["repeatable"] == "seed"
+    assert any("not for publication" in note for note in made["notes"])
+    assert "seed" not in made["settings"]
 
 
 def test_the_sample_cannot_be_repeated_without_a_seed() -> None:
@@ -72,7 +119,7 @@ def test_the_sample_cannot_be_repeated_without_a_seed() -> None:
     options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-4}
     assert mechanisms.safepub(frame, "x", **options).origin.tolist() != mechanisms.safepub(frame, "x", **options).origin.tolist()
     made = [
-        mechanisms.safepub(some, "x", seed=5, **options)
+        mechanisms.safepub(some, "x", seed=5, testing=True, **options)
         for some in (frame, pd.DataFrame({"x": ["a", "b"] * 400}), frame.to_arrow())
     ]
     assert made[0].origin.tolist() == made[1].origin.tolist() == made[2].origin.tolist()
@@ -92,7 +139,7 @@ def test_the_sample_cannot_be_repeated_without_a_seed() -> None:
 def test_safepub_refuses_bad_input(options: dict[str, Any], error: type[Exception], says: str) -> None:
     frame = pl.DataFrame({"x": ["a", "b"] * 50, "y": range(100)})
     with pytest.raises(error, match=says):
-        mechanisms.safepub(frame, "x", **{"epsilon": 1.0, "delta": 1e-5, "seed": 1, **options})
+        mechanisms.safepub(frame, "x", **{"epsilon": 1.0, "delta": 1e-5, "seed": 1, "testing": True, **options})
 
 
 def averages(values: np.ndarray[Any, Any], k: int) -> np.ndarray[Any, Any]:
@@ -122,6 +169,15 @@ def test_noise_is_of_the_scale_of_one_over_k() -> None:
     noise = made.data["x"].to_numpy()[::3] - frame["x"].to_numpy().reshape(-1, 3).mean(axis=1)
     assert stats.kstest(noise, stats.laplace(scale=1000 / 60).cdf).pvalue > ALPHA
     assert made.origin.tolist() == list(range(9000))
+
+
+def test_noise_hides_all_records_of_a_person() -> None:
+    frame = pl.DataFrame({"x": np.linspace(400, 600, 9000), "who": [at // 3 for at in range(9000)]})
+    options: dict[str, Any] = {"bounds": {"x": (0, 1000)}, "k": 3, "epsilon": 20.0}
+    made = mechanisms.dp_microaggregate(frame, "x", person="who", contribution=2, **options)
+    assert made.records.records == 6000
+    assert made.figures["scale"] == pytest.approx(2 / 60, rel=1e-5)
+    assert made.settings["protects"] == "person"
 
 
 def test_several_attributes_are_grouped_together() -> None:

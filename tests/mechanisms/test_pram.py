@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from scipy.stats import chi2, chisquare
 
 import unveil
 from unveil import mechanisms
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
-from unveil.mechanisms.post_randomisation.transitions import drawn, invariant_matrix, retention_matrix
+from unveil.mechanisms.post_randomisation.transitions import drawn, even_invariant_matrix, invariant_matrix, retention_matrix
 
 RECORDS = 200_000
 MATRIX = np.array([[0.7, 0.3, 0.0, 0.0], [0.1, 0.6, 0.2, 0.1], [0.0, 0.0, 1.0, 0.0], [0.25, 0.25, 0.25, 0.25]])
@@ -80,6 +81,76 @@ def test_invariant_pram_keeps_frequencies(how: dict[str, Any]) -> None:
     assert np.all(np.abs(after - counts) < 4.5 * deviation)
     assert result.figures["changed"]["x"] > 0.2
     assert fits(transitions(data["x"], result.data["x"]), matrix) > 1e-4
+
+
+def least_kept(shares: np.ndarray[Any, Any], retention: float) -> float:
+    """What a linear program says: the least that the largest value can keep if all others keep `retention`."""
+    size, at = len(shares), int(np.argmax(shares))
+    rows, totals = [], []
+    for i in range(size):
+        for side in (0, 1):  # what leaves a value, and what comes to it, is its share
+            row = np.zeros((size, size))
+            row[(i, slice(None)) if side else (slice(None), i)] = 1.0
+            rows.append(row.ravel())
+            totals.append(shares[i])
+        if i != at:
+            row = np.zeros((size, size))
+            row[i, i] = 1.0
+            rows.append(row.ravel())
+            totals.append(retention * shares[i])
+    cost = np.zeros((size, size))
+    cost[at, at] = 1.0
+    found = linprog(cost.ravel(), A_eq=np.array(rows), b_eq=totals, bounds=(0, None))
+    return float(found.fun / shares[at])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 500), min_size=2, max_size=7), st.floats(0.0, 1.0))
+def test_an_even_invariant_matrix_keeps_what_retention_says(numbers: list[int], retention: float) -> None:
+    counts = np.array(numbers)
+    counts[:2] += 1
+    matrix, shares = even_invariant_matrix(counts, retention), counts / counts.sum()
+    assert np.all(matrix >= 0.0)
+    assert matrix.sum(axis=1) == pytest.approx(np.ones(len(counts)))
+    assert shares @ matrix == pytest.approx(shares, abs=1e-12)
+    present, largest = np.flatnonzero(counts), int(np.argmax(counts))
+    others = [at for at in present if at != largest]
+    assert np.diag(matrix)[others] == pytest.approx(np.full(len(others), retention), abs=1e-9)
+    least = least_kept(shares[present], retention)
+    assert matrix[largest, largest] == pytest.approx(max(retention, least), abs=1e-6)
+    flows = shares[:, None] * matrix
+    assert flows == pytest.approx(flows.T, abs=1e-12)  # so that what is kept is also what can be believed
+
+
+def test_retention_is_what_is_kept_of_every_value() -> None:
+    adult = unveil.datasets.adult()
+    for name, largest in (("race", 0.9185), ("relationship", 0.5)):
+        release = mechanisms.pram(adult, name, retention=0.5, invariant=True, seed=4, keep_order=True)
+        diagonal = release.figures["diagonal"][name]
+        kept = pl.DataFrame({"value": adult[name], "stays": adult[name] == release.data[name]})
+        for value, n, share in kept.group_by("value").agg(pl.len(), pl.col("stays").mean()).rows():
+            assert share == pytest.approx(diagonal[value], abs=5 * np.sqrt(0.25 / n))
+        assert sorted(diagonal.values()) == pytest.approx([0.5] * (len(diagonal) - 1) + [largest], abs=1e-3)
+        assert 1 - release.figures["expected_changed"][name] == pytest.approx(kept["stays"].mean(), abs=0.02)
+    assert any("frequencies" in note for note in release.notes)
+    assert "diagonal" in release._repr_html_()
+
+
+def test_strata_that_would_not_be_protected_are_refused() -> None:
+    even = {"s": ["m"] * 40 + ["n"] * 40, "x": ["a", "b"] * 20 + ["a", "b"] * 20}
+    mechanisms.pram(pl.DataFrame(even), "x", retention=0.5, invariant=True, strata="s", keep_order=True)
+    single = pl.DataFrame({**even, "x": ["a", "b"] * 20 + ["c"] * 40})
+    rare = pl.DataFrame({**even, "x": ["a", "b"] * 20 + ["a"] * 9 + ["b"] * 31})
+    for how in ({"retention": 0.5}, {"retention": 0.5, "invariant": True}, {"matrix": np.full((3, 3), 1 / 3), "invariant": True}):
+        with pytest.raises(ArgumentError, match=r"1 of the 2 strata .* in 1 a published value .* in 0 the matrix"):
+            mechanisms.pram(single, "x", strata="s", **how, keep_order=True)
+    with pytest.raises(ArgumentError, match=r"1 of the 2 strata .* in 0 a published value .* in 1 the matrix"):
+        mechanisms.pram(rare, "x", retention=0.5, invariant=True, strata="s", keep_order=True)
+    mechanisms.pram(rare, "x", retention=0.5, strata="s", keep_order=True)  # this matrix says nothing of frequencies
+    for alone in (pl.DataFrame({"x": ["a"] * 50}), pl.DataFrame({"x": ["a"] * 30 + ["b"] * 20})):
+        with pytest.raises(ArgumentError, match="for certain"):
+            mechanisms.pram(alone, "x", retention=0.0, keep_order=True)
+    assert mechanisms.pram(single, "x", retention=1.0, strata="s", keep_order=True).data.equals(single)
 
 
 @settings(max_examples=60, deadline=None)

@@ -15,7 +15,7 @@ from scipy import stats
 
 import unveil
 from unveil import mechanisms
-from unveil.errors import ArgumentError, MissingExtraError, NullsError, UnsupportedDataError
+from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, NullsError, UnsupportedDataError
 
 NAMES = ["sex", "relationship", "age", "education", "hours-per-week"]
 
@@ -51,6 +51,38 @@ def test_records_that_equal_an_original_are_counted() -> None:
     assert made.figures["equal_to_unique_share"] == pytest.approx(np.mean([n == 1 for n in held]))
     assert 0 < made.figures["equal_to_unique_share"] < made.figures["equal_share"] < 1
     assert made.origin.tolist() == [-1] * 2000
+
+
+def test_a_holdout_shows_what_chance_does() -> None:
+    adult = unveil.datasets.adult()
+    order = np.random.default_rng(7).permutation(adult.height)
+    half, other = adult[order[:15_000]], adult[order[15_000:30_000]]
+    made = mechanisms.synthesize(half, NAMES, records=3000, leaf=1, holdout=other, seed=3)
+    others = Counter(other.select(NAMES).rows())
+    held = [others[row] for row in made.data.rows()]
+    assert made.figures["holdout_equal_share"] == pytest.approx(np.mean([n > 0 for n in held]))
+    assert made.figures["holdout_equal_to_unique_share"] == pytest.approx(np.mean([n == 1 for n in held]))
+    assert made.figures["holdout_records"] == 15_000
+    assert made.figures["equal_to_unique_share"] > 1.2 * made.figures["holdout_equal_to_unique_share"]  # leaves of one copy
+    assert any("hold-out took no part" in note for note in made.notes)
+    alone = mechanisms.synthesize(half, ["sex"], seed=3)
+    assert "holdout_equal_share" not in alone.figures
+    assert any("cannot be read as disclosure alone" in note for note in alone.notes)
+    with pytest.raises(ColumnNotFoundError, match="sex"):
+        mechanisms.synthesize(half, ["sex"], holdout=other.drop("sex"))
+
+
+def test_the_private_synthesis_has_a_holdout_too() -> None:
+    frame = pl.DataFrame({"a": ["x", "y"] * 100, "who": range(200)})
+    options: dict[str, Any] = {"method": "marginals", "epsilon": 50.0, "domains": {"a": ["x", "y"]}, "records": 30}
+    made = mechanisms.synthesize(frame, "a", holdout=pl.DataFrame({"a": ["x"]}), person="who", **options)
+    share = made.data["a"].eq("x").mean()
+    assert made.not_private["holdout_equal_share"] == made.not_private["holdout_equal_to_unique_share"] == share
+    assert made.settings["protects"] == "person"
+    with pytest.raises(ArgumentError, match="person is for synthesis from marginals"):
+        mechanisms.synthesize(frame, "a", person="who")
+    with pytest.raises(ArgumentError, match="testing=True"):
+        mechanisms.synthesize(frame, "a", seed=3, **options)
 
 
 def test_a_leaf_holds_enough_records() -> None:

@@ -1,4 +1,4 @@
-"""How many records of a release equal an original record? The chance hits of synthetic data."""
+"""How many synthetic records equal an original record, and how many would by chance?"""
 
 from __future__ import annotations
 
@@ -7,13 +7,46 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attributes import require_columns
 from unveil.counts.grouping import group
+from unveil.mechanisms.columns import Chosen
 from unveil.sources.alignment import common_codes
+from unveil.sources.microdata import Microdata, open_microdata
 
 if TYPE_CHECKING:
-    from unveil.sources.microdata import Microdata
+    from unveil.sources.frames import Data
 
-__all__ = ["equal_shares"]
+__all__ = ["equal_shares", "equal_to_others"]
+
+_ALONE = (
+    "The share of records equal to a unique original one cannot be read as disclosure alone: combinations come up by chance. "
+    "Give records of the same population that took no part (a hold-out) to see how many are equal to those."
+)
+_BESIDE = (
+    "The hold-out took no part in the synthesis, so its share of equal records is chance; what the original has above it, in "
+    "tables of the same size, was copied."
+)
+
+
+def equal_to_others(chosen: Chosen, release: Microdata, holdout: Data | None) -> tuple[dict[str, float], str]:
+    """Return the shares of synthetic records that equal others, and how to read them.
+
+    Parameters
+    ----------
+    chosen
+        The original records and the attributes synthesised.
+    release
+        The synthetic records.
+    holdout
+        Records of the same population that are not among the original ones; none: the shares stand alone.
+    """
+    shares = equal_shares(chosen.records, release, chosen.names)
+    if holdout is None:
+        return shares, _ALONE
+    others = open_microdata(holdout)
+    require_columns(chosen.names, others.names)
+    beside = equal_shares(others, release, chosen.names)
+    return {**shares, **{f"holdout_{name}": share for name, share in beside.items()}, "holdout_records": others.records}, _BESIDE
 
 
 def equal_shares(original: Microdata, release: Microdata, names: Sequence[str]) -> dict[str, float]:

@@ -66,6 +66,11 @@ class Chosen:
         """Return which records have a value of an attribute."""
         return ~_missing(self.records.column(name))
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns that are not among the attributes."""
+        return tuple(name for name in self.records.names if name not in self.names)
+
     def draws(self, chance: Chance, mechanism: str, settings: Mapping[str, Any]) -> np.random.Generator:
         """Return the random numbers of a mechanism for these records."""
         return chance.draws(mechanism, settings, self.records.fingerprint() if chance.keyed else b"")

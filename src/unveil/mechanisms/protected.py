@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,9 @@ class Protected(Result):
         Who can repeat the draws: nobody (False), whoever has the "key", or, from a "seed", everybody.
     left_out
         The columns of the data that the release does not have.
+    not_private
+        Figures that were counted in the data without noise, where the records are differentially private: no part of what the
+        guarantee covers, so they stay inside.
     """
 
     mechanism: str
@@ -60,6 +63,7 @@ class Protected(Result):
     notes: tuple[str, ...] = ()
     repeatable: Repeatable = False
     left_out: tuple[str, ...] = ()
+    not_private: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def data(self) -> Any:
@@ -99,6 +103,7 @@ class Protected(Result):
             "records": self.records.records,
             "settings": jsonable(self.settings),
             "figures": jsonable(self.figures),
+            **({"not_private": jsonable(self.not_private)} if self.not_private else {}),
             "notes": list(self.notes),
             "repeatable": self.repeatable,
             "version": __version__,
@@ -122,10 +127,16 @@ class Protected(Result):
         """Return the figures that go by something, such as the attribute; those that go by the same in one table."""
         by: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
         for name, value in self.figures.items():
-            if not isinstance(value, Mapping) or any(isinstance(item, Mapping | list | tuple) for item in value.values()):
+            if not isinstance(value, Mapping) or any(isinstance(item, list | tuple) for item in value.values()):
+                continue
+            if value and all(isinstance(item, Mapping) for item in value.values()):
+                yield from (Table((part, name.replace("_", " ")), tuple(by_value.items())) for part, by_value in value.items())
                 continue
             texts = {str(key): item for key, item in value.items()}
             by.setdefault(tuple(texts), {})[name.replace("_", " ")] = texts
+        if self.not_private:
+            inside = tuple((name.replace("_", " "), value) for name, value in self.not_private.items())
+            yield Table(("not private: keep inside", "value"), inside)
         for rows, figures in by.items():
             yield Table(("", *figures), tuple((row, *(figure[row] for figure in figures.values())) for row in rows))
 

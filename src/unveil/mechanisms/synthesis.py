@@ -11,7 +11,7 @@ import numpy as np
 from unveil.arguments import checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
-from unveil.mechanisms.coincidence import equal_shares
+from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.protected import Protected, release_of
 from unveil.randomness import chance_of
@@ -28,13 +28,10 @@ __all__ = ["synthesize"]
 
 _MOST_NAMES = 1_000
 """A tree that tells more names apart than this takes too much memory, and such names identify."""
-_EQUAL = (
-    "A synthetic record can equal an original one by chance; the more attributes and the smaller the leaves, the more it tells. "
-    "Without differential privacy nothing bounds it: measure the release."
-)
+_UNBOUNDED = "Without differential privacy nothing bounds what synthetic records tell of the original ones: measure the release."
 
 
-def synthesize(
+def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     data: Data,
     attributes: Names,
     *,
@@ -43,9 +40,13 @@ def synthesize(
     leaf: int = 5,
     epsilon: float | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
+    person: str | None = None,
+    contribution: int = 1,
+    holdout: Data | None = None,
     nulls: str = "error",
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
+    testing: bool = False,
 ) -> Protected:
     r"""Make new records with the relations of the original ones.
 
@@ -69,10 +70,18 @@ def synthesize(
         Trees: the fewest original records in a leaf.
     epsilon, domains
         Marginals: the budget, and all values that each attribute may have.
+    person, contribution
+        Marginals: whose record it is, and the most records of one person that count, as for `dp_synthesize`.
+    holdout
+        Records of the same population that are not among `data`, best as many: how many synthetic records equal a record (and a
+        unique record) of these is what chance does, and stands beside the shares of the original.
     nulls
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it. The
+        noise of marginals cannot be repeated; marginals refuse a key file, and a seed unless `testing`.
+    testing
+        Marginals: whether this is a test, so that the draws may be repeated.
 
     Returns
     -------
@@ -101,12 +110,24 @@ def synthesize(
     if method == "marginals":
         if lacking := [name for name, given in private.items() if given is None]:
             raise ArgumentError(f"synthesis from marginals needs {' and '.join(lacking)}.")
+        if key_file is not None:
+            raise ArgumentError("synthesis from marginals takes no key file: its draws must be ones that nobody can repeat.")
         from unveil.mechanisms.differential_privacy.microdata import dp_synthesize
 
         return dp_synthesize(
-            data, attributes, domains=domains or {}, epsilon=epsilon or 0.0, records=records, nulls=nulls, seed=seed
+            data,
+            attributes,
+            domains=domains or {},
+            epsilon=epsilon or 0.0,
+            records=records,
+            person=person,
+            contribution=contribution,
+            holdout=holdout,
+            nulls=nulls,
+            seed=seed,
+            testing=testing,
         )
-    if extra := [name for name, given in private.items() if given is not None]:
+    if extra := [name for name, given in {**private, "person": person}.items() if given is not None]:
         raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
     chance, fewest = chance_of(seed, key_file), checked_count("leaf", leaf, least=1)
     chosen = choose(data, attributes, nulls)
@@ -114,9 +135,9 @@ def synthesize(
     settings = {"method": method, "records": wanted, "leaf": fewest, "nulls": nulls}
     columns = _columns(chosen, wanted, fewest, chosen.draws(chance, "synthesis", settings))
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
-    figures = equal_shares(chosen.records, release, chosen.names)
-    made = Protected("synthesis", release, chosen.names, settings, figures, np.full(wanted, -1), (_EQUAL,))
-    made = replace(made, left_out=tuple(name for name in chosen.records.names if name not in chosen.names))
+    figures, reading = equal_to_others(chosen, release, holdout)
+    notes, origin = (reading, _UNBOUNDED), np.full(wanted, -1)
+    made = Protected("synthesis", release, chosen.names, settings, figures, origin, notes, left_out=chosen.others)
     return release_of(made, chance, keep_order=True)  # no record has a place of its own
 
 

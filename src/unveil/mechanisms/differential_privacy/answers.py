@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from unveil.mechanisms.differential_privacy.budget import Spent
+from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import number
 
-__all__ = ["UNSEEDED", "Private"]
+__all__ = ["UNSEEDED", "Private", "answer_notes"]
 
 UNSEEDED = "The noise cannot be repeated: it has no seed, on purpose. Each further answer spends a further budget."
 
 
+def answer_notes(unit: Unit) -> tuple[str, ...]:
+    """Return what a reader of an answer must know: whom it protects, and that it cannot be repeated."""
+    return (unit.note, UNSEEDED)
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Private(Result):
-    """A differentially private answer.
+    """A differentially private answer: nothing in it was taken from the data without noise.
 
     Attributes
     ----------
@@ -28,7 +34,7 @@ class Private(Result):
     spent
         The account: each use of the budget with its noise, sensitivity and scale.
     settings
-        What was declared: bounds, values, the most records of one person.
+        What was declared: bounds, values, whom the guarantee protects and with how many records.
     notes
         What a user should know.
     """
@@ -37,7 +43,7 @@ class Private(Result):
     value: Any
     spent: tuple[Spent, ...]
     settings: Mapping[str, Any]
-    notes: tuple[str, ...] = field(default=(UNSEEDED,))
+    notes: tuple[str, ...]
 
     @property
     def epsilon(self) -> float:
@@ -66,6 +72,7 @@ class Private(Result):
             "delta": self.delta,
             "spent": [part.to_dict() for part in self.spent],
             "settings": jsonable(self.settings),
+            "repeatable": False,
             "notes": list(self.notes),
             "version": __version__,
         }

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from unveil.arguments import checked_number, checked_word
 from unveil.errors import ArgumentError, MissingExtraError
 
-__all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "noisy", "noisy_greatest"]
+__all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "gaussian_delta", "noisy", "noisy_greatest"]
 
 Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
 """laplace: real noise; geometric: whole noise, for whole numbers; gaussian: real noise, which needs a delta."""
@@ -22,6 +22,9 @@ MECHANISMS: tuple[Mechanism, ...] = ("laplace", "geometric", "gaussian")
 
 _LARGEST_EPSILON = 100.0
 """Beyond it nothing is protected: the odds of an intruder may grow by e^100."""
+_UP = 1.0 + 1e-13
+"""More than the rounding errors of a normal distribution function."""
+_NEAR = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,8 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
 
     .. math:: b = \Delta_1 / \epsilon
 
-    is the scale of Laplace and geometric noise; the least standard deviation of Gaussian noise that keeps to epsilon and delta is
-    searched for. OpenDP is asked what the mechanism costs, and it must not be more than the budget.
+    is the scale of Laplace and geometric noise, and OpenDP is asked what it costs: not more than the budget. Gaussian noise has
+    the least standard deviation that keeps to epsilon and delta, by its exact privacy profile (`gaussian_delta`).
 
     Parameters
     ----------
@@ -99,11 +102,14 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
     References
     ----------
     C. Dwork, F. McSherry, K. Nissim, A. Smith (2006), Calibrating noise to sensitivity in private data analysis, TCC, 265-284.
+    B. Balle, Y.-X. Wang (2018), Improving the Gaussian mechanism for differential privacy: analytical calibration and optimal
+    denoising, ICML, 394-403.
     """
     dp = _opendp()
     if budget.mechanism == "gaussian":
-        scale = _gaussian_scale(dp, float(l2), budget)
-        answer = _gaussian(dp, scale, budget.delta)(list(map(float, values)))
+        scale = _gaussian_scale(float(l2), budget)
+        domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
+        answer = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)(list(map(float, values)))
         return answer, Spent(what, budget.mechanism, float(l2), scale, budget.epsilon, budget.delta)
     whole = budget.mechanism == "geometric"
     kind: Any = "i64" if whole else "f64"
@@ -128,21 +134,34 @@ def noisy_greatest(scores: Sequence[float], epsilon: float, sensitivity: float) 
     return int(measurement(list(map(float, scores))))
 
 
-def _gaussian(dp: Any, scale: float, delta: float) -> Any:
-    domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
-    noise = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
-    return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noise), delta)
+def gaussian_delta(scale: float, l2: float, epsilon: float) -> float:
+    r"""Return the least delta with which Gaussian noise keeps to epsilon, rounded up.
+
+    .. math:: \delta = \Phi\!\left(\frac{\Delta_2}{2 \sigma} - \frac{\epsilon \sigma}{\Delta_2}\right)
+              - e^\epsilon \Phi\!\left(-\frac{\Delta_2}{2 \sigma} - \frac{\epsilon \sigma}{\Delta_2}\right)
+
+    OpenDP draws on a grid finer than any number it is added to, so that the formula for continuous noise holds.
+    """
+    from scipy.special import log_ndtr
+
+    shift, slack = l2 / (2.0 * scale), epsilon * scale / l2
+    return float(math.exp(log_ndtr(shift - slack)) * _UP - math.exp(epsilon + log_ndtr(-shift - slack)) / _UP)
 
 
-def _gaussian_scale(dp: Any, l2: float, budget: Budget) -> float:
-    """Return the least scale that keeps to the budget; a known upper bound is tightened by OpenDP's own account."""
+def _gaussian_scale(l2: float, budget: Budget) -> float:
+    """Return the least scale that keeps to the budget, between one that does, by zero-concentration, and one that does not."""
     log = math.log(1.0 / budget.delta)
-    most = l2 / (math.sqrt(2.0) * (math.sqrt(log + budget.epsilon) - math.sqrt(log))) * (1.0 + 1e-6)
-    least, target = most / 2.0, (budget.epsilon, budget.delta)
-    while _gaussian(dp, least, budget.delta).check(l2, target):
-        least /= 2.0
-    make = lambda scale: _gaussian(dp, scale, budget.delta)  # noqa: E731
-    return float(dp.binary_search_param(make, d_in=l2, d_out=target, bounds=(least, most)))
+    enough = l2 / (math.sqrt(2.0) * (math.sqrt(log + budget.epsilon) - math.sqrt(log))) * (1.0 + 1e-6)
+    little = enough / 2.0
+    while gaussian_delta(little, l2, budget.epsilon) <= budget.delta:
+        little /= 2.0
+    while enough > little * (1.0 + _NEAR):
+        middle = (little + enough) / 2.0
+        if gaussian_delta(middle, l2, budget.epsilon) <= budget.delta:
+            enough = middle
+        else:
+            little = middle
+    return enough
 
 
 def _opendp() -> Any:

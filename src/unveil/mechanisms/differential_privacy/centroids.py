@@ -12,9 +12,10 @@ from unveil.arguments import checked_count
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import choose, numbers
-from unveil.mechanisms.differential_privacy.answers import UNSEEDED
+from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds
+from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.mechanisms.protected import Protected
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dp_microaggregate"]
 
-_NEIGHBOURS = "The number of records is taken as known: neighbours differ in the values of one record, not in their number."
+_NEIGHBOURS = "The number of records is taken as known: neighbours differ in the values of records, not in their number."
 
 _STEPS = 1 << 20
 """Values are taken in so many steps from their lower to their upper bound, so that sums are exact."""
@@ -39,6 +40,8 @@ def dp_microaggregate(
     bounds: Mapping[str, tuple[float, float]],
     k: int,
     epsilon: float,
+    person: str | None = None,
+    contribution: int = 1,
     nulls: str = "error",
 ) -> Protected:
     r"""Average groups of k records, add noise to the averages, and publish each as often as its group has records.
@@ -53,7 +56,8 @@ def dp_microaggregate(
               \Delta_1 = \frac{d}{k} \left\lfloor \frac{n}{k} \right\rfloor \quad (d > 1)
 
     For one attribute the order is that of its values: what one group hands on, the next receives, and the changes add up to the
-    change of one value. For several they do not, and noise is spared only when k exceeds the square root of n.
+    change of one value. For several they do not, and noise is spared only when k exceeds the square root of n. Where a person has
+    up to c records, the averages change by c times as much.
 
     Parameters
     ----------
@@ -67,6 +71,8 @@ def dp_microaggregate(
         The fewest records of a group.
     epsilon
         The budget, above 0. Laplace noise, from OpenDP: it cannot be seeded.
+    person, contribution
+        As for `dp_count`.
     nulls
         "skip": a record with a null is left out. "error": refuse.
 
@@ -84,23 +90,25 @@ def dp_microaggregate(
     """
     if nulls == "keep":
         raise ArgumentError("an average has no meaning with nulls; choose nulls='skip' or 'error'.")
-    budget = Budget.asked("laplace", epsilon, None)
-    chosen = choose(data, attributes, nulls)
+    budget, unit = Budget.asked("laplace", epsilon, None), Unit.asked(person, contribution)
+    chosen = unit.cut(choose(data, attributes, nulls))
     size = checked_count("k", k, least=1, most=chosen.records.records, of="records")
     scaled, low, width = _scaled({name: numbers(chosen.column(name), "an average") for name in chosen.names}, bounds)
     order = np.lexsort((*scaled.T[::-1], scaled.sum(axis=1)))
     groups = chosen.records.records // size
     of_place = np.minimum(np.arange(chosen.records.records) // size, groups - 1)
     means = np.add.reduceat(scaled[order], np.arange(groups) * size) / np.bincount(of_place)[:, None]
-    together = 1.0 / size if scaled.shape[1] == 1 else scaled.shape[1] * groups / size
+    together = unit.contribution * (1.0 / size if scaled.shape[1] == 1 else scaled.shape[1] * groups / size)
     answer, spent = noisy("averages", means.ravel().tolist(), budget, l1=together * _ROUNDING, l2=together * _ROUNDING)
     found = np.clip(np.array(answer).reshape(means.shape), 0.0, 1.0) * width + low
     columns = {name: found[of_place, at] for at, name in enumerate(chosen.names)}
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     figures = {"groups": groups, "sensitivity": together, "scale": spent.scale, "spent": [spent.to_dict()]}
-    settings = {"k": size, "epsilon": budget.epsilon, "bounds": {n: list(bounds[n]) for n in chosen.names}, "nulls": nulls}
-    notes = (UNSEEDED, _NEIGHBOURS)
-    return Protected("dp_microaggregation", release, chosen.names, settings, figures, chosen.rows[order], notes)
+    declared = {name: list(bounds[name]) for name in chosen.names}
+    settings = {"k": size, "epsilon": budget.epsilon, "bounds": declared, **unit.settings, "nulls": nulls}
+    notes = (*answer_notes(unit), _NEIGHBOURS)
+    rows = chosen.rows[order]
+    return Protected("dp_microaggregation", release, chosen.names, settings, figures, rows, notes, left_out=chosen.others)
 
 
 def _scaled(

@@ -13,7 +13,7 @@ from unveil.sources.coding import encode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["checked_bounds", "checked_domain", "places"]
+__all__ = ["checked_bounds", "checked_domain", "places", "require_labels"]
 
 
 _LARGEST = 1e100
@@ -40,6 +40,15 @@ def checked_domain(name: str, values: Any) -> tuple[Any, ...]:
     if not domain or not all(isinstance(value, Hashable) for value in domain) or len(set(domain)) < len(domain):
         raise ArgumentError(f"the values of {shown(name)} are a list of at least one value, each named once.")
     return domain
+
+
+def require_labels(name: str, domain: tuple[Any, ...]) -> None:
+    """Refuse values that are written alike, such as the number 1 and the text "1": in a file their bins would become one."""
+    if alike := len(domain) - len(set(map(str, domain))):
+        raise ArgumentError(
+            f"{alike:,} of the {len(domain):,} values of {shown(name)} are written like another of them; "
+            "ask for them in histograms of their own, or turn the column into text first."
+        )
 
 
 def places(column: Any, domain: tuple[Any, ...]) -> NDArray[np.int64]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import choose
-from unveil.mechanisms.differential_privacy.answers import Private
+from unveil.mechanisms.differential_privacy.answers import Private, answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_domain, places
+from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ __all__ = ["Placed", "dp_marginals"]
 
 _MOST_CELLS = 1_000_000
 """Noise for more cells than this takes longer than anybody waits."""
+_BY, _COUNT = " x ", "n"
+"""What joins the attributes of a table to its name, and the name of the counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +91,7 @@ def dp_marginals(
     epsilon: float,
     mechanism: str = "geometric",
     delta: float | None = None,
+    person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
 ) -> Private:
@@ -107,7 +110,7 @@ def dp_marginals(
     domains
         All values that each attribute may have, known without looking at the data; None among them counts nulls. A record with
         another value counts in no table of that attribute.
-    epsilon, mechanism, delta, contribution
+    epsilon, mechanism, delta, person, contribution
         As for `dp_count`.
     nulls
         "keep": nulls count where None is declared. "skip": a record with a null is left out. "error": refuse.
@@ -125,21 +128,29 @@ def dp_marginals(
     >>> [(cell["sex"], round(cell["n"], -2)) for cell in answer.value["sex"]]
     [('Female', 9800), ('Male', 20400)]
     """
-    budget = Budget.asked(mechanism, epsilon, delta)
-    most = checked_count("contribution", contribution, least=1)
+    budget, unit = Budget.asked(mechanism, epsilon, delta), Unit.asked(person, contribution)
     wanted = [names_of(names) for names in ([tables] if isinstance(tables, str) else tables)]
     if not wanted or len(set(wanted)) < len(wanted):
         raise ArgumentError("name at least one table, each once.")
-    chosen = choose(data, tuple(dict.fromkeys(name for names in wanted for name in names)), nulls)
+    _require_names(wanted)
+    chosen = unit.cut(choose(data, tuple(dict.fromkeys(name for names in wanted for name in names)), nulls))
     placed = Placed.of(chosen.records, chosen.names, domains)
-    found, spent = placed.noisy_tables("marginals", wanted, budget, most)
-    value = {" x ".join(names): _cells(placed, names, table) for names, table in found.items()}
-    settings = {"tables": [list(names) for names in wanted], "contribution": most, "nulls": nulls}
-    return Private("marginals", value, (spent,), settings)
+    found, spent = placed.noisy_tables("marginals", wanted, budget, unit.contribution)
+    value = {_BY.join(names): _cells(placed, names, table) for names, table in found.items()}
+    settings = {"tables": [list(names) for names in wanted], **unit.settings, "nulls": nulls}
+    return Private("marginals", value, (spent,), settings, answer_notes(unit))
+
+
+def _require_names(wanted: Sequence[tuple[str, ...]]) -> None:
+    """Refuse tables and columns that would stand under one name in the answer, where one would hide the other."""
+    if len({_BY.join(names) for names in wanted}) < len(wanted):
+        raise ArgumentError(f"two tables have one name once their attributes are joined by {_BY!r}; rename a column.")
+    if any(_COUNT in names for names in wanted):
+        raise ArgumentError(f"a column is named {_COUNT!r}, as the noisy counts of the answer are; rename the column.")
 
 
 def _cells(placed: Placed, names: tuple[str, ...], table: NDArray[Any]) -> list[dict[str, Any]]:
     return [
-        {**{name: placed.domains[name][place] for name, place in zip(names, at, strict=True)}, "n": n.item()}
+        {**{name: placed.domains[name][place] for name, place in zip(names, at, strict=True)}, _COUNT: n.item()}
         for at, n in np.ndenumerate(table)
     ]

@@ -11,13 +11,13 @@ import numpy as np
 
 from unveil.arguments import checked_count
 from unveil.attributes import Names
-from unveil.mechanisms.coincidence import equal_shares
+from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import choose
-from unveil.mechanisms.differential_privacy.answers import UNSEEDED
+from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_greatest
 from unveil.mechanisms.differential_privacy.marginals import Placed
+from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.protected import Protected
-from unveil.randomness import chance_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 __all__ = ["dp_synthesize"]
 
 _RAKINGS = 50
-_NOT_PRIVATE = (
-    "The shares of records equal to an original are counted in the data itself: they are not private, keep them inside."
-)
 
 
-def dp_synthesize(
+def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     data: Data,
     attributes: Names,
     *,
     domains: Mapping[str, Sequence[Any]],
     epsilon: float,
     records: int | None = None,
+    person: str | None = None,
     contribution: int = 1,
+    holdout: Data | None = None,
     nulls: str = "error",
     seed: int | None = None,
+    testing: bool = False,
 ) -> Protected:
     r"""Make synthetic records from noisy marginals, with epsilon-differential privacy.
 
@@ -64,12 +64,23 @@ def dp_synthesize(
         The budget, above 0.
     records
         How many to make; none: as many as the noisy tables say there are.
+    person
+        The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
+        guarantee is per person. None: the guarantee is per record.
     contribution
-        The most records of one person.
+        The most records of one person that count.
+    holdout
+        Records of the same population that are not among `data`, to compare the shares of equal records with.
     nulls
         "keep": nulls count where None is declared. "skip": a record with a null is left out. "error": refuse.
-    seed
-        The seed of the draws from the noisy tables. The noise itself has none: two calls give two releases.
+    seed, testing
+        For tests: the seed of the draws from the noisy tables, which is refused unless `testing` says that this is a test. The
+        noise itself has none: two calls give two releases.
+
+    Returns
+    -------
+    Protected
+        `not_private` holds the shares of records equal to an original one, which are counted in the data without noise.
 
     References
     ----------
@@ -78,23 +89,36 @@ def dp_synthesize(
     J. Zhang, G. Cormode, C. Procopiuc, D. Srivastava, X. Xiao (2017), PrivBayes: private data release via Bayesian networks, ACM
     Transactions on Database Systems 42(4).
     """
-    budget = Budget.asked("geometric", epsilon, None)
-    most, random = checked_count("contribution", contribution, least=1), chance_of(seed).draws("dp_synthesis")
-    chosen = choose(data, attributes, nulls)
-    placed = Placed.of(chosen.records, chosen.names, domains)
+    budget, unit = Budget.asked("geometric", epsilon, None), Unit.asked(person, contribution)
+    chance = chance_of_test(seed, testing=testing)
+    chosen, most = choose(data, attributes, nulls), unit.contribution
+    placed = Placed.of(unit.cut(chosen, chance).records, chosen.names, domains)
     stages = min(len(chosen.names), 3)
     ones, total, on_ones = _one_way(placed, chosen.names, budget.part(stages), most)
     tree, on_tree = _tree(placed, ones, budget.part(stages), most)
     pairs, on_pairs = _two_way(placed, ones, tree, budget.part(stages), most)
     wanted = total if records is None else checked_count("records", records, least=1)
-    codes = _drawn(ones, tree, pairs, wanted, random)
+    codes = _drawn(ones, tree, pairs, wanted, chance.draws("dp_synthesis"))
     columns = {name: _column(chosen.column(name), placed.domains[name], codes[name]) for name in chosen.names}
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     spent = [part.to_dict() for part in (*on_ones, *on_tree, *on_pairs)]
-    settings = {"epsilon": epsilon, "records": wanted, "contribution": most, "nulls": nulls, "seed": seed}
-    figures = {**equal_shares(chosen.records, release, chosen.names), "tree": [list(pair) for pair in tree], "spent": spent}
-    notes = (UNSEEDED, _NOT_PRIVATE)
-    return Protected("dp_synthesis", release, chosen.names, settings, figures, np.full(wanted, -1), notes)
+    settings = {"epsilon": budget.epsilon, "records": wanted, **unit.settings, "nulls": nulls}
+    figures = {"tree": [list(pair) for pair in tree], "spent": spent}
+    equal, reading = equal_to_others(chosen, release, holdout)
+    notes = (*answer_notes(unit), reading, *notes_of_test(chance))
+    origin = np.full(wanted, -1)
+    return Protected(
+        "dp_synthesis",
+        release,
+        chosen.names,
+        settings,
+        figures,
+        origin,
+        notes,
+        repeatable=chance.repeatable,
+        left_out=chosen.others,
+        not_private=equal,
+    )
 
 
 def _one_way(

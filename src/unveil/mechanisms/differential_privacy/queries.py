@@ -1,7 +1,8 @@
 """How many, how much, how much on average? Counts, sums, means and histograms with a stated loss of privacy.
 
-Two tables are neighbours when one holds the records of one person more than the other; a person has at most `contribution`
-records. Sensitivities follow from that and from the bounds and values that the caller declares, never from the data. Sums are
+Two tables are neighbours when one holds the records of one person more than the other. Where the caller names the column of
+persons, at most `contribution` records of each are used; where none is named, each record is taken for a person. Sensitivities
+follow from that and from the bounds and values that the caller declares, never from the data. Sums are
 taken in whole multiples of a power of two that follows from the bounds, so that no rounding error adds to them.
 """
 
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_word
+from unveil.arguments import checked_word
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose, numbers
-from unveil.mechanisms.differential_privacy.answers import Private
+from unveil.mechanisms.differential_privacy.answers import Private, answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
-from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places
+from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places, require_labels
+from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def dp_count(
     epsilon: float,
     mechanism: str = "geometric",
     delta: float | None = None,
+    person: str | None = None,
     contribution: int = 1,
 ) -> Private:
     r"""Count records, with noise.
@@ -60,8 +63,11 @@ def dp_count(
         The budget, above 0.
     mechanism, delta
         "geometric", "laplace", or "gaussian" with a delta.
+    person
+        The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
+        guarantee is per person. None: the guarantee is per record.
     contribution
-        The most records of one person.
+        The most records of one person that count.
 
     Examples
     --------
@@ -71,10 +77,11 @@ def dp_count(
     (True, 0.02)
     """
     budget = Budget.asked(mechanism, epsilon, delta)
-    most = checked_count("contribution", contribution, least=1)
-    found = int(matching(open_microdata(data), where or {}).sum())
-    (value,), spent = noisy("count", [found], budget, l1=most, l2=most)
-    return Private("count", value, (spent,), {"where": sorted(where or {}), "contribution": most})
+    unit, records = Unit.asked(person, contribution), open_microdata(data)
+    asked_for = records.taken(np.flatnonzero(matching(records, where or {})))
+    n, most = len(unit.kept(asked_for)), unit.contribution
+    (value,), spent = noisy("count", [n], budget, l1=most, l2=most)
+    return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, answer_notes(unit))
 
 
 def dp_sum(
@@ -85,6 +92,7 @@ def dp_sum(
     epsilon: float,
     mechanism: str = "laplace",
     delta: float | None = None,
+    person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
 ) -> Private:
@@ -100,16 +108,17 @@ def dp_sum(
         A column of numbers; of whole ones, within whole bounds, for geometric noise.
     bounds
         The lowest and the highest value that a record may have, known without looking at the data.
-    epsilon, mechanism, delta, contribution
+    epsilon, mechanism, delta, person, contribution
         As for `dp_count`.
     nulls
         "skip": a null counts nothing. "error": refuse.
     """
     budget = Budget.asked(mechanism, epsilon, delta)
-    values, low, high = _bounded(data, attribute, bounds, nulls, whole=mechanism == "geometric")
-    most = checked_count("contribution", contribution, least=1)
-    total, spent = _noisy_sum("sum", values, max(abs(low), abs(high)), budget, most)
-    return Private(f"sum of {attribute}", total, (spent,), {"bounds": [low, high], "contribution": most, "nulls": nulls})
+    unit = Unit.asked(person, contribution)
+    values, low, high = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
+    total, spent = _noisy_sum("sum", values, max(abs(low), abs(high)), budget, unit.contribution)
+    settings = {"bounds": [low, high], **unit.settings, "nulls": nulls}
+    return Private(f"sum of {attribute}", total, (spent,), settings, answer_notes(unit))
 
 
 def dp_mean(
@@ -120,6 +129,7 @@ def dp_mean(
     epsilon: float,
     mechanism: str = "laplace",
     delta: float | None = None,
+    person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
 ) -> Private:
@@ -131,14 +141,15 @@ def dp_mean(
     The answer is cut to the bounds. Parameters are those of `dp_sum`.
     """
     budget = Budget.asked(mechanism, epsilon, delta).part(2)
-    values, low, high = _bounded(data, attribute, bounds, nulls, whole=mechanism == "geometric")
-    most = checked_count("contribution", contribution, least=1)
+    unit = Unit.asked(person, contribution)
+    values, low, high = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
+    most = unit.contribution
     middle = (low + high) // 2 if mechanism == "geometric" else (low + high) / 2.0
     total, on_sum = _noisy_sum("sum of differences", values - middle, max(high - middle, middle - low), budget, most)
     (n,), on_count = noisy("count", [len(values)], budget, l1=most, l2=most)
     mean = min(max(middle + total / max(n, 1.0), low), high)
-    settings = {"bounds": [low, high], "contribution": most, "nulls": nulls}
-    return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings)
+    settings = {"bounds": [low, high], **unit.settings, "nulls": nulls}
+    return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings, answer_notes(unit))
 
 
 def dp_histogram(
@@ -150,6 +161,7 @@ def dp_histogram(
     epsilon: float,
     mechanism: str = "geometric",
     delta: float | None = None,
+    person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
 ) -> Private:
@@ -168,36 +180,37 @@ def dp_histogram(
     edges
         Instead: rising numbers; a bin goes from one, included, to the next, the last bin includes its upper edge. Numbers beyond
         the outer edges count in the outer bins.
-    epsilon, mechanism, delta, contribution
+    epsilon, mechanism, delta, person, contribution
         As for `dp_count`.
     nulls
         "keep": nulls count where None is among the values. "skip": they count nowhere. "error": refuse.
     """
-    budget = Budget.asked(mechanism, epsilon, delta)
-    most = checked_count("contribution", contribution, least=1)
+    budget, unit = Budget.asked(mechanism, epsilon, delta), Unit.asked(person, contribution)
     if (values is None) == (edges is None):
         raise ArgumentError("a histogram needs either the values to count or the edges of its bins.")
-    chosen = choose(data, attribute, nulls)
+    chosen = unit.cut(choose(data, attribute, nulls))
     if edges is not None:
         labels, at = _between(numbers(chosen.column(attribute), "a histogram with edges"), edges)
     else:
         labels = checked_domain(attribute, values)
+        require_labels(attribute, labels)
         at = places(chosen.column(attribute), labels)
     found = np.bincount(at[at >= 0], minlength=len(labels))
-    counts, spent = noisy("histogram", found.tolist(), budget, l1=most, l2=most)
-    settings = {"bins": len(labels), "contribution": most, "nulls": nulls}
-    return Private(f"histogram of {attribute}", dict(zip(labels, counts, strict=True)), (spent,), settings)
+    counts, spent = noisy("histogram", found.tolist(), budget, l1=unit.contribution, l2=unit.contribution)
+    settings = {"bins": len(labels), **unit.settings, "nulls": nulls}
+    bins = dict(zip(labels, counts, strict=True))
+    return Private(f"histogram of {attribute}", bins, (spent,), settings, answer_notes(unit))
 
 
 def _bounded(
-    data: Data, attribute: str, bounds: tuple[float, float], nulls: str, *, whole: bool
+    data: Data, attribute: str, bounds: tuple[float, float], nulls: str, unit: Unit, *, whole: bool
 ) -> tuple[NDArray[np.float64], float, float]:
-    """Return the values of an attribute, cut to the declared bounds, and these."""
+    """Return the values of an attribute that count, cut to the declared bounds, and these."""
     low, high = checked_bounds(bounds)
     if whole and (max(abs(low), abs(high)) > _LARGEST_WHOLE or np.array([low, high]).dtype.kind not in "iu"):
         raise ArgumentError(f"geometric noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
     checked_word("nulls", nulls, ("error", "skip"))
-    chosen = choose(data, attribute, nulls)
+    chosen = unit.cut(choose(data, attribute, nulls))
     if whole and not chosen.column(attribute).dtype.is_integer():
         raise ArgumentError(f"geometric noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")
     return np.clip(numbers(chosen.column(attribute), "a sum or mean"), low, high), low, high
@@ -222,6 +235,7 @@ def _between(values: NDArray[np.float64], edges: Sequence[float]) -> tuple[tuple
     if limits.ndim != 1 or len(limits) < 2 or not np.all(np.isfinite(limits)) or np.any(np.diff(limits) <= 0.0):  # noqa: PLR2004
         raise ArgumentError("edges are at least two numbers, each above the one before.")
     last = len(limits) - 2
-    names = tuple(f"[{limits[at]:g}, {limits[at + 1]:g}{']' if at == last else ')'}" for at in range(last + 1))
+    ends = [repr(limit).removesuffix(".0") for limit in limits.tolist()]  # the shortest text that no other number has
+    names = tuple(f"[{ends[at]}, {ends[at + 1]}{']' if at == last else ')'}" for at in range(last + 1))
     at = np.clip(np.searchsorted(limits, values, side="right") - 1, 0, last)
     return names, np.where(np.isnan(values), -1, at)

@@ -14,9 +14,9 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.protected import Protected
 from unveil.partitions import Partition, PartitionSpec
-from unveil.randomness import chance_of
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
@@ -28,12 +28,11 @@ __all__ = ["safepub", "safepub_delta"]
 
 _LARGEST_K = 1 << 20
 _LARGEST_EPSILON = 20.0
-_ROUNDING = 1.0 + 1e-12
-"""Where gamma n is whole up to rounding, it counts as exceeded."""
-_NOTE = (
-    "The guarantee holds for the records, not for these figures, when each person has one record, the generalisation was chosen "
-    "without looking at the data, and the seed of the sample, if one was given, is secret."
-)
+_EXACT = 1 << 53
+"""Draws are whole multiples of one over it, so that a rate which is one, too, is met exactly."""
+_TERMS = 400
+"""Sizes beyond so many, and some that grow with the first, add nothing that floating point holds."""
+_NOTE = "The guarantee holds for the records if the generalisation was chosen without looking at the data."
 
 
 def safepub(
@@ -44,13 +43,16 @@ def safepub(
     delta: float,
     generalise: Mapping[str, PartitionSpec] | None = None,
     sampling: float | None = None,
+    person: str | None = None,
     nulls: str = "error",
     seed: int | None = None,
+    testing: bool = False,
 ) -> Protected:
     r"""Sample records, generalise them and leave out small classes, with (epsilon, delta)-differential privacy.
 
     Every record stays with probability beta, then values are generalised, and a record is left out whose combination of values is
-    held by fewer than k. k is the least for which `safepub_delta` does not exceed delta.
+    held by fewer than k. k is the least for which `safepub_delta` does not exceed delta. The records stand in a random order: the
+    order of the data would tell more of a record than its class.
 
     Parameters
     ----------
@@ -67,14 +69,18 @@ def safepub(
         The probability beta with which a record stays, at most :math:`1 - e^{-\epsilon}`, which is taken where none is given.
     nulls
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
-    seed
-        The seed of the sample; none: a sample that nobody can repeat. Who knows the seed knows the sample, and the guarantee is
-        gone: give one to test, not to publish.
+    person
+        The column that says whose record it is: one record of each person takes part, chosen at random, and the guarantee is per
+        person. None: the guarantee is per record.
+    seed, testing
+        For tests: the seed of the sample, which is refused unless `testing` says that this is a test. Whoever knows the seed
+        knows the sample, and the guarantee is gone.
 
     Returns
     -------
     Protected
-        `figures` has k, the sampling rate, the delta that k gives, and the records sampled; records of small classes are gone.
+        `figures` has k, the sampling rate and the delta that k gives; `not_private` how many records were sampled and how many of
+        these are gone with small classes.
 
     References
     ----------
@@ -88,7 +94,7 @@ def safepub(
     >>> from unveil import mechanisms
     >>> made = mechanisms.safepub("adult", ["sex", "race"], epsilon=1.0, delta=1e-6)
     >>> made.figures["k"]
-    74
+    58
     """
     loss, chance = (
         checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON),
@@ -96,54 +102,74 @@ def safepub(
     )
     most = -math.expm1(-loss)
     beta = most if sampling is None else checked_number("sampling", sampling, above=0.0, most=most)
-    k = _least_k(beta, loss, chance)
-    chosen = choose(data, attributes, nulls)
+    beta = max(math.floor(beta * _EXACT), 1) / _EXACT
+    k, unit, random = _least_k(beta, loss, chance), Unit.asked(person, 1), chance_of_test(seed, testing=testing)
+    chosen = unit.cut(choose(data, attributes, nulls), random)
     _known(generalise, chosen.names)
-    random = chance_of(seed).draws("safepub")
-    rows = np.flatnonzero(random.random(chosen.records.records) < beta)
+    draws = random.draws("safepub")
+    rows = np.flatnonzero(draws.random(chosen.records.records) < beta)
     columns = {name: _generalised(chosen.column(name), (generalise or {}).get(name)) for name in chosen.names}
     whole = replace(chosen.records, frame=type(chosen.records.frame)(columns)).taken(rows)
-    kept = _in_classes_of(k, [encode(whole.column(name)) for name in chosen.names], len(rows))
+    kept = draws.permutation(_in_classes_of(k, [encode(whole.column(name)) for name in chosen.names], len(rows)))
     if not len(kept):
-        raise EmptyDataError(f"no class of the {len(rows):,} sampled records has k = {k:,}; generalise more, or spend more.")
-    settings = {"epsilon": loss, "delta": chance, "generalise": sorted(generalise or {}), "nulls": nulls}
-    figures = {
-        "k": k,
-        "sampling": beta,
-        "delta": safepub_delta(k, beta, loss),
-        "sampled": len(rows),
-        "suppressed": len(rows) - len(kept),
-    }
-    return Protected("safepub", whole.taken(kept), chosen.names, settings, figures, chosen.rows[rows[kept]], (_NOTE,))
+        raise EmptyDataError(f"no class of the sampled records has k = {k:,}; generalise more, or spend more.")
+    settings = {"epsilon": loss, "delta": chance, "generalise": sorted(generalise or {}), **unit.settings, "nulls": nulls}
+    figures = {"k": k, "sampling": beta, "delta": safepub_delta(k, beta, loss)}
+    inside = {"sampled": len(rows), "suppressed": len(rows) - len(kept)}
+    notes = (unit.note, _NOTE, *notes_of_test(random))
+    origin = chosen.rows[rows[kept]]
+    return Protected(
+        "safepub",
+        whole.taken(kept),
+        chosen.names,
+        settings,
+        figures,
+        origin,
+        notes,
+        repeatable=random.repeatable,
+        left_out=chosen.others,
+        not_private=inside,
+    )
 
 
 def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
-    r"""Return the delta of sampling with probability beta before k-anonymity by a fixed generalisation.
+    r"""Return the exact delta of sampling with probability beta before k-anonymity by a fixed generalisation.
 
-    .. math:: \delta = \max_{n \ge \lceil k / \gamma - 1 \rceil} \Pr(B(n, \beta) > \gamma n), \qquad
-              \gamma = \frac{e^\epsilon - 1 + \beta}{e^\epsilon}
+    A class of n records is published with the size :math:`B(n, \beta)`, a binomial variable, or not at all below k. One record
+    more makes a size j more likely by a factor above :math:`e^\epsilon` where :math:`j > \gamma n`, so
 
-    B is a binomial variable. Between two n at which gamma n passes a whole number m the probability grows, so only the last n
-    before each m is looked at, from m = k on, until Chernoff's bound on all that follow is lower.
+    .. math:: \delta = \max_n \sum_{j \ge \max(k, \, \gamma n)} \Pr(B(n, \beta) = j) - e^\epsilon \Pr(B(n - 1, \beta) = j),
+              \qquad \gamma = 1 - (1 - \beta) e^{-\epsilon}
+
+    For a sum that begins at m, the n with the largest is the first above :math:`(m - 1) / \gamma`. So one n is looked at for each
+    m, from m = k on, until Chernoff's bound on all that follow is lower. The bound of Bild, Kuhn and Prasser takes the first term
+    of each difference only.
 
     Examples
     --------
     >>> from unveil import mechanisms
     >>> f"{mechanisms.safepub_delta(20, 0.1, 0.5):.2e}"
-    '1.61e-09'
+    '2.63e-11'
     """
-    from scipy.stats import binom
-
     if not 0.0 < sampling <= -math.expm1(-epsilon) * (1.0 + 1e-12):
         raise ArgumentError(f"sampling is {sampling!r}; it must be above 0 and at most 1 - exp(-epsilon).")
-    checked_count("k", k, least=1)
+    start = checked_count("k", k, least=1)
     gamma = -math.expm1(-epsilon) + sampling * math.exp(-epsilon)
     divergence = gamma * math.log(gamma / sampling) - (1.0 - gamma) * epsilon
-    reached, found = k, 0.0
-    while math.exp(-divergence * (n := math.ceil(reached / gamma * _ROUNDING) - 1)) > found:
-        found = max(found, float(binom.sf(reached - 1, n, sampling)))
-        reached += 1
-    return found
+    highest = 0.0
+    while math.exp(-divergence * (n := math.floor((start - 1) / gamma) + 1)) > highest:
+        highest = max(highest, _excess(n, start, sampling, epsilon))
+        start += 1
+    return highest
+
+
+def _excess(n: int, start: int, beta: float, epsilon: float) -> float:
+    """Return the sum of the differences from one size on: P(j) - e^epsilon P'(j), where P'(j) = P(j) (n - j) / (n (1 - beta))."""
+    from scipy.stats import binom
+
+    sizes = np.arange(start, min(n, start + _TERMS + 40 * math.isqrt(start)) + 1)
+    above = np.maximum(1.0 - math.exp(epsilon) * (n - sizes) / (n * (1.0 - beta)), 0.0)
+    return float((binom.pmf(sizes, n, beta) * above).sum())
 
 
 def _least_k(beta: float, epsilon: float, delta: float) -> int:

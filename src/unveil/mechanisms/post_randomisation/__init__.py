@@ -13,7 +13,13 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import choose
-from unveil.mechanisms.post_randomisation.transitions import checked_matrix, drawn, invariant_matrix, retention_matrix
+from unveil.mechanisms.post_randomisation.transitions import (
+    checked_matrix,
+    drawn,
+    even_invariant_matrix,
+    invariant_matrix,
+    retention_matrix,
+)
 from unveil.mechanisms.protected import Protected, protected
 from unveil.randomness import chance_of
 from unveil.sources.coding import encode, require_countable
@@ -30,6 +36,14 @@ __all__ = ["pram"]
 
 _MOST_VALUES = 1_000
 """A matrix over more values than this is no longer looked at by anybody; such an attribute is hardly a category."""
+_FEWEST = 10
+"""An invariant matrix gives away how many records of a stratum hold a value; of fewer than these nobody may know."""
+_NEVER = 1e-9
+"""A value that becomes another less often than this does not make that one doubtful."""
+_FREQUENCIES = (
+    "The matrix of invariant PRAM gives away the frequencies of the values, its fixed point: publish it only where you would "
+    "publish these."
+)
 
 
 def pram(
@@ -56,14 +70,19 @@ def pram(
     attributes
         The categorical columns to randomise, each by itself.
     retention
-        The probability with which a value stays; any other value of the attribute is as likely as the next.
+        The probability with which a value stays; any other value of the attribute is as likely as the next (those of an invariant
+        matrix by their frequencies).
     matrix
         Instead of `retention`: the Markov matrix, for several attributes a mapping from each to its own. It is an array over the
         attribute's values in their sorted order, or a mapping from value to {value: probability}, which may name new values.
     invariant
-        Make the matrix such that the expected frequencies of the values stay as they are (two-step invariant PRAM).
+        Make the matrix such that the expected frequencies of the values stay as they are. With `retention` every value stays with
+        that probability, save one that more than half of the records hold, which must stay more often; a `matrix` is followed by
+        Bayes' way back (two-step invariant PRAM).
     strata
-        Columns within whose combinations the values are randomised: what is drawn, or kept, is so within each.
+        Columns within whose combinations the values are randomised: what is drawn, or kept, is so within each. Refused where a
+        stratum holds one value only, which would stay for certain, or, for an invariant matrix, a value that fewer than 10 of its
+        records hold: the matrix gives away the frequencies.
     nulls
         "keep": a null stays a null. "skip": a record with a null in the attributes is left out. "error": refuse.
     keep_order
@@ -74,8 +93,9 @@ def pram(
     Returns
     -------
     Protected
-        `figures["matrices"]` holds, for each attribute, its matrices: stratum, values and rows. `figures["changed"]` is the share
-        of values that changed, `figures["expected_changed"]` what the matrix lets expect.
+        `figures["matrices"]` holds, for each attribute, its matrices: stratum, values and rows; `figures["diagonal"]` the
+        probability with which each value stays, the mean over strata. `figures["changed"]` is the share of values that changed,
+        `figures["expected_changed"]` what the matrix lets expect.
 
     References
     ----------
@@ -97,13 +117,15 @@ def pram(
     stratum, labels = _strata(records, within, names)
     settings = {"retention": kept, "matrix": matrix is not None, "invariant": invariant, "strata": list(within), "nulls": nulls}
     random = chosen.draws(chance, "pram", settings)
-    columns, figures = {}, {"changed": {}, "expected_changed": {}, "matrices": {}}  # type: ignore[var-annotated]
+    columns, figures = {}, {"changed": {}, "expected_changed": {}, "diagonal": {}, "matrices": {}}  # type: ignore[var-annotated]
     for name in names:
         column = _Column(records, name, given.get(name))
         columns[name], tables = column.randomised(kept, stratum, len(labels), random, invariant=invariant)
         figures["changed"][name], figures["expected_changed"][name] = column.changes
+        figures["diagonal"][name] = column.diagonal
         figures["matrices"][name] = [{"stratum": label, **table} for label, table in zip(labels, tables, strict=True)]
-    return protected("pram", chosen, columns, settings, figures, chance, keep_order=keep_order)
+    notes = (_FREQUENCIES,) if invariant else ()
+    return protected("pram", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
 class _Column:
@@ -128,13 +150,15 @@ class _Column:
         if given is not None:
             self.values, self.given = checked_matrix(name, given, self.present)
         self.changes = (0.0, 0.0)
+        self.diagonal: dict[Any, float] = {}
 
     def randomised(
         self, retention: float | None, stratum: NDArray[np.int64], strata: int, random: np.random.Generator, *, invariant: bool
     ) -> tuple[Any, list[dict[str, Any]]]:
         """Return the new column, and the values and rows of the matrix of each stratum."""
         after = self.codes.astype(np.int64)
-        tables, expected = [], 0.0
+        tables, stay, there = [], np.zeros(len(self.values)), np.zeros(len(self.values), dtype=np.int64)
+        weak = _Weak(retention, invariant=invariant, stratified=strata > 1)
         order = np.argsort(stratum, kind="stable") if strata > 1 else None
         ends = np.cumsum(np.bincount(stratum, minlength=strata)) if strata > 1 else np.array([len(stratum)])
         for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
@@ -144,19 +168,24 @@ class _Column:
             before = self.codes[rows]
             counts = np.bincount(before, minlength=len(self.values))
             matrix = self._matrix(counts, retention, invariant=invariant)
+            weak.look(matrix, counts)
             after[rows] = drawn(before, matrix, random)
-            expected += float(counts @ (1.0 - np.diag(matrix)))
+            stay, there = stay + counts * np.diag(matrix), there + counts
             tables.append({"values": self.values, "rows": matrix.tolist()})
+        weak.refuse(self.column.name, strata)
         filled = int(self.filled.sum())
         if filled:
-            self.changes = (float(np.count_nonzero(after != self.codes)) / filled, expected / filled)
+            self.changes = (float(np.count_nonzero(after != self.codes)) / filled, 1.0 - float(stay.sum()) / filled)
+            self.diagonal = {self.values[at]: float(stay[at] / there[at]) for at in np.flatnonzero(there)}
         return self._decoded(after), tables
 
     def _matrix(self, counts: NDArray[np.int64], retention: float | None, *, invariant: bool) -> NDArray[np.float64]:
-        matrix = self.given if retention is None else retention_matrix(counts > 0, retention)
-        if matrix is None or (invariant and not counts.any()):
+        if not counts.any():
             return np.eye(len(counts))
-        return invariant_matrix(matrix, counts) if invariant else matrix
+        if self.given is not None:
+            return invariant_matrix(self.given, counts) if invariant else self.given
+        kept = float(retention or 0.0)
+        return even_invariant_matrix(counts, kept) if invariant else retention_matrix(counts > 0, kept)
 
     def _decoded(self, codes: NDArray[np.int64]) -> Any:
         """Return codes as a column of the type it had; a code of a null, or none, gives a null."""
@@ -175,6 +204,39 @@ class _Column:
                 f"the matrix of {shown(self.column.name)} names values of another type than the column's; "
                 "turn the column into text first."
             ) from None
+
+
+class _Weak:
+    """How many matrices do not protect: a published value tells the true one for certain, or the matrix gives away a rare one."""
+
+    def __init__(self, retention: float | None, *, invariant: bool, stratified: bool) -> None:
+        self._made = invariant if retention is None else retention < 1.0
+        self._told = invariant and stratified
+        self.certain = self.rare = 0
+
+    def look(self, matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+        """Look at the matrix of one stratum; the caller's own, or one that keeps everything, is the caller's choice."""
+        present = counts > 0
+        if self._made and bool(np.any(np.count_nonzero(matrix[present] > _NEVER, axis=0) == 1)):
+            self.certain += 1
+        elif self._told and bool(np.any(counts[present] < _FEWEST)):
+            self.rare += 1
+
+    def refuse(self, name: str, strata: int) -> None:
+        """Refuse the attribute if a stratum cannot be randomised."""
+        if not self.certain + self.rare:
+            return
+        if strata == 1:
+            raise ArgumentError(
+                f"a published value of column {shown(name)} would tell the true one for certain: it holds one value only, or "
+                "none would stay; leave the column out, or give another retention."
+            )
+        raise ArgumentError(
+            f"{self.certain + self.rare:,} of the {strata:,} strata cannot be randomised in column {shown(name)}: in "
+            f"{self.certain:,} a published value would tell the true one for certain (a stratum of one value, mostly), and in "
+            f"{self.rare:,} the matrix would give away a value of fewer than {_FEWEST} records; group the columns of the strata, "
+            "or leave them out."
+        )
 
 
 def _matrices(names: tuple[str, ...], matrix: Any) -> Mapping[str, Any]:

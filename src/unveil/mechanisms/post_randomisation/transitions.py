@@ -12,10 +12,12 @@ from unveil.errors import ArgumentError, shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["checked_matrix", "drawn", "invariant_matrix", "retention_matrix"]
+__all__ = ["checked_matrix", "drawn", "even_invariant_matrix", "invariant_matrix", "retention_matrix"]
 
 _ROUNDING = 1e-9
 """A row whose sum is nearer to one than this is a row of probabilities."""
+_HALF = 0.5 * (1.0 - 1e-9)
+"""A value of this share or more gives to every other value, and takes from it, all that moves."""
 _PIECE = 1 << 16
 """Values are drawn in pieces of this many, which stay in the processor's cache."""
 
@@ -33,6 +35,60 @@ def retention_matrix(present: NDArray[np.bool_], retention: float) -> NDArray[np
         matrix[np.ix_(at, at)] = (1.0 - retention) / (len(at) - 1)
         matrix[at, at] = retention
     return matrix
+
+
+def even_invariant_matrix(counts: NDArray[np.int64], retention: float) -> NDArray[np.float64]:
+    r"""Return the invariant matrix that keeps every value present with one probability, as far as invariance permits.
+
+    .. math:: R_{ii} = r, \qquad p_i R_{ij} = p_j R_{ji}, \qquad p^T R = p^T
+
+    As many records go from one value to another as come back, so r is also the probability that a published value is the true
+    one. Where more than half of the records hold one value m, the others cannot take in what it would have to give; it keeps the
+    least that is possible, :math:`R_{mm} = 1 - (1 - r) (1 - p_m) / p_m`, and is what every other value becomes unless it stays.
+    """
+    matrix = np.eye(len(counts))
+    at = np.flatnonzero(counts)
+    if len(at) > 1:
+        shares = counts[at] / counts.sum()
+        flows = (1.0 - retention) * _even_flows(shares)
+        matrix[np.ix_(at, at)] = flows / shares[:, None]
+        matrix[at, at] = np.maximum(1.0 - flows.sum(axis=1) / shares, 0.0)
+    return matrix
+
+
+def _even_flows(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Return symmetric flows between different values of which each gives away its whole share, the largest what others take.
+
+    .. math:: F_{ij} = s \, a_i a_j \quad (i \ne j), \qquad \sum_i a_i = 1, \qquad s \, a_i (1 - a_i) = p_i
+
+    The weights a of all values but the largest follow from s; s is such that the largest gives away its share, too.
+    """
+    from scipy.optimize import brentq
+
+    largest = int(np.argmax(shares))
+    others = np.delete(shares, largest)
+    flows = np.zeros((len(shares), len(shares)))
+    if shares[largest] >= _HALF:
+        flows[largest] = flows[:, largest] = np.insert(others, largest, 0.0)
+        return flows
+
+    def weights(s: float) -> NDArray[np.float64]:
+        part = np.minimum(4.0 * others / s, 1.0)
+        return np.asarray(part / (2.0 * (1.0 + np.sqrt(1.0 - part))))
+
+    def surplus(s: float) -> float:
+        rest = weights(s).sum()
+        return float(s * rest * (1.0 - rest) - shares[largest])
+
+    low = 4.0 * others.max()
+    high = 2.0 * low
+    while surplus(high) <= 0.0:
+        high *= 2.0
+    s = float(brentq(surplus, low, high, xtol=1e-15 * high, rtol=1e-14)) if surplus(low) < 0.0 else low
+    a = np.insert(weights(s), largest, 1.0 - weights(s).sum())
+    flows = s * np.outer(a, a)
+    np.fill_diagonal(flows, 0.0)
+    return flows
 
 
 def invariant_matrix(matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,0 +1,112 @@
+"""Whom does a guarantee protect? A record, or a person whose records are cut to the most that may count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_count
+from unveil.attributes import require_columns
+from unveil.errors import ArgumentError, NullsError, shown
+from unveil.mechanisms.columns import Chosen
+from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of
+from unveil.sources.coding import encode, require_countable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.microdata import Microdata
+
+__all__ = ["Unit", "chance_of_test", "notes_of_test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Whom the guarantee protects.
+
+    Attributes
+    ----------
+    person
+        The column that names the persons; None: the guarantee is for records.
+    contribution
+        The most records of one person that count; without a column of persons, how many records the guarantee is for together.
+    """
+
+    person: str | None
+    contribution: int
+
+    @classmethod
+    def asked(cls, person: Any, contribution: Any) -> Unit:
+        """Check what the caller asked for."""
+        if person is not None and not isinstance(person, str):
+            raise ArgumentError(f"person is {person!r}; it must be the name of the column that says whose record it is.")
+        return cls(person, checked_count("contribution", contribution, least=1))
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What an answer says it was asked for."""
+        protects = "record" if self.person is None else "person"
+        return {"protects": protects, "person": self.person, "contribution": self.contribution}
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of the guarantee."""
+        most = f"{self.contribution:,} record{'s' if self.contribution > 1 else ''}"
+        if self.person is None:
+            return (
+                f"The guarantee is per record, for {most} together: nobody's records were cut. It holds for a person only if "
+                f"nobody has more than {most}; name the column of persons to make sure."
+            )
+        return f"The guarantee is per person: at most {most} of each person count, chosen at random."
+
+    def cut(self, chosen: Chosen, chance: Chance | None = None) -> Chosen:
+        """Leave out a person's records beyond the most that count."""
+        rows = self.kept(chosen.records, chance)
+        return replace(chosen, records=chosen.records.taken(rows), rows=chosen.rows[rows])
+
+    def kept(self, records: Microdata, chance: Chance | None = None) -> NDArray[np.int64]:
+        """Return the rows that count: of each person a random choice, which depends on nobody else's records.
+
+        Parameters
+        ----------
+        records
+            The records to choose among.
+        chance
+            Where the choice comes from; none: the operating system.
+        """
+        if self.person is None:
+            return np.arange(records.records)
+        persons = self._persons(records)
+        shuffled = (chance or chance_of()).draws("records of a person").permutation(len(persons))
+        by_person = shuffled[np.argsort(persons[shuffled], kind="stable")]
+        sizes = np.bincount(persons)
+        place = np.arange(len(persons)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return np.sort(by_person[place < self.contribution])
+
+    def _persons(self, records: Microdata) -> NDArray[np.int64]:
+        name = str(self.person)
+        require_columns((name,), records.names)
+        column = records.column(name)
+        require_countable(name, column)
+        coded = encode(column)
+        if any(value is None or value != value for value in coded.values):  # noqa: PLR0124 - NaN differs from itself
+            raise NullsError(f"the column of persons, {shown(name)}, has nulls: it must say of every record whose it is.")
+        return coded.codes.astype(np.int64)
+
+
+def chance_of_test(seed: int | None, *, testing: bool) -> Chance:
+    """Return where draws come from; a seed is refused unless the caller says that it is a test."""
+    if seed is not None and not testing:
+        raise ArgumentError(
+            "a seed is given, and whoever repeats the draws undoes the guarantee; leave it out, or say that this is a test "
+            "(testing=True)."
+        )
+    return chance_of(seed)
+
+
+def notes_of_test(chance: Chance) -> tuple[str, ...]:
+    """Return what must be said of draws that somebody can repeat."""
+    return (NOT_FOR_PUBLICATION,) if chance.repeatable else ()
