@@ -5,6 +5,7 @@ Mechanisms work on it, so that none of them knows an engine. The data that came 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,11 @@ class Microdata:
         """Return the records at these rows, in this order."""
         return replace(self, frame=self.frame[rows])
 
+    def digest(self) -> bytes:
+        """Return a fingerprint of all records, columns of Python objects left out."""
+        plain = pl.DataFrame([column for column in self.frame.get_columns() if column.dtype != pl.Object])
+        return hashlib.sha256(plain.hash_rows().to_numpy().tobytes() if plain.width else b"").digest()
+
     def native(self) -> Any:
         """Return the records as a data frame of the library that the caller's came from; Polars for a file."""
         return self._back(self.frame)
@@ -117,6 +123,8 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     ending = str(path).rpartition(".")[2].lower()
     if ending not in {"parquet", "pq", "arrow", "feather", "ipc"}:
         require_text(frame)
+    if mixed := next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None):
+        raise UnsupportedDataError.no_file(mixed)
     with atomic_write(path) as file:
         if ending in {"parquet", "pq"}:
             frame.write_parquet(file)
@@ -129,7 +137,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
 def require_text(frame: pl.DataFrame) -> None:
     """Refuse columns that delimited text cannot hold: lists, structures and bytes."""
     for name, dtype in frame.schema.items():
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
             raise UnsupportedDataError.no_text(name, dtype.base_type())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.coincidence import equal_shares
 from unveil.mechanisms.columns import choose, seeded
@@ -17,6 +17,7 @@ from unveil.mechanisms.differential_privacy.answers import UNSEEDED
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_greatest
 from unveil.mechanisms.differential_privacy.marginals import Placed
 from unveil.mechanisms.protected import Protected
+from unveil.sources.objects import column_of_objects
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,7 @@ _NOT_PRIVATE = (
 )
 
 
+@checked_arguments
 def dp_synthesize(
     data: Data,
     attributes: Names,
@@ -181,4 +183,4 @@ def _choice(amounts: NDArray[np.float64], wanted: int, random: np.random.Generat
 
 
 def _column(original: Any, domain: tuple[Any, ...], codes: NDArray[np.int64]) -> Any:
-    return type(original)(original.name, list(domain)).gather(codes.astype(np.uint32))
+    return column_of_objects(original.name, domain).gather(codes.astype(np.uint32))
