@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.columns import CellNulls, choose, numbers, seeded
 from unveil.mechanisms.protected import Protected
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["resample"]
 
 
+@checked_arguments
 def resample(data: Data, attributes: Names, *, samples: int = 3, nulls: CellNulls = "error", seed: int = 0) -> Protected:
     r"""Replace the value of each rank by the average of the values that have this rank in random samples.
 

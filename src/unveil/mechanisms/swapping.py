@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_number
+from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["rank_swap", "strata_of", "swap"]
 
 
+@checked_arguments
 def swap(
     data: Data,
     attributes: Names,
@@ -90,6 +91,7 @@ def swap(
     return Protected("swapping", chosen.records.replaced(columns), chosen.names, settings, figures, chosen.rows)
 
 
+@checked_arguments
 def rank_swap(
     data: Data,
     attributes: Names,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
 from unveil.mechanisms.coincidence import equal_shares
@@ -31,6 +31,7 @@ _EQUAL = (
 )
 
 
+@checked_arguments
 def synthesize(
     data: Data,
     attributes: Names,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.results import jsonable
@@ -53,7 +54,7 @@ class Measured:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
-        found: dict[str, Any] = {"value": jsonable(self.value), "worst_class": self.worst_class}
+        found: dict[str, Any] = {"value": jsonable(self.value), "worst_class": jsonable(self.worst_class)}
         if self.reason is not None:
             found["reason"] = self.reason
         if self.requirement is not None:
@@ -87,12 +88,12 @@ class Model:
         threshold = self.threshold
         if threshold is None:
             return
-        if isinstance(threshold, bool) or not isinstance(threshold, int | float):
-            raise ArgumentError(f"the threshold of {self.name} is a number, not {type(threshold).__name__}.")
         low, high = self.range
         if not low <= threshold <= high or (self.whole and not float(threshold).is_integer()):
             kind = "a whole number" if self.whole else "a number"
-            raise ArgumentError(f"the threshold of {self.name} is {kind} from {low:g} to {high:g}, so it is not {threshold:g}.")
+            raise ArgumentError(
+                f"the threshold of {self.name} is {kind} from {low:g} to {high:g}, so it is not {shown_number(threshold)}."
+            )
 
     @property
     def requirement(self) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from unveil.arguments import checked_arguments, checked_count, checked_share
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence, without_suppressed
@@ -49,6 +50,7 @@ class Population:
         return cls(size, whole, population_sizes(whole, sample))
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class KMap:
     """Every record's key is shared by at least k records of the population (Sweeney 2002)."""
@@ -58,8 +60,8 @@ class KMap:
 
     def __post_init__(self) -> None:
         """Refuse a k that means nothing."""
-        if self.k is not None and self.k < 1:
-            raise ArgumentError(f"the threshold of k_map is a whole number from 1, so it is not {self.k}.")
+        if self.k is not None:
+            checked_count("k of k_map", self.k, least=1)
 
     def measure(self, classes: Equivalence, population: Population) -> Measured:
         """Return the smallest class of the population that a record of the table belongs to."""
@@ -75,6 +77,7 @@ class KMap:
         )
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class DeltaPresence:
     """Whether someone is in the table cannot be told with a chance below `low` or above `high` (Nergiz et al. 2007)."""
@@ -86,8 +89,8 @@ class DeltaPresence:
     def __post_init__(self) -> None:
         """Refuse bounds that are no chances."""
         for bound in (self.low, self.high):
-            if bound is not None and not 0.0 <= bound <= 1.0:
-                raise ArgumentError(f"the bounds of delta_presence lie between 0 and 1, so {bound:g} is none.")
+            if bound is not None:
+                checked_share("a bound of delta_presence", bound)
 
     def measure(self, population: Population) -> Measured:
         """Return the highest chance of presence; the lowest stands in the worst class's description."""
@@ -115,6 +118,7 @@ class DeltaPresence:
         )
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class AverageRisk(Model):
     """On average no more than this share of records is re-identified: one over the mean size of a class."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import choose
@@ -81,6 +81,7 @@ class Placed:
         return {names: part.reshape(self.shape(names)) for names, part in zip(wanted, parts, strict=True)}, spent
 
 
+@checked_arguments
 def dp_marginals(
     data: Data,
     tables: Sequence[Names],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose, numbers
@@ -35,6 +35,7 @@ _LARGEST_WHOLE = 1 << 31
 """Four thousand million values up to it can be summed."""
 
 
+@checked_arguments
 def dp_count(
     data: Data,
     where: Query | None = None,
@@ -77,6 +78,7 @@ def dp_count(
     return Private("count", value, (spent,), {"where": sorted(where or {}), "contribution": most})
 
 
+@checked_arguments
 def dp_sum(
     data: Data,
     attribute: str,
@@ -112,6 +114,7 @@ def dp_sum(
     return Private(f"sum of {attribute}", total, (spent,), {"bounds": [low, high], "contribution": most, "nulls": nulls})
 
 
+@checked_arguments
 def dp_mean(
     data: Data,
     attribute: str,
@@ -141,6 +144,7 @@ def dp_mean(
     return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings)
 
 
+@checked_arguments
 def dp_histogram(
     data: Data,
     attribute: str,

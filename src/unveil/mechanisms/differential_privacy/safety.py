@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_number
+from unveil.arguments import checked_arguments, checked_count, checked_number
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
@@ -35,6 +35,7 @@ _NOTE = (
 )
 
 
+@checked_arguments
 def safepub(
     data: Data,
     attributes: Names,
@@ -116,6 +117,7 @@ def safepub(
     return Protected("safepub", whole.taken(kept), chosen.names, settings, figures, chosen.rows[rows[kept]], (_NOTE,))
 
 
+@checked_arguments
 def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     r"""Return the delta of sampling with probability beta before k-anonymity by a fixed generalisation.
 

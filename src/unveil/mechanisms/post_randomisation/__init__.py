@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_share
+from unveil.arguments import checked_arguments, checked_share
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
@@ -29,6 +29,7 @@ _MOST_VALUES = 1_000
 """A matrix over more values than this is no longer looked at by anybody; such an attribute is hardly a category."""
 
 
+@checked_arguments
 def pram(
     data: Data,
     attributes: Names,
