@@ -1,23 +1,86 @@
-"""Checks of arguments, each written once: a count, a number, a share, a word of a list, a seed.
+"""Checks of arguments, each written once: their types at the public doors; a count, a number, a share, a word of a list, a seed.
 
-A check returns the value in its plain Python type, or raises `ArgumentError` with what was given and what is allowed.
+`checked_arguments` stands above every public function, and refuses what its annotations do not allow. The other checks return the
+value in its plain Python type, or raise `ArgumentError` with what was given and what is allowed.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
-from numbers import Real
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, shown
+from unveil.fitting import fits, hints_of, kind_of, listed_array, misfit, said, words_of
 
-__all__ = ["LARGEST_SEED", "checked_count", "checked_number", "checked_seed", "checked_share", "checked_word"]
+__all__ = [
+    "LARGEST_SEED",
+    "checked_arguments",
+    "checked_array",
+    "checked_count",
+    "checked_number",
+    "checked_seed",
+    "checked_share",
+    "checked_word",
+    "shown_number",
+]
 
+_Door = TypeVar("_Door", bound=Callable[..., Any])
+
+_LONGEST = 10**30
 LARGEST_SEED = 2**63 - 1
 """What a command line, a project file and every generator can hold."""
+
+
+def checked_arguments(door: _Door) -> _Door:
+    """Let a function, or a class when it is made, refuse arguments of a type that its annotations do not allow.
+
+    Examples
+    --------
+    >>> @checked_arguments
+    ... def halved(amount: float) -> float:
+    ...     return amount / 2
+    >>> halved("much")
+    Traceback (most recent call last):
+    unveil.errors.ArgumentError: amount must be a number, not a text.
+    """
+    if isinstance(door, type):
+        door.__init__ = checked_arguments(door.__init__)  # type: ignore[misc]
+        return door
+    places: list[str] = []
+
+    @wraps(door)
+    def checked(*values: Any, **named: Any) -> Any:
+        if not places:
+            places.extend(_places(door))
+        hints = hints_of(door)
+        fitting = [_fitting(places[min(at, len(places) - 1)], value, hints) for at, value in enumerate(values)]
+        return door(*fitting, **{name: _fitting(name, value, hints) for name, value in named.items()})
+
+    return checked  # type: ignore[return-value]
+
+
+def _places(door: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters that may be given by place."""
+    return [one.name for one in inspect.signature(door).parameters.values() if one.kind is not one.KEYWORD_ONLY] or [""]
+
+
+def _fitting(name: str, value: Any, hints: dict[str, Any]) -> Any:
+    """Return an argument that its annotation allows, an array or a column that stands for a list as a list; refuse any other."""
+    if name not in hints:
+        return value
+    if fits(value, hints[name]):
+        return listed_array(value, hints[name])
+    part, found, hint = misfit(value, hints[name])
+    place = f"{name}: {part}" if part else name
+    if isinstance(found, str) and (words := words_of(hint)):
+        raise ArgumentError.not_one_of(place, found, words)
+    raise ArgumentError(f"{place} must be {said(hint) or 'something else'}, not {kind_of(found)}.")
 
 
 def checked_word(name: str, value: object, known: Sequence[str]) -> None:
@@ -33,31 +96,48 @@ def checked_number(name: str, value: Any, *, above: float = -math.inf, most: flo
     )
     known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not known or not _finite(value) or not above < value <= most:
-        raise ArgumentError(f"{name} is {value!r}; it must be a number {bounds}".rstrip() + ".")
+        raise ArgumentError(f"{name} is {shown_number(value)}; it must be a number {bounds}".rstrip() + ".")
     return float(value)
 
 
 def checked_count(name: str, value: Any, *, least: int, most: int | None = None, of: str = "") -> int:
     """Return an integer within its bounds, or refuse it; `of` says what bounds it from above."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ArgumentError(f"{name} is {value!r}; it must be an integer of at least {least}.")
+        raise ArgumentError(f"{name} is {shown_number(value)}; it must be an integer of at least {least}.")
     if most is not None and value > most:
-        raise ArgumentError(f"{name} is {value:,}, and there are only {most:,} {of}.")
+        raise ArgumentError(f"{name} is {shown_number(value)}, and there are only {most:,} {of}.")
     return int(value)
+
+
+def checked_array(name: str, values: Any) -> NDArray[Any]:
+    """Return values as an array, or refuse what is none."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"{name} must be a list or an array of numbers, not {kind_of(values)}.") from None
 
 
 def checked_share(name: str, value: Any) -> float:
     """Return a number from 0 to 1, or refuse it."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise ArgumentError(f"{name} is {value!r}; it must be a number from 0 to 1.")
+    if not fits(value, float) or not 0.0 <= value <= 1.0:
+        raise ArgumentError(f"{name} is {shown_number(value)}; it must be a number from 0 to 1.")
     return float(value)
 
 
 def checked_seed(seed: Any) -> int:
     """Return a seed, or refuse what is none."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= LARGEST_SEED:
-        raise ArgumentError(f"seed is {seed!r}; it must be a whole number from 0 to {LARGEST_SEED:,}.")
+        raise ArgumentError(f"seed is {shown_number(seed)}; it must be a whole number from 0 to {LARGEST_SEED:,}.")
     return int(seed)
+
+
+def shown_number(value: Any) -> str:
+    """Write a number for a message, with its thousands apart; a very long one by its size, anything else by its kind."""
+    if not fits(value, float):
+        return shown(value) if isinstance(value, str) else kind_of(value)
+    if _LONGEST <= abs(value) < math.inf:
+        return "a number of more than 30 digits"
+    return f"{value:,}" if fits(value, int) else f"{value}"
 
 
 def _finite(value: Any) -> bool:

@@ -193,6 +193,11 @@ class UnsupportedDataError(UnveilError, TypeError):
         """Report a column that a text file cannot hold."""
         return cls(f"column {shown(column)} holds {kind} values, which a text file cannot hold; write .parquet, or leave it out.")
 
+    @classmethod
+    def no_file(cls, column: str) -> UnsupportedDataError:
+        """Report a column of mixed Python objects, which no file can hold."""
+        return cls(f"column {shown(column)} holds values of several types, which a file cannot hold; turn them into text first.")
+
 
 class NullsError(UnveilError, ValueError):
     """Nulls where the caller asked for none."""

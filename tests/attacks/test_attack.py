@@ -392,12 +392,12 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
         ({"id": "a", "same_order": True}, ArgumentError, "said in 2 ways"),
         ({"external": pl.DataFrame({"z": [1]})}, ArgumentError, "external data has no key attribute in common.*by structure"),
         ({"id": "x", "key": "a", "sensitive": None, "external": pl.DataFrame({"x": [1]})}, ArgumentError, "no column but the id"),
-        ({"partitions": [["p"]]}, ArgumentError, "partitions name no column"),
-        ({"hierarchies": [["p"]]}, ArgumentError, "hierarchies are given by column"),
-        ({"hierarchies": {"a": [["p"]]}}, ArgumentError, "hierarchies are given by column"),
-        ({"mapping": "ax"}, ArgumentError, "the map takes original columns to protected ones"),
-        ({"mapping": [("a",)]}, ArgumentError, "the map takes original columns to protected ones"),
-        ({"key": [1]}, ArgumentError, "name columns, so they are texts"),
+        ({"partitions": [["p"]]}, ArgumentError, "partitions must be a table, not a list"),
+        ({"hierarchies": [["p"]]}, ArgumentError, "hierarchies must be a table, not a list"),
+        ({"hierarchies": {"a": [["p"]]}}, ArgumentError, "what stands under 'a' must be a Hierarchy, not a list"),
+        ({"mapping": "ax"}, ArgumentError, "mapping must be a table or a list, not a text"),
+        ({"mapping": [("a",)]}, ArgumentError, "mapping: entry 1 must be a list of 2, not a list"),
+        ({"key": [1]}, ArgumentError, "key: entry 1 must be a text, not a whole number"),
         (
             {"id": "x", "key": "a", "sensitive": None, "external": pl.DataFrame({"x": [1, 2], "z": [1.0, math.inf]})},
             ArgumentError,
@@ -408,8 +408,8 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
             EmptyDataError,
             "no record",
         ),
-        ({"seed": -1}, ArgumentError, "a seed is a whole number from 0"),
-        ({"seed": "one"}, ArgumentError, "a seed is a whole number from 0"),
+        ({"seed": -1}, ArgumentError, "seed is -1; it must be a whole number from 0"),
+        ({"seed": "one"}, ArgumentError, "seed must be a whole number, not a text"),
         ({"hierarchies": {"nope": unveil.Hierarchy("nope", [["p"]])}}, ColumnNotFoundError, "a hierarchy: column 'nope'"),
         ({"hierarchies": {"a": unveil.Hierarchy("a", [["z"]])}}, HierarchyError, "2 of 2 values present are not in it"),
         (
@@ -433,7 +433,7 @@ def test_bad_input_is_refused(options: dict[str, Any], error: type[Exception], w
 @pytest.mark.parametrize("flat", [[["secret"], ["b"]], {"secret": "low", "b": "high"}, {"blocks": [["secret"], ["b"]]}])
 def test_partitions_that_are_not_under_a_name_are_refused_without_showing_values(flat: Any) -> None:
     frame = pl.DataFrame({"a": ["p", "q"], "x": ["secret", "b"]})
-    with pytest.raises(ArgumentError, match="by name, and under it by column") as problem:
+    with pytest.raises(ArgumentError, match=r"by name, and under it by column|must be a table") as problem:
         unveil.attack(frame, frame, "a", "x", partitions={"x": flat})
     assert "secret" not in str(problem.value)
 

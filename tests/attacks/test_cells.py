@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import unveil
 from unveil.attacks.linkage.cells import Attribute, Cells, attributes_of, cells_of
 from unveil.attacks.linkage.search import distinct_rows
-from unveil.attacks.linkage.tables import coded, column_names, column_of, rows_in
+from unveil.attacks.linkage.tables import coded, column_names, column_of, opened, rows_in
 from unveil.errors import ArgumentError, PartitionError, UnsupportedDataError
 
 
@@ -192,13 +192,17 @@ def test_values_that_are_lists_or_sets_are_told_apart() -> None:
 
 def test_columns_are_reached_in_any_table() -> None:
     frame = pl.DataFrame({"a": [1, None], "b": ["x", "y"]})
-    for table in (frame, frame.to_pandas(), frame.to_dict(as_series=False)):
+    for table in map(opened, (frame, frame.lazy(), frame.to_pandas(), frame.to_dict(as_series=False))):
         assert (column_names(table), rows_in(table), list(column_of(table, "b"))) == (["a", "b"], 2, ["x", "y"])
     assert column_names(np.zeros((2, 3))) == ["0", "1", "2"]
     with pytest.raises(ArgumentError, match="differ in length"):
         rows_in({"a": [1], "b": [1, 2]})
     with pytest.raises(ArgumentError, match="two dimensions"):
-        column_names(np.zeros(3))
+        opened(np.zeros(3))
+    with pytest.raises(ArgumentError, match="lists of values"):
+        opened({"a": 1})
+    with pytest.raises(UnsupportedDataError, match="data of type object"):
+        opened(object())
 
 
 def test_attributes_are_named_in_three_ways() -> None:

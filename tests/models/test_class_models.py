@@ -356,7 +356,7 @@ def test_arx_hierarchy_of_occupation_gives_a_distance_between_those_of_a_coarse_
     [
         (lambda: KAnonymity(0), "whole number from 1"),
         (lambda: KAnonymity(2.5), "whole number"),  # type: ignore[arg-type]
-        (lambda: KAnonymity("5"), "not str"),  # type: ignore[arg-type]
+        (lambda: KAnonymity("5"), "not a text"),  # type: ignore[arg-type]
         (lambda: EntropyLDiversity("x", 0.5), "from 1"),
         (lambda: RecursiveLDiversity("x", 1, 2.0), "at least 2"),
         (lambda: TCloseness("x", 1.5), "between 0 and 1"),
@@ -406,7 +406,7 @@ def test_a_figure_for_which_no_threshold_would_do_meets_not_even_an_infinite_one
 def test_a_requirement_named_twice_or_no_model_is_refused() -> None:
     with pytest.raises(ArgumentError, match="required twice"):
         unveil.measure("paper-2", "Age*", "Disease", models=[KAnonymity(5), KAnonymity(2)])
-    with pytest.raises(ArgumentError, match="not str"):
+    with pytest.raises(ArgumentError, match=r"models: entry 1 must be a Model .*, not a text"):
         unveil.measure("paper-2", "Age*", "Disease", models=["k=5"])  # type: ignore[list-item]
-    with pytest.raises(ArgumentError, match="such as KAnonymity"):
+    with pytest.raises(ArgumentError, match=r"entry 1 must be a Model .*, not a class"):
         unveil.measure("paper-2", "Age*", "Disease", models=[KAnonymity])  # type: ignore[list-item]

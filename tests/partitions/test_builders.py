@@ -131,7 +131,7 @@ class TestGroups:
             Groups((2,), order=("a", "b", "a")).build(["a"], column="x")
         with pytest.raises(ArgumentError, match="3 is no multiple of 2"):
             Groups((2, 3))
-        with pytest.raises(ArgumentError, match="whole numbers"):
+        with pytest.raises(ArgumentError, match="whole number"):
             Groups((2.5,))  # type: ignore[arg-type]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.assess.advice import Advice, advice_on
 from unveil.assess.evidence import InputFile, input_files
 from unveil.assess.rates import AttributeRate, Disclosure, Measure, attribute_rate, disclosure
@@ -191,6 +192,7 @@ class Assessment(Result):
         return portrait(self)
 
 
+@checked_arguments
 def assess(  # noqa: PLR0913 - the one call that asks everything
     project_or_data: Project | Data,
     key: Names | None = None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.assess.evidence import InputFile, table_files
 from unveil.assess.readings import Pairing
 from unveil.assess.tradeoff import TradeOff, trade_off
@@ -129,11 +130,13 @@ class Comparison(Result):
         tables = (*whole.tables[:1], why, *whole.tables[1:], *files)
         return View("Comparison of releases", figures, tables, whole.notes, charts=whole.charts)
 
+    @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
         """Return a picture of a figure of privacy against one of utility."""
         return self.trade_off.svg(privacy, utility)
 
 
+@checked_arguments
 def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     releases: Mapping[str, Data],
     key: Names,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.assess.alone import Alone, alone
 from unveil.attributes import Kind, Role
 from unveil.errors import OutputError, UnsupportedDataError, shown
@@ -204,6 +205,7 @@ class Start(Result):
         return [(tree, path) for tree, path in found if tree is not None and path is not None]
 
 
+@checked_arguments
 def start_project(
     data: Data,
     path: str | os.PathLike[str] = "unveil.toml",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, Pair, Pairing, Readings, Shared
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, listed, shown
@@ -136,6 +137,7 @@ class TradeOff(Result):
         figures = (Figure("releases", len(self.releases)), Figure("undominated", list(self.front) or "none"))
         return View("Privacy against utility", figures, tables, notes, charts=(self.picture(),))
 
+    @checked_arguments
     def picture(self, privacy: str | None = None, utility: str | None = None) -> Chart:
         """Return a chart of two figures, utility to the right and privacy upwards; undominated releases are filled.
 
@@ -154,6 +156,7 @@ class TradeOff(Result):
         note = "Filled: no other release is at least as good in every figure and better in one."
         return Chart("trade-off", "points", f"{y.name} against {x.name}", columns, tuple(rows), note)
 
+    @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
         """Return that chart as an SVG picture."""
         from unveil.results._render import visible
@@ -169,6 +172,7 @@ class TradeOff(Result):
         return known[next(iter(known)) if name is None else name]
 
 
+@checked_arguments
 def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     original: Data,
     releases: Mapping[str, Data],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import __version__
-from unveil.arguments import checked_seed
+from unveil.arguments import checked_arguments, checked_seed
 from unveil.attacks import disclosure, identity
 from unveil.attacks.linking import linkage
 from unveil.attacks.pairs import Setting, setting_of
@@ -110,6 +110,7 @@ class Attack(Result):
         return view_of(self)
 
 
+@checked_arguments
 def attack(  # noqa: PLR0913 - the one call that makes every attack
     original: Data,
     release: Data,
@@ -247,14 +248,10 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
     return [(name, attribute, key, entry[figure]), *alone]
 
 
-def _models(partitions: Any, setting: Setting) -> dict[str, dict[str, Partition]]:
+def _models(partitions: Mapping[str, Mapping[str, Any]] | None, setting: Setting) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models; what they hold is never shown, for in the wrong form it would be data."""
     measured = (*setting.keys, *setting.sensitive)
     found: dict[str, dict[str, Partition]] = {}
-    if not isinstance(partitions, Mapping | None) or not all(
-        isinstance(blocks, Mapping) for blocks in (partitions or {}).values()
-    ):
-        raise ArgumentError(f"partitions name no column; {_FORM}")
     for model, blocks in (partitions or {}).items():
         if strange := sum(column not in measured for column in blocks):
             raise ArgumentError(
@@ -270,10 +267,8 @@ def _models(partitions: Any, setting: Setting) -> dict[str, dict[str, Partition]
     return found
 
 
-def _trees(hierarchies: Any, setting: Setting) -> dict[str, Hierarchy]:
+def _trees(hierarchies: Mapping[str, Hierarchy], setting: Setting) -> dict[str, Hierarchy]:
     """Return the hierarchies, refusing one of a column that is not there, or that lacks values of its column."""
-    if not isinstance(hierarchies, Mapping) or not all(isinstance(tree, Hierarchy) for tree in hierarchies.values()):
-        raise ArgumentError("hierarchies are given by column, each as unveil.Hierarchy; Hierarchy.read reads one from a file.")
     compared = {pair.original for pair in setting.pairs}
     for column, tree in hierarchies.items():
         if column not in setting.original.names:

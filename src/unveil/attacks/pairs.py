@@ -80,8 +80,6 @@ def setting_of(
     one, other = open_source(original), open_source(release)
     explicit = _explicit(mapping)
     secrets = names_of(sensitive)
-    if not all(isinstance(name, str) for name in (*names_of(key), *secrets)):
-        raise ArgumentError("key and sensitive name columns, so they are texts.")
     _require(secrets, other, "the release has no sensitive column")
     for pair in explicit:
         _require([pair.original], one, "the map names an original column that does not exist")
@@ -114,13 +112,9 @@ def new_values(setting: Setting, original: str | None, released: str) -> dict[st
     return {"values": sum(new), "records": int(np.bincount(shown.codes, minlength=len(new))[new].sum())}
 
 
-def _explicit(mapping: Any) -> list[Pair]:
+def _explicit(mapping: Sequence[tuple[str, str]] | Mapping[str, str]) -> list[Pair]:
     """Return the pairs that the map says."""
-    given = list(mapping.items() if isinstance(mapping, Mapping) else mapping)
-    both = 2
-    if not all(isinstance(pair, (tuple, list)) and len(pair) == both and all(isinstance(n, str) for n in pair) for pair in given):
-        raise ArgumentError("the map takes original columns to protected ones, as {'Age': 'Age*'} or [('Age', 'Age*')].")
-    return [Pair(*pair) for pair in given]
+    return [Pair(*pair) for pair in (mapping.items() if isinstance(mapping, Mapping) else mapping)]
 
 
 def _by_name(

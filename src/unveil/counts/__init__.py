@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import require_columns
 from unveil.counts.grouping import Codes, group, summed, tally
 from unveil.errors import CountsError, listed
@@ -122,6 +123,7 @@ class Counts:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @checked_arguments
     def over(self, names: str | Iterable[str]) -> Counts:
         """Return the marginal table over some of the columns."""
         kept = self._positions(names)
@@ -129,6 +131,7 @@ class Counts:
             return self
         return self.regrouped([self.columns[at] for at in kept], [self.codes[at] for at in kept])
 
+    @checked_arguments
     def recode(self, name: str, partition: Partition | Any) -> Counts:
         """Return the table with one column's values replaced by the blocks of a partition."""
         at = self._positions(name)[0]
@@ -209,6 +212,7 @@ class Counts:
         return both.where(both.n > 0)
 
 
+@checked_arguments
 def count(
     data: Data,
     columns: Sequence[str],

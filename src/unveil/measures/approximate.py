@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import count
 from unveil.counts.grouping import summed
@@ -150,6 +151,7 @@ class ApproximateRate(Result):
         return f"{' + '.join(self.made.key)} -> {' + '.join(self.made.sensitive) or 'record identity'}"
 
 
+@checked_arguments
 def approximate_rate(
     data: Data, key: Names, sensitive: Names | None = None, *, max_distinct: int, seed: int = 0
 ) -> DiscriminationRate | ApproximateRate:

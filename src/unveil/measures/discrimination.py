@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_seed
+from unveil.arguments import checked_arguments, checked_seed
 from unveil.attributes import Names, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
@@ -194,6 +194,7 @@ _KIND_MEANING = {
 }
 
 
+@checked_arguments
 def discrimination_rate(
     data: Data,
     key: Names,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError
@@ -183,6 +184,7 @@ class Scan(Result):
         return " + ".join(self.made.sensitive) or "record identity"
 
 
+@checked_arguments
 def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     data: Data,
     key: Names | None = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, sides_of
 from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, shown
@@ -170,6 +170,7 @@ class Anatomy(Result):
         return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures, notes=notes)
 
 
+@checked_arguments
 def anatomize(
     data: Data,
     key: Names,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
@@ -28,6 +28,7 @@ _FEW = 3
 """The mean of fewer values than this says too much of each."""
 
 
+@checked_arguments
 def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     data: Data,
     attributes: Names,

@@ -113,7 +113,7 @@ def numbers(column: Any, purpose: str) -> NDArray[np.float64]:
     """Return a column of numbers in floating point, NaN for a null, or say that the purpose needs numbers."""
     if not column.dtype.is_numeric():
         raise ArgumentError(f"{purpose} needs numbers, and attribute {shown(column.name)} holds {_kind(column)}; leave it out.")
-    values = np.array(column.to_numpy(), dtype=np.float64)
+    values = np.array(column.cast(float).to_numpy(), dtype=np.float64)
     if np.any(np.abs(values) > _LARGEST):
         raise UnsupportedDataError(
             f"attribute {shown(column.name)} holds infinite values, or some beyond 1e100; mend them first."

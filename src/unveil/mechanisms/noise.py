@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.mechanisms.columns import CellNulls, choose, numbers
@@ -42,6 +42,7 @@ _ROUNDING = 1e-9
 """An eigenvalue below zero by less than this share of the largest is zero."""
 
 
+@checked_arguments
 def add_noise(
     data: Data,
     attributes: Names,

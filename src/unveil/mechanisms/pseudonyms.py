@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.mechanisms.columns import choose
@@ -37,6 +37,7 @@ _LABEL = (
 )
 
 
+@checked_arguments
 def pseudonymize(
     data: Data,
     attributes: Names,

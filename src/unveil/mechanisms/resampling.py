@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.columns import CellNulls, choose, numbers
 from unveil.mechanisms.protected import Protected, protected
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["resample"]
 
 
+@checked_arguments
 def resample(
     data: Data,
     attributes: Names,

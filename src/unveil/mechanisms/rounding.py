@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
@@ -27,6 +27,7 @@ __all__ = ["round_values"]
 _METHODS = ("nearest", "random")
 
 
+@checked_arguments
 def round_values(
     data: Data,
     attributes: Names,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_number, checked_word
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError
 from unveil.mechanisms.columns import Chosen
@@ -27,6 +27,7 @@ __all__ = ["sample"]
 _METHODS = ("simple", "systematic", "stratified")
 
 
+@checked_arguments
 def sample(
     data: Data,
     *,

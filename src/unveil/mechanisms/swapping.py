@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_number
+from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["rank_swap", "strata_of", "swap"]
 
 
+@checked_arguments
 def swap(
     data: Data,
     attributes: Names,
@@ -97,6 +98,7 @@ def swap(
     return protected("swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
+@checked_arguments
 def rank_swap(
     data: Data,
     attributes: Names,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
 from unveil.mechanisms.coincidence import equal_to_others
@@ -31,6 +31,7 @@ _MOST_NAMES = 1_000
 _UNBOUNDED = "Without differential privacy nothing bounds what synthetic records tell of the original ones: measure the release."
 
 
+@checked_arguments
 def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     data: Data,
     attributes: Names,

@@ -23,8 +23,6 @@ def completed(asked: Sequence[AnyModel], scales: Mapping[str, Scale]) -> dict[Pl
     """Return the requirements by their place, each once; t-closeness is told how the values of its attribute lie."""
     found: dict[Place, AnyModel] = {}
     for model in asked:
-        if not isinstance(model, Model | KMap | DeltaPresence):
-            raise ArgumentError(f"a requirement is a model, such as KAnonymity(5), not {type(model).__name__}.")
         place = place_of(model)
         if place in found:
             raise ArgumentError(f"{' of '.join(place[:2])} is required twice; name it once, with the stricter figure.")

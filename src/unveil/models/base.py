@@ -54,7 +54,7 @@ class Measured:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
-        found: dict[str, Any] = {"value": jsonable(self.value), "worst_class": self.worst_class}
+        found: dict[str, Any] = {"value": jsonable(self.value), "worst_class": jsonable(self.worst_class)}
         if self.reason is not None:
             found["reason"] = self.reason
         if self.requirement is not None:
@@ -74,7 +74,9 @@ def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, wh
     low, high = among
     if not low <= threshold <= high or (whole and not float(threshold).is_integer()):
         kind = "a whole number" if whole else "a number"
-        raise ArgumentError(f"the threshold of {name} is {kind} from {low:g} to {high:g}, so it is not {threshold:g}.")
+        raise ArgumentError(
+            f"the threshold of {name} is {kind} from {low:g} to {high:g}, so it is not {shown_number(threshold)}."
+        )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError
 from unveil.measures import diversity
 from unveil.measures.equivalence import Equivalence, Spread
@@ -43,6 +43,7 @@ Distance: TypeAlias = Literal["equal", "rank", "value", "hierarchical", "variati
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class KAnonymity(Model):
     """Every class holds at least k records (Samarati 2001, Sweeney 2002).
@@ -68,6 +69,7 @@ class KAnonymity(Model):
         return self.k
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class DistinctLDiversity(SecretModel):
     """Every class holds at least l distinct sensitive values (Machanavajjhala et al. 2007)."""
@@ -87,6 +89,7 @@ class DistinctLDiversity(SecretModel):
         return self.l
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class PSensitiveKAnonymity(SecretModel):
     """k-anonymity with at least p distinct sensitive values in every class (Truta and Vinay 2006); its figure is p."""
@@ -122,6 +125,7 @@ class PSensitiveKAnonymity(SecretModel):
         return f"a class holds fewer than {self.k} records" if value == 0.0 else None
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class EntropyLDiversity(SecretModel):
     """The entropy of the sensitive values in every class is at least log2 l; the figure 2^H compares with l directly."""
@@ -140,6 +144,7 @@ class EntropyLDiversity(SecretModel):
         return self.l
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class RecursiveLDiversity(SecretModel):
     """In every class the most frequent value is rarer than c times all but the l - 1 most frequent: r_1 < c (r_l + ... + r_m).
@@ -181,6 +186,7 @@ class RecursiveLDiversity(SecretModel):
         return f"a class holds fewer than {self.l} values" if np.isinf(value) else None
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class AlphaK(SecretModel):
     """(alpha, k)-anonymity: no value has a share above alpha in a class, and every class holds k records (Wong et al. 2006)."""
@@ -216,6 +222,7 @@ class AlphaK(SecretModel):
         return f"a class holds fewer than {self.k} records" if np.isinf(value) else None
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class TCloseness(SecretModel):
     """In no class is the distribution of the sensitive attribute farther than t from the whole table's (Li et al. 2007).
@@ -277,6 +284,7 @@ class TCloseness(SecretModel):
         return "a class holds a value that the reference table lacks" if np.isinf(value) else None
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class BasicBetaLikeness(SecretModel):
     """No value gains more than beta in a class, relative to its share in the whole table (Cao and Karras 2012)."""
@@ -296,6 +304,7 @@ class BasicBetaLikeness(SecretModel):
         return self.beta
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class EnhancedBetaLikeness(SecretModel):
     """As basic beta-likeness, and no value gains more than -ln q, so that frequent values are protected as well."""
@@ -319,6 +328,7 @@ class EnhancedBetaLikeness(SecretModel):
         return "in a class a value gains more than -ln of its share, which no beta allows" if np.isinf(value) else None
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class DeltaDisclosure(SecretModel):
     """In every class every value's share is within a factor e^delta of the whole table's (Brickell and Shmatikov 2008)."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attributes import CLASS_NULLS, Names, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
@@ -119,6 +120,7 @@ class Measurement(Result):
         return view_of(self)
 
 
+@checked_arguments
 def measure(  # noqa: PLR0913 - the one call that reports everything
     data: Data,
     key: Names,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from unveil.arguments import checked_share
+from unveil.arguments import checked_arguments, checked_share
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence, without_suppressed
@@ -51,6 +51,7 @@ class Population:
         return cls(size, whole, population_sizes(whole, sample))
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class KMap:
     """Every record's key is shared by at least k records of the population (Sweeney 2002)."""
@@ -81,6 +82,7 @@ class KMap:
         )
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class DeltaPresence:
     """Whether someone is in the table cannot be told with a chance below `low` or above `high` (Nergiz et al. 2007)."""
@@ -128,6 +130,7 @@ class DeltaPresence:
         )
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class AverageRisk(Model):
     """On average no more than this share of records is re-identified: one over the mean size of a class."""

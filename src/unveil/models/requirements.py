@@ -60,8 +60,13 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
         elif word == "presence":
             found.append(parse_presence(str(value)))
         else:
-            found.append(KAnonymity(value) if word == "k" else KMap(value) if word == "k_map" else AverageRisk(value))
+            found.append(AverageRisk(value) if word == "average_risk" else (KAnonymity if word == "k" else KMap)(_count(value)))
     return found
+
+
+def _count(value: Any) -> Any:
+    """Return a count that a file holds as a decimal number as the integer it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def parse_p(text: str, sensitive: Sequence[str]) -> Model:

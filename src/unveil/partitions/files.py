@@ -37,9 +37,9 @@ class DocumentError(ValueError):
 def not_there(path: Path) -> str:
     """Say that a file is missing, and which file of its folder has nearly that name."""
     names: list[str] = []
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         names = [entry.name for entry in path.parent.iterdir()]
-    return f"the file '{path}' is not there.{near_miss(path.name, names)}"
+    return f"the file {shown(path)} is not there.{near_miss(path.name, names)}"
 
 
 def hierarchy_file(folder: PathLike, column: str) -> Path:
@@ -76,6 +76,8 @@ def read_text(path: PathLike, error: type[UnveilError]) -> str:
         raise error(f"{place}, line {line:,}: the text is not UTF-8; save the file as UTF-8.") from None
     except OSError as problem:
         raise error(f"{place}: the file cannot be read: {problem.strerror}.") from None
+    except ValueError:  # no system takes a name with a null character in it
+        raise DataNotFoundError(not_there(place)) from None
 
 
 def write_whole(path: PathLike, text: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unveil.arguments import checked_arguments
 from unveil.errors import HierarchyError, PartitionError, shown
 from unveil.partitions._match import text_of
 from unveil.partitions.files import DocumentError, PathLike, hierarchy_file, read_text, write_whole
@@ -66,6 +67,7 @@ class Hierarchy:
     column: str | None
     labels: tuple[tuple[str, ...], ...]
 
+    @checked_arguments
     def __init__(self, column: str | None, labels: Iterable[Iterable[Any]]) -> None:
         cells = [list(row) for row in labels]
         if nulls := sum(cell is None for row in cells for cell in row):
@@ -77,6 +79,7 @@ class Hierarchy:
         self._refuse_splits()
 
     @classmethod
+    @checked_arguments
     def read(cls, path: PathLike, column: str | None = None, separator: str | None = None) -> Hierarchy:
         """Read a hierarchy in ARX's CSV form: `value;level 1;level 2;...`, without a header, UTF-8.
 
@@ -113,6 +116,7 @@ class Hierarchy:
             raise HierarchyError(f"{place}: {problem}") from None
 
     @classmethod
+    @checked_arguments
     def read_folder(cls, folder: PathLike, columns: Iterable[str]) -> dict[str, Hierarchy]:
         """Read the hierarchies of several columns from a folder with one file for each.
 
@@ -138,6 +142,7 @@ class Hierarchy:
         return {name: cls.read(hierarchy_file(folder, name), column=name).with_root() for name in columns}
 
     @classmethod
+    @checked_arguments
     def from_levels(cls, values: Sequence[Any], *levels: Sequence[Any], column: str | None = None) -> Hierarchy:
         """Return the hierarchy of the values, with the labels of each level in the order of the values.
 
@@ -174,6 +179,7 @@ class Hierarchy:
         return cls(column, (row for row in rows if row[0] is not None))
 
     @classmethod
+    @checked_arguments
     def from_partitions(
         cls, values: Sequence[Any], partitions: Iterable[PartitionSpec], *, column: str | None = None
     ) -> Hierarchy:
@@ -226,6 +232,7 @@ class Hierarchy:
         """The values, as text, in the order given."""
         return tuple(row[0] for row in self.labels)
 
+    @checked_arguments
     def level(self, number: int) -> Partition:
         """Return the partition at a level: 0 keeps every value apart, `height` is the coarsest.
 
@@ -248,6 +255,7 @@ class Hierarchy:
             raise HierarchyError(f"{_of(self.column)} there is no level {number}; levels are 0 to {self.height}.")
         return Partition.from_mapping({row[0]: row[number] for row in self.labels}, column=self.column)
 
+    @checked_arguments
     def check_covers(self, values: Iterable[Any]) -> None:
         """Refuse values that the hierarchy has no leaf for; numbers match their text, a null needs no leaf.
 
@@ -263,6 +271,7 @@ class Hierarchy:
         """
         rows_of(self, values)
 
+    @checked_arguments
     def levels_for(self, values: Sequence[Any]) -> Levels:
         """Return the hierarchy in numbers: the group of each of a column's distinct values, at every level.
 
@@ -305,6 +314,7 @@ class Hierarchy:
             return self
         return Hierarchy(self.column, ((*row, ROOT) for row in self.labels))
 
+    @checked_arguments
     def write(self, path: PathLike, separator: str = ";") -> None:
         """Write the hierarchy in ARX's CSV form, whole or not at all.
 

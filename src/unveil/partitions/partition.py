@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
+from unveil.arguments import checked_arguments
 from unveil.errors import PartitionError, listed
 from unveil.partitions._match import moment_of, number_of, text_of
 from unveil.partitions._rules import Blocks, Function, Intervals, Rule, at
@@ -57,6 +58,7 @@ class Partition:
     rule: Rule
 
     @classmethod
+    @checked_arguments
     def of(cls, spec: PartitionSpec, *, column: str | None = None) -> Partition:
         """Return the partition that `spec` describes.
 
@@ -104,9 +106,8 @@ class Partition:
         )
 
     @classmethod
-    def from_blocks(
-        cls, blocks: Iterable[Iterable[Any]], labels: Sequence[Any] | None = None, *, column: str | None = None
-    ) -> Partition:
+    @checked_arguments
+    def from_blocks(cls, blocks: Iterable[Any], labels: Sequence[Any] | None = None, *, column: str | None = None) -> Partition:
         """Return the partition of the blocks, each a list of its values.
 
         Parameters
@@ -149,6 +150,7 @@ class Partition:
         return cls(Blocks.checked(lists, labels, column=column))
 
     @classmethod
+    @checked_arguments
     def from_mapping(cls, mapping: Mapping[Any, Any], *, column: str | None = None) -> Partition:
         """Return the partition that puts values of one label into one block.
 
@@ -186,6 +188,7 @@ class Partition:
         return cls(Blocks.checked(list(blocks.values()), list(blocks), column=column, mapping=True))
 
     @classmethod
+    @checked_arguments
     def from_edges(cls, edges: Iterable[Any], *, column: str | None = None) -> Partition:
         """Return the partition into half-open intervals [a, b) between neighbouring edges.
 
@@ -217,6 +220,7 @@ class Partition:
         return cls(Intervals.checked(list(edges), column=column))
 
     @classmethod
+    @checked_arguments
     def from_function(cls, function: Callable[[Any], Any]) -> Partition:
         """Return the partition that puts values of one result into one block.
 
@@ -240,6 +244,7 @@ class Partition:
         return cls(Function(function))
 
     @classmethod
+    @checked_arguments
     def from_document(cls, document: Any, *, column: str | None = None) -> Partition:
         """Return the partition that a JSON or TOML document holds.
 
@@ -273,6 +278,7 @@ class Partition:
         raise PartitionError(f"{at(column)}a partition is a list of blocks, or a table with one of: {listed(_FORMS)}.")
 
     @classmethod
+    @checked_arguments
     def read(cls, path: PathLike, *, column: str | None = None) -> Partition:
         """Read a partition from a `.json` or `.toml` file.
 
@@ -311,6 +317,7 @@ class Partition:
         except PartitionError as problem:
             raise PartitionError(f"{place}: {problem}") from None
 
+    @checked_arguments
     def apply(self, values: Sequence[Any], column: str | None = None) -> tuple[npt.NDArray[np.int64], list[str | None]]:
         """Return the block of each of a column's distinct values, and the labels of the blocks in use.
 

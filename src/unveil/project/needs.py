@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, shown
 from unveil.partitions import Partition
 
@@ -49,6 +50,7 @@ class Need:
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     at_least: float | None = None
 
+    @checked_arguments
     def __init__(
         self,
         name: str,
@@ -77,6 +79,7 @@ class Need:
         return f"Need({self.name!r}: {self.target} given {', '.join(self.given)}{least})"
 
     @classmethod
+    @checked_arguments
     def parse(cls, text: str) -> Need:
         """Read "NAME: TARGET given A, B [at least 0.1]"."""
         found = _TEXT.match(str(text))

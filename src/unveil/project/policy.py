@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, PartitionError, ProjectError, shown
 from unveil.partitions import Partition
 from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text
@@ -171,11 +172,13 @@ class Policy:
         return tuple(found.values())
 
     @classmethod
+    @checked_arguments
     def of(cls, rules: Mapping[str, Any], name: str = "policy") -> Policy:
         """Return the policy that a mapping describes, written as in a file."""
         return read_policy(Table(Path(name), {}, (), _as_toml(rules)), name)
 
     @classmethod
+    @checked_arguments
     def preset(cls, name: str) -> Policy:
         """Return the policy that is a preset and nothing else."""
         from unveil.project.presets import PRESETS
@@ -185,6 +188,7 @@ class Policy:
         return cls(name, (name,))
 
     @classmethod
+    @checked_arguments
     def read(cls, path: PathLike) -> Policy:
         """Read and check a policy file.
 

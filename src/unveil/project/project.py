@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import ROLES, Role
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
@@ -69,6 +70,7 @@ class Project:
     policy: Policy = field(default_factory=Policy)
 
     @classmethod
+    @checked_arguments
     def read(cls, path: PathLike) -> Project:
         """Read and check a project file.
 
@@ -99,6 +101,7 @@ class Project:
         root.only(SECTIONS, "section")
         return cls(place, **{name: section.read(root.table(name)) for name, section in SECTIONS.items()})
 
+    @checked_arguments
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the attributes of a role, in the order of the file.
 
@@ -121,6 +124,7 @@ class Project:
             raise ArgumentError.not_one_of("role", role, ROLES)
         return tuple(name for name, attribute in self.attributes.items() if attribute.role == role)
 
+    @checked_arguments
     def attribute(self, column: str) -> Attribute:
         """Return what the project says of a column.
 
@@ -143,6 +147,7 @@ class Project:
             raise self._unknown("attribute", column, ("attributes",), self.attributes)
         return self.attributes[column]
 
+    @checked_arguments
     def partition(self, column: str, name: str) -> Partition:
         """Return a column's semantic partition of a name.
 
@@ -166,6 +171,7 @@ class Project:
             raise self._unknown("partition", name, ("attributes", column, "partitions"), partitions)
         return partitions[name]
 
+    @checked_arguments
     def hierarchy(self, column: str) -> Hierarchy | None:
         """Read a column's hierarchy.
 
@@ -189,6 +195,7 @@ class Project:
         place = self.attribute(column).hierarchy
         return None if place is None else Hierarchy.read(place, column=column)
 
+    @checked_arguments
     def to_toml(self, folder: PathLike | None = None) -> str:
         """Return the text of the project file; read back, it gives an equal project.
 
@@ -212,6 +219,7 @@ class Project:
         lines = [line for name, section in SECTIONS.items() for line in section.write(getattr(self, name), relative)]
         return "\n".join(lines[:-1]) + "\n" if lines else ""
 
+    @checked_arguments
     def write(self, path: PathLike | None = None) -> None:
         """Write the project file, whole or not at all.
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unveil.arguments import checked_arguments
+
 __all__ = ["Step"]
 
 
@@ -32,6 +34,7 @@ class Step:
     attributes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @checked_arguments
     def __init__(self, mechanism: str, attributes: str | Sequence[str] = (), options: Mapping[str, Any] | None = None) -> None:
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "attributes", (attributes,) if isinstance(attributes, str) else tuple(attributes))

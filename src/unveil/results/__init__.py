@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -138,12 +139,14 @@ class Result:
         """Return what a person should see."""
         raise NotImplementedError
 
+    @checked_arguments
     def to_frame(self, backend: Literal["polars", "pandas", "pyarrow"] = "polars") -> Any:
         """Return the answer's table as a data frame of the library named (polars, pandas or pyarrow)."""
         import narwhals as nw
 
         return nw.from_dict(dict(self.columns()), backend=backend).to_native()
 
+    @checked_arguments
     def chart(self, name: str) -> Any:
         """Return one of the answer's charts as an `altair.Chart`, to be changed or stored (extra `charts`).
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_seed
+from unveil.arguments import checked_arguments, checked_seed
 from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed, shown
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Chosen", "Plan", "anonymize", "chosen_of", "planned", "release_of"]
 
 
+@checked_arguments
 def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     data: Data,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],

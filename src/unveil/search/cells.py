@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["generalize_cells"]
 
 
+@checked_arguments
 def generalize_cells(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Trees,

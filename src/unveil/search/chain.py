@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil import __version__, mechanisms
-from unveil.arguments import LARGEST_SEED, checked_seed
+from unveil import __version__, fitting, mechanisms
+from unveil.arguments import LARGEST_SEED, checked_arguments, checked_seed
 from unveil.errors import ArgumentError, listed, near_miss, shown
+from unveil.fitting import fits, hints_of, kind_of, said
 from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Step
 from unveil.randomness import Repeatable, weakest
 from unveil.releases import recorded, write_recorded
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
-from unveil.search.fitting import fits, kind_of, said
 from unveil.sources.alignment import write_link
 from unveil.sources.frames import Data
 from unveil.sources.microdata import Microdata, open_microdata
@@ -122,6 +122,7 @@ def mechanism_names() -> tuple[str, ...]:
     return (*_RECODINGS, *(name for name in mechanisms.__all__ if not name[0].isupper() and name != "safepub_delta"))
 
 
+@checked_arguments
 def protect(
     data: Data,
     steps: Sequence[Step],
@@ -247,8 +248,11 @@ def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.P
     if name not in known or name == "data":
         takes = listed([name for name in known if name != "data"])
         return f"{mechanism} takes no {shown(name)}; it takes: {takes}.{near_miss(name, list(known))}"
-    if not fits(value, known[name].annotation):
-        return f"{name} of {mechanism} is {said(known[name].annotation)}, not {kind_of(value)}."
+    hint = hints_of(step_function(mechanism))[name]
+    if not fits(value, hint):
+        part, found, wanted = fitting.misfit(value, hint)
+        place = f"in {name} of {mechanism}, {part}" if part else f"{name} of {mechanism}"
+        return f"{place} is {said(wanted)}, not {kind_of(found)}."
     if name == "seed" and value is not None and not 0 <= value <= LARGEST_SEED:
         return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, so it is not {value:,}."
     return None
@@ -284,7 +288,8 @@ def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
     if not step.attributes:
         return {}
     second = [one for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD and name != "data"][:1]
-    several, single = (bool(second) and fits(example, second[0].annotation) for example in ([""], ""))
+    hint = hints_of(step_function(step.mechanism))[second[0].name] if second else None
+    several, single = (fits(example, hint) for example in ([""], ""))
     if several:
         return {second[0].name: list(step.attributes)}
     if not single:

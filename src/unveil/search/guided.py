@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, listed, shown
@@ -105,6 +106,7 @@ class Front(Result):
         """The release that is preferred."""
         return self.release(self.choice)
 
+    @checked_arguments
     def release(self, at: int) -> Release:
         """Make the release at a place of the front."""
         if not 0 <= at < len(self.points):
@@ -190,6 +192,7 @@ class Front(Result):
         return View("Releases that no other dominates", figures, (table,), self.notes)
 
 
+@checked_arguments
 def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against use
     data: Data,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],

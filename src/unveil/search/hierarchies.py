@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
@@ -134,6 +135,7 @@ class HierarchyReport(Result):
         return notes
 
 
+@checked_arguments
 def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
     """Propose a hierarchy that fits the kind and the distribution of a column's values.
 
@@ -164,6 +166,7 @@ def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
     return _report(found.hierarchy, values, counts, rule=found.rule, reason=found.reason)
 
 
+@checked_arguments
 def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     """Build a hierarchy of a column's values by a rule.
 
@@ -197,6 +200,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     return _report(rule.build(values, counts, column=column), values, counts, rule=rule)
 
 
+@checked_arguments
 def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, column: str | None = None) -> HierarchyReport:
     """Check that a hierarchy is a chain, and that it covers every value of a column where data is given.
 

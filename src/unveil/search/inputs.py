@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_share
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, listed, shown
 from unveil.models.asked import AnyModel
@@ -92,6 +93,5 @@ def records_of(
 
 def limit_of(suppression: float, records: int) -> int:
     """Return how many records may be suppressed."""
-    if not 0.0 <= suppression <= 1.0:
-        raise ArgumentError(f"the share of records that may be suppressed lies between 0 and 1, so it is not {suppression:g}.")
-    return math.floor(suppression * records + TOLERANCE)  # 0.29 of 100 records are 29, though the product lies below
+    share = checked_share("the share of records that may be suppressed", suppression)
+    return math.floor(share * records + TOLERANCE)  # 0.29 of 100 records are 29, though the product lies below

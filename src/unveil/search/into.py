@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_seed
+from unveil.arguments import checked_arguments, checked_seed
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts import Counts, count
 from unveil.errors import ArgumentError, CountsError, DataChangedError, shown
@@ -48,6 +48,7 @@ __all__ = ["anonymize_into"]
 _WORD = 1 << 64
 
 
+@checked_arguments
 def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     data: Data,
     out: str | os.PathLike[str] | Address | None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
@@ -35,6 +36,7 @@ _MOST_NODES = 250
 """A round but the last looks at no more generalisations than these: its records can still be served in a later one."""
 
 
+@checked_arguments
 def recode_locally(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Trees,

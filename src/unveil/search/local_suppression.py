@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.grouping import group
@@ -40,6 +41,7 @@ _MOST = 16
 """With more key attributes there are too many sets of them to compare."""
 
 
+@checked_arguments
 def suppress_locally(
     data: Data,
     attributes: Names,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.models.asked import AnyModel
 from unveil.search.axes import Axis, axis_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["mondrian"]
 
 
+@checked_arguments
 def mondrian(
     data: Data,
     attributes: Names | Trees,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -164,5 +163,4 @@ def shuffled(records: Microdata, seed: int) -> NDArray[np.int64]:
 
     Whoever knows the seed alone, such as the one that is taken when none is given, cannot undo it.
     """
-    whole = hashlib.sha256(records.frame.hash_rows().to_numpy().tobytes()).digest()
-    return np.random.default_rng([seed, int.from_bytes(whole)]).permutation(records.records)
+    return np.random.default_rng([seed, int.from_bytes(records.fingerprint())]).permutation(records.records)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
@@ -36,6 +37,7 @@ _NOTHING = 1e-6
 """Costs, summed over the records, that differ by no more are equal."""
 
 
+@checked_arguments
 def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Trees,

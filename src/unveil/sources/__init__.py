@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.coding import Coded, encode, require_countable, without_nan
@@ -49,6 +50,7 @@ class CodedTable:
         return self.weights if self.weights is None or self.n is None else self.weights * self.n
 
 
+@checked_arguments
 def source(data: Data, *, separator: str | None = None, encoding: str | None = None, missing: str | Sequence[str] = ()) -> Source:
     """Open a file with what cannot be found out from it; every call that takes data takes the result.
 

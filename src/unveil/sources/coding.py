@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import DataChangedError, UnsupportedDataError
+from unveil.sources.objects import require_plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +67,7 @@ class _SeriesValues(Sequence[Any]):
 
 def encode(series: pl.Series) -> Coded:
     """Code a column; `codes` come in the smallest unsigned type that holds them."""
+    require_countable(series.name, series)
     if series.dtype == pl.Object:
         return _encode_objects(series)
     present, codes = _coded(_countable(series))
@@ -126,7 +128,9 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
 
 
 def require_countable(name: str, series: pl.Series) -> None:
-    """Refuse a column of lists, structures or bytes."""
+    """Refuse a column of lists, structures or bytes, or of objects without a text of their own."""
+    if series.dtype == pl.Object:
+        require_plain(name, series.to_list())
     if series.dtype.is_nested() or series.dtype == pl.Binary:
         raise UnsupportedDataError.uncountable(name, series.dtype.base_type())
 
@@ -256,7 +260,7 @@ def _values(present: pl.Series) -> Sequence[Any]:
 def _encode_objects(series: pl.Series) -> Coded:
     """Code a column of mixed Python objects: values are told apart by their type and text."""
     cells = series.to_list()
-    keys = [None if _is_missing(cell) else (type(cell).__name__, str(cell)) for cell in cells]
+    keys = [None if cell is None else (type(cell).__name__, str(cell)) for cell in cells]
     first = {key: cell for key, cell in zip(keys, cells, strict=True) if key is not None}
     place: dict[tuple[str, str] | None, int] = {key: code for code, key in enumerate(sorted(first))}
     values = [first[key] for key in place if key is not None]
@@ -265,7 +269,3 @@ def _encode_objects(series: pl.Series) -> Coded:
         values.append(None)
     codes = np.fromiter((place[key] for key in keys), dtype=smallest_unsigned(len(values)), count=len(keys))
     return Coded(series.name, tuple(values), codes)
-
-
-def _is_missing(cell: object) -> bool:
-    return cell is None or cell != cell  # noqa: PLR0124 - a NaN is what differs from itself

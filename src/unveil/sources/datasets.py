@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import narwhals as nw
 import polars as pl
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 
 __all__ = ["adult", "describe", "load", "names", "published"]
@@ -57,6 +58,7 @@ def names() -> tuple[str, ...]:
     return ("adult", "adult-raw", *published()["tables"])
 
 
+@checked_arguments
 def describe() -> list[dict[str, Any]]:
     """Return each built-in data set's name, records, columns and origin."""
     rows = []
@@ -67,6 +69,7 @@ def describe() -> list[dict[str, Any]]:
     return rows
 
 
+@checked_arguments
 def load(name: str, *, backend: Backend = "polars") -> Any:
     """Return a built-in data set by its name.
 

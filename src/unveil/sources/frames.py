@@ -18,6 +18,7 @@ import polars as pl
 from unveil.attributes import require_columns
 from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError, near_miss, shown
 from unveil.sources import datasets, files
+from unveil.sources.objects import column_of_objects
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,7 +137,12 @@ def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame
     """Run a lazy frame for the columns asked for; a name that its engine could read as a pattern is picked afterwards."""
     pattern = any(column == "*" or column.startswith("^") for column in columns)
     eager: pl.DataFrame = (frame if pattern else frame.select(list(columns))).collect("polars").to_native()
-    return pl.DataFrame({column: eager[column] for column in columns})
+    return pl.DataFrame({column: _typed(eager[column]) for column in columns})
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """Return a column of Python objects as one of their type, where they have one."""
+    return column_of_objects(column.name, column.to_list()) if column.dtype == pl.Object else column
 
 
 def text_names(names: Sequence[object], place: str) -> tuple[str, ...]:
@@ -152,12 +158,14 @@ def _to_polars(series: nw.Series[Any]) -> pl.Series:
     """Return a column of any library as a Polars column; mixed Python objects stay objects."""
     native = series.to_native()
     if isinstance(native, pl.Series):
-        return native
+        return _typed(native)
+    if series.dtype == nw.Object:
+        return column_of_objects(series.name, series.to_list())
     if series.dtype.is_numeric() and not series.null_count():
         return pl.Series(series.name, series.to_numpy())
     try:
         return series.to_polars()
     except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError) as reason:
         if type(reason).__module__.startswith("pyarrow") or not isinstance(reason, ImportError):
-            return pl.Series(series.name, series.to_list(), dtype=pl.Object)
+            return column_of_objects(series.name, series.to_list())
         return pl.Series(series.name, series.to_list(), strict=False)

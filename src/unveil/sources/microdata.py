@@ -122,6 +122,8 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
     ending = str(path).rpartition(".")[2].lower()
     if ending not in {"parquet", "pq", "arrow", "feather", "ipc"}:
         require_text(frame)
+    if mixed := next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None):
+        raise UnsupportedDataError.no_file(mixed)
     with atomic_write(path) as file:
         if ending in {"parquet", "pq"}:
             frame.write_parquet(file)
@@ -134,7 +136,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
 def require_text(frame: pl.DataFrame) -> None:
     """Refuse columns that delimited text cannot hold: lists, structures and bytes."""
     for name, dtype in frame.schema.items():
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
             raise UnsupportedDataError.no_text(name, dtype.base_type())
 
 

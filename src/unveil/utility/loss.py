@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
@@ -128,6 +129,7 @@ class Loss(Result):
         return view_of(self)
 
 
+@checked_arguments
 def loss(  # noqa: PLR0913 - the one call that measures every loss
     original: Data,
     release: Data,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
 from unveil.measures.chance import beyond_chance
 from unveil.measures.rates import rate
@@ -171,6 +172,7 @@ def _by_value(name: str, served: Served) -> Table:
     return Table(tuple(columns), rows, title=f"By value: {name}", bars=frozenset({"posterior"}))
 
 
+@checked_arguments
 def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category") -> Utility:
     """Measure how far a table serves needs, from the table alone.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import Figure, Made, Result, Table, View
@@ -115,6 +116,7 @@ class Propensity(Result):
         return View("Can release and original be told apart?", figures, (table,), (note,))
 
 
+@checked_arguments
 def pmse(
     original: Data,
     release: Data,

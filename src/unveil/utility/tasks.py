@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
 from unveil.results import Figure, Made, Result, Table, View
@@ -60,6 +61,7 @@ class Task:
     kind: str
     clusters: int
 
+    @checked_arguments
     def __init__(
         self,
         name: str,
@@ -321,6 +323,7 @@ class Tasks(Result):
         return notes
 
 
+@checked_arguments
 def tasks(
     original: Data,
     release: Data,

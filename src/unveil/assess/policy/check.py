@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.assess.alone import alone
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.drift import drifts, lost, read_baseline
@@ -36,6 +37,7 @@ _KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable"})
 """Rules that look at columns one by one, or at how the release was made, whatever the key is."""
 
 
+@checked_arguments
 def check(  # noqa: PLR0913 - the gate takes what its rules need
     release: Data,
     policy: AnyPolicy | None = None,

@@ -32,9 +32,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.tables import Records, coded, column_names, column_of, rows_in
 from unveil.attributes import KINDS, Kind, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, UnsupportedDataError, shown
+from unveil.fitting import fits, kind_of
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import Generalised, is_null, is_suppressed, parse_generalised, point_of, text_form
 
@@ -56,6 +58,7 @@ _MOST_SQUARED = 1e140
 """Sums of squares of larger numbers may be infinite."""
 
 
+@checked_arguments
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """An attribute that the intruder compares.
@@ -470,8 +473,9 @@ def _attribute_of(spec: AttributeSpec) -> Attribute:
         return spec
     if isinstance(spec, str):
         return Attribute(spec)
-    name, released = spec
-    return Attribute(name, released)
+    if not fits(spec, tuple[str, str]):
+        raise ArgumentError(f"an attribute is a column's name, a pair of names or an Attribute, not {kind_of(spec)}.")
+    return Attribute(*spec)
 
 
 def _kind_of(attribute: Attribute, original: Any) -> Kind:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import (
     Attribute,
     AttributeSpec,
@@ -38,7 +39,7 @@ from unveil.attacks.linkage.cells import (
 )
 from unveil.attacks.linkage.rates import Control, LinkageRates, checked_truth, control_of, rates_of
 from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch
-from unveil.attacks.linkage.tables import Records, column_names, column_of, rows_in, stacked
+from unveil.attacks.linkage.tables import Records, column_names, column_of, opened, rows_in, stacked
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown
 from unveil.results.progress import Steps
@@ -72,6 +73,7 @@ class _Settings:
             raise ArgumentError.not_one_of("scale", self.scale, SCALES)
 
 
+@checked_arguments
 def distance_linkage(
     original: Records,
     release: Records,
@@ -150,6 +152,7 @@ def distance_linkage(
     0.6
     """
     settings = _Settings(distance, scale, intervals, confidence)
+    original, release = opened(original), opened(release)
     columns = attributes_of(attributes, original, release)
     originals, records = rows_in(original), rows_in(release)
     rows = checked_truth(truth, originals=originals, records=records)
@@ -250,6 +253,7 @@ def _control(
     """Search the original together with people who are not in the release, and count how often these are nearest."""
     originals = len(columns[0][1])
     if _is_table(control):
+        control = opened(control)
         require_columns([cell.attribute.name for cell in cells], column_names(control))
         joined = [
             cells_of(cell.attribute, stacked(mine, column_of(control, cell.attribute.name)), theirs, intervals=settings.intervals)

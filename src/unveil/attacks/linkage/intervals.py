@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import AttributeSpec, Cells, attributes_of, cells_of
 from unveil.attacks.linkage.rates import Bounds, share_bounds
-from unveil.attacks.linkage.tables import Records, rows_in
+from unveil.attacks.linkage.tables import Records, opened, rows_in
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
@@ -169,6 +170,7 @@ class IntervalDisclosure(Result):
         return View("Interval disclosure", figures, (table,), (f"Intervals by {self.method}; widths in percent: {widths}.",))
 
 
+@checked_arguments
 def interval_disclosure(
     original: Records,
     release: Records,
@@ -227,6 +229,7 @@ def interval_disclosure(
     if method not in METHODS:
         raise ArgumentError.not_one_of("method", method, METHODS)
     reaches = _checked_widths(widths)
+    original, release = opened(original), opened(release)
     columns = attributes_of(attributes, original, release)
     records = rows_in(original)
     if rows_in(release) != records:
@@ -263,7 +266,7 @@ def interval_disclosure(
 
 
 def _checked_widths(widths: float | Sequence[float]) -> tuple[float, ...]:
-    found = tuple(float(width) for width in np.atleast_1d(np.asarray(widths, dtype=np.float64)))
+    found = tuple(widths) if isinstance(widths, Sequence | np.ndarray) else (widths,)
     if not found or not all(0.0 < width <= 1.0 for width in found):
         raise ArgumentError("widths are shares between 0 and 1 (0.05 is five percent), at least one.")
     return found

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.agreement import BestOriginals, Cells, bits_of, patterns_of
 from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
 from unveil.counts.grouping import Codes
@@ -171,6 +172,7 @@ class ProbabilisticLinkage(Result):
         return View("Probabilistic linkage", figures, (Table(tuple(self.columns()), rows, title="Attributes"),), (note,))
 
 
+@checked_arguments
 def probabilistic_linkage(
     original_codes: Sequence[Codes],
     release_codes: Sequence[Codes],

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_array
 from unveil.errors import ArgumentError
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
@@ -301,7 +302,7 @@ def control_of(chances: NDArray[np.float64], *, outsiders: int, searched: int, c
 
 def checked_truth(truth: Any, *, originals: int, records: int) -> NDArray[np.int64]:
     """Return the original row of each release record as an array, or say what is wrong with it."""
-    rows = np.asarray(truth)
+    rows = checked_array("truth", truth)
     if rows.shape != (records,):
         raise ArgumentError(
             f"truth holds {rows.size:,} entries for {records:,} release records; it gives the original row of each of them."

@@ -30,10 +30,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_seed
+from unveil.arguments import checked_arguments, checked_array, checked_count, checked_seed
 from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
 from unveil.counts.grouping import summed, tally
 from unveil.errors import ArgumentError, EmptyDataError
+from unveil.fitting import fits
 from unveil.measures.chance import adjusted_rate
 from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.results import Figure, Result, Table, View, jsonable
@@ -151,6 +152,7 @@ class StructureLinkage(Result):
         return View("Linkage without common attributes", figures, (table,), (str(self.made["method"]),))
 
 
+@checked_arguments
 def structure_linkage(
     original: Columns, release: Columns, truth: ArrayLike, *, clusters: int = 5, seed: int = 0
 ) -> StructureLinkage:
@@ -409,8 +411,10 @@ def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
         if table.ndim != matrix or table.dtype.kind not in "fiub":
             raise ArgumentError(f"the {name} table: one array holds numbers, with a row a record and a column an attribute.")
         columns = list(table.astype(np.float64).T)
+    elif not fits(table, Sequence[Any]):
+        raise ArgumentError(f"the {name} table: give one array of numbers, or a list of arrays, one for each attribute.")
     else:
-        columns = [np.asarray(column) for column in table]
+        columns = [checked_array(f"an attribute of the {name} table", column) for column in table]
     if not columns:
         raise ArgumentError(f"the {name} table: there are no attributes.")
     if any(column.ndim != 1 or column.dtype.kind not in "fiub" for column in columns):
@@ -425,6 +429,5 @@ def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
 
 
 def _check_options(clusters: int, seed: int) -> None:
-    if clusters < 1:
-        raise ArgumentError(f"clusters is a number from 1, so it is not {clusters}.")
+    checked_count("clusters", clusters, least=1)
     checked_seed(seed)

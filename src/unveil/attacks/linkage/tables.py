@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from unveil.errors import ArgumentError
+from unveil.fitting import fits
 from unveil.partitions.generalised import is_null
+from unveil.sources import open_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Records", "coded", "column_names", "column_of", "rows_in", "stacked"]
+__all__ = ["Records", "coded", "column_names", "column_of", "opened", "rows_in", "stacked"]
 
 Records: TypeAlias = Any
-"""A mapping from column name to values, a two-dimensional array (its columns are named "0", "1", ...), or an eager data frame."""
+"""A mapping from column name to values, a two-dimensional array (its columns are named "0", "1", ...), or what any call takes as
+data: a data frame, eager or lazy, or a path."""
+
+
+def opened(table: Records) -> Records:
+    """Return a table whose columns can be reached: a mapping, an array, or an eager frame."""
+    if isinstance(table, Mapping):
+        if not fits(table, Mapping[str, Sequence[Any]]):
+            raise ArgumentError("a table of records goes from column names to lists of values.")
+        return table
+    if isinstance(table, np.ndarray):
+        if table.ndim != 2:  # noqa: PLR2004 - records by attributes
+            raise ArgumentError(f"an array of records has two dimensions, one row a record; found: {table.ndim}.")
+        return table
+    source = open_source(table)
+    return source.collect(source.names)
 
 
 def column_names(table: Records) -> list[str]:
     """Return the names of a table's columns."""
     if isinstance(table, Mapping):
         return list(table)
-    if isinstance(table, np.ndarray):
-        if table.ndim != 2:  # noqa: PLR2004 - records by attributes
-            raise ArgumentError(f"an array of records has two dimensions, one row a record; found: {table.ndim}.")
-        return [str(at) for at in range(table.shape[1])]
-    import narwhals as nw
-
-    return list(nw.from_native(table, eager_only=True).columns)
+    return [str(at) for at in range(table.shape[1])] if isinstance(table, np.ndarray) else list(table.columns)
 
 
 def rows_in(table: Records) -> int:

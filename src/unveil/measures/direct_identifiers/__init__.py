@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, UnsupportedDataError
 from unveil.measures.direct_identifiers.codes import numbered
@@ -123,6 +124,7 @@ class DirectIdentifiers(Result):
         return View("Direct identifiers", figures, tables, (note,))
 
 
+@checked_arguments
 def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int = 10_000, seed: int = 0) -> DirectIdentifiers:
     """Find the columns that name people outright, by their names and by their content.
 
@@ -158,8 +160,8 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     >>> found.findings[0].evidence
     ('100 % of 30 distinct values read as e-mail addresses', 'the column name says e-mail')
     """
-    if sample < 1:
-        raise ArgumentError(f"sample is the number of distinct values to look at, at least 1, so not {sample}.")
+    checked_count("sample", sample, least=1)
+    checked_seed(seed)
     source = open_source(data)
     wanted = source.names if columns is None else tuple(dict.fromkeys(names_of(columns)))
     if not wanted:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_share
+from unveil.arguments import checked_arguments, checked_share
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.agglomeration.calibration import raked
@@ -32,6 +32,7 @@ _WEIGHT = "weight"
 _CALIBRATED = 1e-6
 
 
+@checked_arguments
 def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     data: Data,
     key: Names,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import choose, numbers
@@ -33,6 +33,7 @@ _ROUNDING = 1.0 + 2.0**-20
 """More than the division of a sum by the size of its group can add."""
 
 
+@checked_arguments
 def dp_microaggregate(
     data: Data,
     attributes: Names,

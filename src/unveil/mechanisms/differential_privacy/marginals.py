@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import choose
@@ -83,6 +84,7 @@ class Placed:
         return {names: part.reshape(self.shape(names)) for names, part in zip(wanted, parts, strict=True)}, spent
 
 
+@checked_arguments
 def dp_marginals(
     data: Data,
     tables: Sequence[Names],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import choose
@@ -18,6 +18,7 @@ from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_g
 from unveil.mechanisms.differential_privacy.marginals import Placed
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.protected import Protected
+from unveil.sources.objects import column_of_objects
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +30,7 @@ __all__ = ["dp_synthesize"]
 _RAKINGS = 50
 
 
+@checked_arguments
 def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     data: Data,
     attributes: Names,
@@ -206,4 +208,4 @@ def _choice(amounts: NDArray[np.float64], wanted: int, random: np.random.Generat
 
 
 def _column(original: Any, domain: tuple[Any, ...], codes: NDArray[np.int64]) -> Any:
-    return type(original)(original.name, list(domain)).gather(codes.astype(np.uint32))
+    return column_of_objects(original.name, domain).gather(codes.astype(np.uint32))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_word
+from unveil.arguments import checked_arguments, checked_word
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose, numbers
@@ -37,6 +37,7 @@ _LARGEST_WHOLE = 1 << 31
 """Four thousand million values up to it can be summed."""
 
 
+@checked_arguments
 def dp_count(
     data: Data,
     where: Query | None = None,
@@ -84,6 +85,7 @@ def dp_count(
     return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, answer_notes(unit))
 
 
+@checked_arguments
 def dp_sum(
     data: Data,
     attribute: str,
@@ -121,6 +123,7 @@ def dp_sum(
     return Private(f"sum of {attribute}", total, (spent,), settings, answer_notes(unit))
 
 
+@checked_arguments
 def dp_mean(
     data: Data,
     attribute: str,
@@ -152,6 +155,7 @@ def dp_mean(
     return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings, answer_notes(unit))
 
 
+@checked_arguments
 def dp_histogram(
     data: Data,
     attribute: str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_number
+from unveil.arguments import checked_arguments, checked_count, checked_number
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
@@ -35,6 +35,7 @@ _TERMS = 400
 _NOTE = "The guarantee holds for the records if the generalisation was chosen without looking at the data."
 
 
+@checked_arguments
 def safepub(
     data: Data,
     attributes: Names,
@@ -132,6 +133,7 @@ def safepub(
     )
 
 
+@checked_arguments
 def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     r"""Return the exact delta of sampling with probability beta before k-anonymity by a fixed generalisation.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, listed
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
@@ -29,6 +29,7 @@ __all__ = ["microaggregate"]
 _METHODS = ("mdav", "v-mdav", "optimal")
 
 
+@checked_arguments
 def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     data: Data,
     attributes: Names,

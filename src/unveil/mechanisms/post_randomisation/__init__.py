@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_share
+from unveil.arguments import checked_arguments, checked_share
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
@@ -46,6 +46,7 @@ _FREQUENCIES = (
 )
 
 
+@checked_arguments
 def pram(
     data: Data,
     attributes: Names,

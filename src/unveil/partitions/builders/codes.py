@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.partitions._match import text_of
 from unveil.partitions._rules import at
@@ -18,6 +19,7 @@ Side = Literal["left", "right"]
 _SIDES = ("left", "right")
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Redaction(Builder):
     """Codes with characters masked from one end: ``75011``, ``7501*``, ``750**`` and so on.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 from unveil.partitions._match import moment_of
 from unveil.partitions.builders.base import Builder, read_all
@@ -19,6 +20,7 @@ UNITS: tuple[Unit, ...] = ("day", "week", "month", "quarter", "year", "decade")
 _THURSDAY = 4
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Dates(Builder):
     """Dates by ever longer periods: ``2024-03-05``, ``2024-W10``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020s``.

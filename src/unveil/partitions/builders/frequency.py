@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.partitions._match import text_of
 from unveil.partitions._rules import at
@@ -15,6 +16,7 @@ from unveil.partitions.hierarchy import Hierarchy
 __all__ = ["Rare"]
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Rare(Builder):
     r"""Values of fewer records than a threshold become one group, ``other``; thresholds grow from level to level.

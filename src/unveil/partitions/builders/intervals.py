@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import floor
 from typing import Any, ClassVar
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 from unveil.partitions._match import number_of
 from unveil.partitions._rules import _edge_text as edge_text
@@ -18,6 +19,7 @@ from unveil.partitions.hierarchy import Hierarchy
 __all__ = ["Intervals"]
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Intervals(Builder):
     r"""Half-open intervals of one width per level, anchored at an origin.

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, HierarchyError
 from unveil.partitions._match import moment_of, number_of, reading_for, text_of
 from unveil.partitions._rules import at
@@ -15,6 +16,7 @@ from unveil.partitions.hierarchy import Hierarchy
 __all__ = ["Groups"]
 
 
+@checked_arguments
 @dataclass(frozen=True)
 class Groups(Builder):
     """Groups of so many neighbours per level, in an order.

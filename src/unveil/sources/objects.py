@@ -1,0 +1,77 @@
+"""Columns of Python objects: those of one type become a column of that type, others stay as they are.
+
+A column of integers keeps every digit: 64 bits where they suffice, then 128, then objects. Integers among decimal numbers become
+decimal numbers only while each is held exactly. What marks a missing value in any library is a null. Values of several types
+stay apart by their type and text: 1, True, 1.0 and "1" are four values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from unveil.errors import UnsupportedDataError
+
+__all__ = ["column_of_objects", "require_plain"]
+
+_EXACT = 1 << 53
+_DIGITS = 38
+"""The most digits that a column of decimals has."""
+_WIDTHS = ((pl.Int64, -(1 << 63), (1 << 63) - 1), (pl.UInt64, 0, (1 << 64) - 1), (pl.Int128, -(1 << 127), (1 << 127) - 1))
+_MARKS = frozenset({"NaTType", "NAType"})
+"""What pandas marks a missing value with, besides NaN and None."""
+
+
+def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
+    """Return cells as a column of their common type, or of objects where they have none."""
+    plain = [_plain(cell) for cell in cells]
+    kinds = {type(cell) for cell in plain if cell is not None}
+    dtype = _dtype(kinds, plain)
+    try:
+        return pl.Series(name, plain, dtype=dtype, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return pl.Series(name, plain, dtype=pl.Object)
+
+
+def require_plain(name: str, cells: Sequence[Any]) -> None:
+    """Refuse objects that cannot be told apart by a text of their own: lists, tables, bytes, and those shown by their address."""
+    for kind in {type(cell) for cell in cells}:
+        own = {name for base in kind.__mro__[:-1] for name in vars(base)}
+        several = {"__iter__", "__call__"} & own and not issubclass(kind, str)
+        if several or not {"__str__", "__repr__"} & own:
+            raise UnsupportedDataError.uncountable(name, kind.__name__)
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as a plain Python value, None where it marks a missing one."""
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    if type(cell).__name__ in _MARKS or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124 - a NaN differs from itself
+        return None
+    return None if isinstance(cell, Decimal) and cell.is_nan() else cell
+
+
+def _dtype(kinds: set[type], cells: Sequence[Any]) -> Any:
+    """Return the type that holds all cells exactly; None: Polars finds it, as there is one type of cells only."""
+    if kinds == {int}:
+        low, high = (bound(cell for cell in cells if cell is not None) for bound in (min, max))
+        return next((dtype for dtype, least, most in _WIDTHS if least <= low and high <= most), pl.Object)
+    if kinds == {int, float}:
+        exact = all(abs(cell) <= _EXACT for cell in cells if isinstance(cell, int))
+        return pl.Float64 if exact else pl.Object
+    if kinds == {Decimal}:
+        return _decimal([cell for cell in cells if cell is not None])
+    return None if len(kinds) == 1 else pl.String if not kinds else pl.Object
+
+
+def _decimal(cells: Sequence[Decimal]) -> Any:
+    """Return the decimal type that holds all digits of all cells, objects where none does."""
+    if not all(cell.is_finite() for cell in cells):
+        return pl.Object
+    after = max(max(-int(cell.as_tuple().exponent), 0) for cell in cells)
+    before = max(max(cell.adjusted() + 1, 0) for cell in cells)
+    return pl.Decimal(_DIGITS, after) if before + after <= _DIGITS else pl.Object

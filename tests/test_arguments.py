@@ -1,0 +1,117 @@
+"""What the public doors refuse, and how they say it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import unveil
+from fuzz.calls import CALLS
+from unveil.arguments import checked_arguments, checked_count, checked_number, checked_seed, checked_share
+from unveil.errors import ArgumentError
+from unveil.fitting import fits, hints_of
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "expected"),
+    [
+        (np.int64(3), int, True),
+        (True, int, False),
+        (True, float, False),
+        (np.bool_(True), bool, True),
+        (np.float32(0.5), float | None, True),
+        (np.eye(2), Sequence[Sequence[float]] | None, True),
+        (np.array(3), Sequence[Any], False),
+        (("a", "b"), str | Sequence[str], True),
+        (pl.Series(["a"]), Sequence[str], True),
+        (pl.DataFrame({"a": [1]}), Sequence[Any], False),
+        ("ab", Sequence[str], False),
+        ("ab", Iterable[str], False),
+        (b"ab", str, False),
+        (["a", 1], Sequence[str], False),
+        ({"a": 1}, Mapping[str, float], True),
+        ({1: 1}, Mapping[str, float], False),
+        ((1, 2), tuple[float, float], True),
+        ((1, 2, 3), tuple[float, float], False),
+        ((1, 2, 3), tuple[int, ...], True),
+        ("drop", Literal["drop", "error"], True),
+        ("keep", Literal["drop", "error"], False),
+        (len, Callable[[Any], int] | None, True),
+        (Path("x"), str | Path, True),
+    ],
+)
+def test_a_value_fits_what_an_annotation_says(value: Any, hint: Any, expected: bool) -> None:
+    assert fits(value, hint) is expected
+
+
+@checked_arguments
+def _asked(
+    key: str | Sequence[str], how: Literal["fast", "exact"] = "fast", *, weights: Mapping[str, float] | None = None
+) -> Any:
+    return key, how, weights
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"key": 3}, "key must be a text or a list of texts, not a whole number."),
+        ({"key": None}, "key must be a text or a list of texts, not nothing."),
+        ({"key": ["a", 1]}, "key: entry 2 must be a text, not a whole number."),
+        ({"key": "a", "how": "exakt"}, "how 'exakt' is unknown; it is one of: fast, exact. Hint: did you mean 'exact'?"),
+        ({"key": "a", "how": 1}, "how must be 'fast' or 'exact', not a whole number."),
+        ({"key": "a", "weights": {"b": "much"}}, "weights: what stands under 'b' must be a number, not a text."),
+        ({"key": "a", "weights": [1]}, "weights must be a table, not a list of 1."),
+    ],
+)
+def test_a_door_says_what_it_takes_and_what_it_was_given(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        _asked(**arguments)
+    assert str(refused.value) == words
+
+
+def test_arrays_and_columns_reach_a_door_as_lists() -> None:
+    assert _asked(np.array(["a", "b"]))[0] == ["a", "b"]  # type: ignore[arg-type]
+    assert _asked(pd.Series(["a"]), "exact", weights={"a": 1}) == (["a"], "exact", {"a": 1})
+
+
+def test_every_public_function_is_a_door_that_knows_its_annotations() -> None:
+    functions = {label: call for label, call in CALLS.items() if inspect.isfunction(call) and call.__name__ != "<lambda>"}
+    assert len(functions) > 50
+    for label, call in functions.items():
+        assert hasattr(call, "__wrapped__"), f"{label} checks no arguments"
+        for name, parameter in inspect.signature(call).parameters.items():
+            if parameter.default is not parameter.empty:
+                assert fits(parameter.default, hints_of(call)[name]), (label, name)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_numbers_of_any_length_are_refused_in_a_line(sign: int) -> None:
+    huge = sign * 10**5000
+    checks: list[Callable[[], Any]] = [
+        lambda: checked_count("k", huge, least=1, most=9, of="records"),
+        lambda: checked_number("x", huge),
+        lambda: checked_share("x", huge),
+        lambda: checked_seed(huge),
+    ]
+    for check in checks:
+        with pytest.raises(ArgumentError, match="more than 30 digits"):
+            check()
+
+
+@pytest.mark.parametrize("share", [math.nan, math.inf, -0.1, 1.5, "0.5", None, True])
+def test_what_is_no_share_is_refused(share: Any) -> None:
+    with pytest.raises(ArgumentError, match="from 0 to 1"):
+        checked_share("share", share)
+
+
+def test_a_call_without_its_arguments_is_still_the_mistake_that_python_names() -> None:
+    with pytest.raises(TypeError, match="key"):
+        unveil.discrimination_rate("paper-2")  # type: ignore[call-arg]
