@@ -16,6 +16,7 @@ import polars as pl
 from unveil.attributes import require_columns
 from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
+from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.frames import Data, open_source
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ class Microdata:
     def taken(self, rows: NDArray[np.int64]) -> Microdata:
         """Return the records at these rows, in this order."""
         return replace(self, frame=self.frame[rows])
+
+    def fingerprint(self) -> bytes:
+        """Return the SHA-256 of the column names, types and values, in order: changed records have another one."""
+        return fingerprint_of_frame(self.frame)
 
     def native(self) -> Any:
         """Return the records as a data frame of the library that the caller's came from; Polars for a file."""
