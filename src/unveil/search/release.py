@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from unveil.errors import ArgumentError, listed, shown
 from unveil.models.asked import Place, nested
 from unveil.models.base import Measured
 from unveil.output import check_replaceable
+from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable, chance_of
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from unveil.sources.microdata import Microdata
     from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable
 
-__all__ = ["Release", "checked_place", "shuffled"]
+__all__ = ["Release", "checked_place", "drawn_order", "marked", "repeatable_of", "shuffled"]
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
@@ -59,9 +59,11 @@ class Release(Result):
     origin
         For every protected record the row of the one it was made from: the steward's secret.
     settings
-        What was asked for: enough to repeat it.
+        What was asked for.
     notes
         What a user should know.
+    repeatable
+        Who can repeat the order of the records: nobody (False), whoever has the "key", or, from a "seed", everybody.
     """
 
     records: Microdata | WrittenFile | WrittenTable | Unwritten
@@ -80,6 +82,7 @@ class Release(Result):
     origin: NDArray[np.int64]
     settings: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    repeatable: Repeatable = False
 
     @property
     def data(self) -> Any:
@@ -96,7 +99,8 @@ class Release(Result):
         levels = ", ".join(f"{name} {level}/{self.heights[name]}" for name, level in self.transformation.items())
         sure = "optimal" if self.optimal else f"at least {number(self.bound)}"
         kept = counted(self.records.records, "record")
-        return f"Release({levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed)"
+        seeded = "; repeatable" if self.repeatable == "seed" else ""
+        return f"Release({levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed{seeded})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was done, without the records; the class that decides before is left out: its values are original ones."""
@@ -115,6 +119,7 @@ class Release(Result):
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "notes": list(self.notes),
+            "repeatable": self.repeatable,
             "version": __version__,
         }
 
@@ -159,10 +164,22 @@ def checked_place(path: str | os.PathLike[str]) -> Path:
     return place
 
 
-def shuffled(records: Microdata, seed: int) -> NDArray[np.int64]:
-    """Return the rows in an order that follows from the seed and from all records.
+def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Return the rows of protected records in a drawn order; with a key file it follows from the settings and these records."""
+    fingerprint = records.fingerprint() if chance.keyed else b""
+    return chance.draws("row order", settings, fingerprint).permutation(records.records)
 
-    Whoever knows the seed alone, such as the one that is taken when none is given, cannot undo it.
-    """
-    whole = hashlib.sha256(records.frame.hash_rows().to_numpy().tobytes()).digest()
-    return np.random.default_rng([seed, int.from_bytes(whole)]).permutation(records.records)
+
+def shuffled(records: Microdata, seed: int | None) -> NDArray[np.int64]:
+    """Return the rows of records in a drawn order, of a seed if one is given."""
+    return drawn_order(records, chance_of(seed), {})
+
+
+def repeatable_of(chance: Chance, *, drawn: bool) -> Repeatable:
+    """Return who can repeat a release: where nothing was drawn, a seed that was given marks it still, and a key file does not."""
+    return chance.repeatable if drawn or chance.repeatable == "seed" else False
+
+
+def marked(notes: Sequence[str], repeatable: Repeatable) -> tuple[str, ...]:
+    """Return the notes and, where everybody can repeat the draws, what is to be said of that."""
+    return (*notes, NOT_FOR_PUBLICATION) if repeatable == "seed" else tuple(notes)
