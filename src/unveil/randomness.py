@@ -28,7 +28,7 @@ from unveil.errors import ArgumentError, DataNotFoundError, shown
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["KEY_VARIABLE", "NOT_FOR_PUBLICATION", "Chance", "Repeatable", "chance_of", "read_key", "weakest"]
+__all__ = ["KEY_VARIABLE", "NOT_FOR_PUBLICATION", "Chance", "Repeatable", "chance_of", "fresh_key", "read_key", "weakest"]
 
 Repeatable: TypeAlias = Literal[False, "key", "seed"]
 """Who can repeat the draws of a release: nobody, whoever has the key file, or everybody who has the software."""
@@ -73,12 +73,16 @@ class Chance:
             return _generator(hmac.digest(self._key, message, "sha512"))  # not SHA-256, of which pseudonyms are made
         if self._seed is not None:
             return _generator(hashlib.sha256(f"{purpose}\0{self._seed}".encode()).digest())
-        return _generator(secrets.token_bytes(_KEY_BYTES))
+        return _generator(fresh_key())
+
+    def held(self) -> Chance:
+        """Return chance whose draws can be repeated as long as it is held, and not after: without seed or key file, too."""
+        return self if self.repeatable else Chance(_key=fresh_key())
 
     @property
     def keyed(self) -> bool:
-        """Whether draws depend on the settings and the data."""
-        return self._key is not None
+        """Whether a key file makes them, so that they depend on the data: then a fingerprint of it is called for."""
+        return self.repeatable == "key"
 
 
 def chance_of(seed: int | None = None, key_file: str | os.PathLike[str] | None = None) -> Chance:
@@ -112,6 +116,11 @@ def weakest(marks: Iterable[Repeatable]) -> Repeatable:
     """
     known = set(marks)
     return "seed" if "seed" in known else "key" if "key" in known else False
+
+
+def fresh_key() -> bytes:
+    """Return a key of 256 bits from the operating system."""
+    return secrets.token_bytes(_KEY_BYTES)
 
 
 def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) -> bytes:

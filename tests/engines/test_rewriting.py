@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import secrets
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import unveil
 from unveil.cli import run as command
 from unveil.errors import ArgumentError, DataChangedError, EngineError, UnsupportedDataError
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.sources import Source, open_source
+from unveil.sources.engines import postgres as postgres_engine
 from unveil.sources.engines.address import parse
 
 from .test_agreement import AGE, INCOME, NATION, TOWN, people
@@ -70,18 +76,150 @@ def test_the_release_is_that_of_the_table_in_memory(engine: Callable[[pl.DataFra
     assert open_source(out).collect(kept).schema == open_source(data).collect(kept).schema
 
 
+def stored(out: str, request: pytest.FixtureRequest) -> list[int]:
+    """Return the column `row` of a table, in the order in which the engine has stored its rows."""
+    place, _, table = out.partition("?table=")
+    quoted = '"' + table.replace('"', '""') + '"'
+    if place.startswith("postgresql"):
+        return [row for (row,) in request.getfixturevalue("run")(f"SELECT row FROM {quoted} ORDER BY ctid")]  # noqa: S608
+    if place.startswith("spark"):
+        return open_source(out).collect(["row"])["row"].to_list()
+    with duckdb.connect(place) as connection:
+        return [row for (row,) in connection.execute(f"SELECT row FROM {quoted} ORDER BY rowid").fetchall()]  # noqa: S608
+
+
+def is_no_trace(rows: list[int]) -> bool:
+    """Whether places say nothing of the original ones."""
+    return bool(abs(stats.spearmanr(rows, range(len(rows))).statistic) < 4 / len(rows) ** 0.5)
+
+
 @writing
-def test_records_are_shuffled_unless_told(engine: Callable[[pl.DataFrame], Any]) -> None:
-    frame = people().with_columns(pl.int_range(400).alias("row"))
-    data = engine(frame)
-    shuffled, kept = beside(data), beside(data)
-    unveil.anonymize_into(data, shuffled, [AGE], [KAnonymity(5)], suppression=0.1)
-    found = open_source(shuffled).collect(["row"])["row"].to_list()
-    assert sorted(found) == list(range(400))
-    in_place = sum(at == row for at, row in enumerate(found))
-    assert in_place < 20
+def test_the_order_of_a_release_is_drawn_anew_every_time(
+    engine: Callable[[pl.DataFrame], Any], request: pytest.FixtureRequest
+) -> None:
+    data = engine(people().with_columns(pl.int_range(400).alias("row")))
+    outs = [beside(data) for _ in range(2)]
+    releases = [unveil.anonymize_into(data, out, [AGE], [KAnonymity(5)], suppression=0.1) for out in outs]
+    rows = [stored(out, request) for out in outs]
+    assert all(sorted(some) == list(range(400)) and is_no_trace(some) for some in rows)
+    assert is_no_trace(np.argsort(rows[0])[rows[1]].tolist())
+    assert all(release.repeatable is False for release in releases)
+    kept = beside(data)
     unveil.anonymize_into(data, kept, [AGE], [KAnonymity(5)], suppression=0.1, keep_order=True)
-    assert sorted(open_source(kept).collect(["row"])["row"].to_list()) == list(range(400))
+    assert sorted(stored(kept, request)) == list(range(400))
+
+
+def draw_key(monkeypatch: pytest.MonkeyPatch, key: bytes) -> None:
+    """Let the operating system draw a key that is known; names of tables are drawn as ever."""
+    monkeypatch.setattr(secrets, "token_bytes", lambda size=32: key if size == len(key) else os.urandom(size))
+
+
+@writing
+def test_no_random_numbers_of_the_engine_decide_the_order(
+    engine: Callable[[pl.DataFrame], Any], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same key, which the operating system would not give twice, the order is the same: nothing else enters it."""
+    data, rows = engine(people().with_columns(pl.int_range(400).alias("row"))), []
+    draw_key(monkeypatch, bytes(range(32)))
+    for _ in range(2):
+        unveil.anonymize_into(data, out := beside(data), [AGE], [KAnonymity(1)], levels={AGE: (0, 0)})
+        rows.append(stored(out, request))
+    assert rows[0] == rows[1]
+    assert is_no_trace(rows[0])
+
+
+def test_the_order_is_that_of_the_keyed_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SHA-256 of 32 bytes of key and 8 bytes of row number, computed here."""
+    file, key = tmp_path / "p.duckdb", bytes(range(32))
+    draw_key(monkeypatch, key)
+    data = made(file, "CREATE TABLE people AS SELECT 1 AS a, range AS row FROM range(500)")
+    unveil.anonymize_into(data, f"{file}?table=release", ["a"], [KAnonymity(2)])
+    expected = sorted(range(500), key=lambda row: hashlib.sha256(key + (row + 1).to_bytes(8)).digest())
+    with duckdb.connect(str(file)) as connection:
+        found = [row for (row,) in connection.execute("SELECT row FROM release ORDER BY rowid").fetchall()]
+    assert found == expected
+
+
+def test_nothing_of_the_key_stays_in_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, key = tmp_path / "p.duckdb", bytes(range(100, 132))
+    draw_key(monkeypatch, key)
+    data = made(file, "CREATE TABLE people AS SELECT range % 9 AS a FROM range(500)")
+    unveil.anonymize_into(data, f"{file}?table=release", ["a"], [KAnonymity(2)])
+    for left in tmp_path.rglob("*"):
+        assert key not in left.read_bytes()
+        assert key.hex().encode() not in left.read_bytes().lower()
+    with duckdb.connect(str(file)) as connection:
+        tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+    assert tables == [("people",), ("release",)]
+
+
+def test_nothing_of_the_key_stays_in_postgresql(
+    postgres: str, run: Callable[..., list[tuple[Any, ...]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not as a table, and not in a statement: the server reports those that run, as its log and its statistics do."""
+    key, statements = bytes(range(100, 132)), []
+    draw_key(monkeypatch, key)
+    own = postgres_engine._Cursor.__getattr__  # noqa: SLF001 - all statements pass it
+
+    def listening(self: Any, name: str) -> Any:
+        call = own(self, name)
+
+        def noted(*arguments: Any, **options: Any) -> Any:
+            if name == "execute":
+                statements.append(repr(arguments))
+            return call(*arguments, **options)
+
+        return noted
+
+    monkeypatch.setattr(postgres_engine._Cursor, "__getattr__", listening)  # noqa: SLF001
+    run("CREATE TABLE plain AS SELECT i % 9 AS a FROM generate_series(1, 500) AS i")
+    unveil.anonymize_into(f"{postgres}?table=plain", f"{postgres}?table=plain_out", ["a"], [KAnonymity(2)])
+    assert any("sha256" in statement for statement in statements)
+    assert not any(form in statement.lower() for statement in statements for form in (key.hex(), repr(key)[2:-1]))
+    assert run("SELECT relname::text FROM pg_class WHERE relname LIKE 'unveil\\_%order'") == []
+
+
+def test_nothing_of_the_key_stays_in_spark(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in a view, and not in a plan, which Spark shows in its event log and its page."""
+    key, plans = bytes(range(100, 132)), []
+    draw_key(monkeypatch, key)
+    own = type(spark).sql
+
+    def listening(self: Any, query: str) -> Any:
+        frame = own(self, query)
+        plans.append(query + frame._jdf.queryExecution().toString())  # noqa: SLF001 - PySpark prints it only
+        return frame
+
+    monkeypatch.setattr(type(spark), "sql", listening)
+    data = spark.createDataFrame(people().to_arrow())
+    views = [view.name for view in spark.catalog.listTables()]
+    unveil.anonymize_into(data, f"spark://local?path={tmp_path / 'release'}", [AGE], [KAnonymity(2)], suppression=0.1)
+    assert any("sha2" in plan for plan in plans)
+    for form in (key.hex(), " ".join(f"{byte:02x}" for byte in key), key.decode("latin-1")[:8], ", ".join(map(str, key))):
+        assert not any(form in plan.lower() for plan in plans)
+    assert [view.name for view in spark.catalog.listTables()] == views
+
+
+@streaming
+def test_records_from_an_engine_go_into_a_file_in_an_order_of_their_own(
+    engine: Callable[[pl.DataFrame], Any], tmp_path: Path
+) -> None:
+    data, rows = engine(people().with_columns(pl.int_range(400).alias("row"))), []
+    for _ in range(2):
+        unveil.anonymize_into(data, tmp_path / "r.parquet", [AGE], [KAnonymity(5)], suppression=0.1)
+        rows.append(pl.read_parquet(tmp_path / "r.parquet")["row"].to_list())
+    assert all(sorted(some) == list(range(400)) and is_no_trace(some) for some in rows)
+    assert is_no_trace(np.argsort(rows[0])[rows[1]].tolist())
+
+
+@streaming
+def test_seeds_and_key_files_are_refused(engine: Callable[[pl.DataFrame], Any], tmp_path: Path) -> None:
+    data, key = engine(people(20)), tmp_path / "steward.key"
+    key.write_bytes(b"a secret of 32 bytes, or longer.")
+    given: list[tuple[str, dict[str, Any]]] = [("seed", {"seed": 0}), ("key file", {"key_file": key})]
+    for what, options in given:
+        with pytest.raises(ArgumentError, match=f"a {what} is given, but rows of a table in an engine have no order"):
+            unveil.anonymize_into(data, tmp_path / "r.csv", [AGE], [KAnonymity(2)], **options)
 
 
 @writing

@@ -103,12 +103,14 @@ def test_records_in_hand_have_one_whichever_library_held_them() -> None:
     assert len(prints.pop()) == 32
 
 
-def test_files_count_by_their_bytes_and_order(tmp_path: Path) -> None:
+def test_files_count_by_their_bytes_names_and_order(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_bytes(b"ab")
     other.write_bytes(b"c")
-    before = fingerprint_of_files([one, other])
-    assert fingerprint_of_files([other, one]) != before
+    before = fingerprint_of_files({"a": one, "b": other})
+    assert fingerprint_of_files({"a": one, "b": other}) == before
+    assert fingerprint_of_files({"b": other, "a": one}) != before
+    assert fingerprint_of_files({"a": one, "year=1": other}) != before
     one.write_bytes(b"a")
     other.write_bytes(b"bc")
-    assert fingerprint_of_files([one, other]) != before
+    assert fingerprint_of_files({"a": one, "b": other}) != before

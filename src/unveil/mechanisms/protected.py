@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable
-from unveil.releases import recorded, write_recorded
+from unveil.randomness import Chance, Repeatable
+from unveil.releases import drawn_order, marked, recorded, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -169,10 +169,8 @@ def protected(
 
 def release_of(made: Protected, chance: Chance, *, keep_order: bool) -> Protected:
     """Return an answer as it may leave: its records shuffled unless they keep their order, and marked where all can repeat it."""
-    notes = (*made.notes, NOT_FOR_PUBLICATION) if chance.repeatable == "seed" else made.notes
-    made = replace(made, notes=notes, repeatable=chance.repeatable)
+    made = replace(made, notes=marked(made.notes, chance.repeatable), repeatable=chance.repeatable)
     if keep_order:
         return made
-    fingerprint = made.records.fingerprint() if chance.keyed else b""
-    order = chance.draws("row order", made.settings, fingerprint).permutation(made.records.records)
+    order = drawn_order(made.records, chance, made.settings)
     return replace(made, records=made.records.taken(order), origin=made.origin[order])

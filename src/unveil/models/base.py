@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.results import jsonable

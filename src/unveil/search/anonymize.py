@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_seed
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed, shown
@@ -23,13 +23,15 @@ from unveil.models.orders import Scale
 from unveil.models.population import DeltaPresence, KMap, Population
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
+from unveil.randomness import Repeatable, chance_of
+from unveil.releases import drawn_order, marked, repeatable_of
 from unveil.results.numbers import counted, number
 from unveil.search.application import Applied, applied, recoded, suppressed_classes
 from unveil.search.full_domain import Budget, Found, budget_of, search
 from unveil.search.inputs import keys_of, limit_of, records_of, secrets_of, trees_of
 from unveil.search.judge import Judge
 from unveil.search.objectives import Candidate, Objective, objective_of
-from unveil.search.release import Release, shuffled
+from unveil.search.release import Release
 from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load, tallied
@@ -61,7 +63,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: str = "category",
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
     time_limit: float | None = None,
     node_limit: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
@@ -92,8 +94,10 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         From 0 (suppression costs nothing) over 0.5 to 1 (generalisation costs nothing).
     identifiers
         Columns that name people outright: they are left out.
-    pseudonyms, key_file
-        Columns that name people and stay, as keyed hashes; the key is in this file, else in the variable ``UNVEIL_KEY``.
+    pseudonyms
+        Columns that name people and stay, as keyed hashes; the key is in `key_file`, else in the variable ``UNVEIL_KEY``.
+    key_file
+        A secret key, of pseudonyms and of the shuffling: whoever has it, and nobody else, can repeat the release.
     population
         The table that `data` is part of, for k-map and delta-presence.
     orders
@@ -103,7 +107,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed
-        Of the shuffling, which follows from it and from the original records: nobody can undo it without them.
+        Of the shuffling, for tests: everybody can repeat it, so the release is marked as not for publication. With neither a
+        seed nor a key file nobody can.
     time_limit, node_limit
         When to stop searching, in seconds or generalisations looked at; the best found is then given and marked.
     progress
@@ -135,7 +140,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     ['20-29', '20-29', '30-39', '30-39']
     """
     named, hashed = names_of(identifiers), names_of(pseudonyms)
-    checked_seed(seed)
+    chance = chance_of(seed, key_file)
     given, label = _pseudonymised(data, attributes, models, named, hashed, key_file)
     plan = planned(
         given, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
@@ -148,13 +153,14 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         raise TypeError("records in hand are asked for")
     what = applied(plan.space, chosen.node, chosen.classes, chosen.gone, plan.codes)
     protected = _protected(records, plan.space.attributes, chosen.node, what)
-    order = np.arange(records.records) if keep_order else shuffled(records, seed)
     asked = {
         "identifiers": list(named), "pseudonyms": list(hashed), "suppression": suppression, "levels": levels or {},
-        "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order, "seed": seed,
+        "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order,
         "time_limit": time_limit, "node_limit": node_limit,
     }  # fmt: skip
-    return release_of(plan, chosen, protected.taken(order), plan.rows[order], asked, label)
+    order = np.arange(records.records) if keep_order else drawn_order(protected, chance, asked)
+    repeatable = repeatable_of(chance, drawn=not keep_order)
+    return release_of(plan, chosen, protected.taken(order), plan.rows[order], asked, label, repeatable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,6 +189,7 @@ def release_of(
     origin: NDArray[np.int64],
     asked: Mapping[str, Any],
     label: str,
+    repeatable: Repeatable,
 ) -> Release:
     """Return the release that protected records are, with all that is to be said of it."""
     found, space, keys = plan.found, plan.space, plan.keys
@@ -211,7 +218,9 @@ def release_of(
             "objective": plan.objective.name,
             **asked,
         },
-        notes=tuple(_notes(plan, asked["identifiers"], asked["pseudonyms"], label, limited=limited)),
+        notes=marked([*_notes(plan, asked["identifiers"], asked["pseudonyms"], label, limited=limited)], repeatable),
+        repeatable=repeatable,
+        left_out=tuple(asked["identifiers"]),
     )
 
 
@@ -325,8 +334,6 @@ def _pseudonymised(
 ) -> tuple[Data, str]:  # fmt: skip
     """Return the data with pseudonyms for some columns, and what is to be said of them, before anything that takes long."""
     if not pseudonyms:
-        if key_file is not None:
-            raise ArgumentError("a key file is named, but no column to pseudonymise.")
         return data, ""
     keys = keys_of(attributes)
     taken = {*keys, *secrets_of(models, keys), *identifiers}

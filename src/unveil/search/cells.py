@@ -18,6 +18,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
+from unveil.randomness import chance_of
 from unveil.search.axes import TreeAxis
 from unveil.search.inputs import limit_of
 from unveil.search.parts import Parts, split_parts
@@ -29,6 +30,8 @@ from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
 __all__ = ["generalize_cells"]
@@ -46,7 +49,8 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
     identifiers: Names = (),
     nulls: str = "category",
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
 ) -> Recoding:
     """Generalise single cells: the same value may keep its exact form in some records and not in others.
@@ -70,8 +74,11 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
         Columns that name people outright: they are left out.
     nulls
         "category": a null is a value. "drop": records with a null in a column named here are left out. "error": refuse.
-    keep_order, seed
-        Whether records stay in their order; else they are shuffled with the seed, so that their places say nothing.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        `unveil.randomness`). Neither: nobody can repeat or undo it.
     time_limit
         Seconds that the full-domain search at the beginning may take.
 
@@ -103,6 +110,7 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
     >>> unveil.generalize_cells(people, {"town": tree}, [unveil.models.KAnonymity(2)], keep_order=True).data["town"].to_list()
     ['Italy', 'Rome', 'Rome', 'Italy']
     """
+    chance = chance_of(seed, key_file)
     task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
     began = time.perf_counter()
     known, proposed = task.key_trees()
@@ -119,7 +127,7 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
         ],
         began=began,
         keep_order=keep_order,
-        seed=seed,
+        chance=chance,
         settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
         proposed=proposed,
     )

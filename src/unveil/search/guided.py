@@ -27,6 +27,8 @@ from unveil.models.base import Model, SecretModel
 from unveil.models.orders import Scale
 from unveil.partitions import Hierarchy
 from unveil.project import Need
+from unveil.randomness import Chance, Repeatable, chance_of
+from unveil.releases import drawn_order, marked, repeatable_of
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.search.anonymize import anonymize
@@ -80,9 +82,11 @@ class Front(Result):
     seconds
         How long the search took.
     settings
-        What was asked for: enough to repeat it.
+        What was asked for.
     notes
         What a user should know.
+    repeatable
+        Who can repeat the order of a release's records: nobody (False), whoever has the "key", or, from a "seed", everybody.
     """
 
     points: Sequence[Point]
@@ -99,6 +103,7 @@ class Front(Result):
     seconds: float
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
+    repeatable: Repeatable
     maker: Callable[[Mapping[str, int]], Release]
 
     @property
@@ -135,6 +140,7 @@ class Front(Result):
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "notes": list(self.notes),
+            "repeatable": self.repeatable,
             "version": __version__,
         }
 
@@ -210,7 +216,8 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: str = "category",
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     node_limit: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
@@ -251,7 +258,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         The highest identity risk, and the highest homogeneity risk of any sensitive attribute.
     levels
         The lowest and the highest level that an attribute may have.
-    identifiers, orders, nulls, keep_order, seed
+    identifiers, orders, nulls, keep_order, seed, key_file
         As in `anonymize`.
     time_limit, node_limit
         When to stop, in seconds or generalisations looked at; the front of those is then given and marked.
@@ -296,7 +303,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     keys, trees = trees_of(attributes, hierarchies)
     asked, secrets = _asked(needs), names_of(sensitive)
     thresholds = _thresholds(asked, prefer, max_identity, max_homogeneity)
-    budget = budget_of(time_limit, node_limit)
+    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
     opened = open_microdata(data)
     columns = _columns(opened, keys, secrets, asked, models)
     records, rows = records_of(opened, keys, columns, names_of(identifiers), checked_nulls(nulls))
@@ -309,7 +316,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         counts, known, asked, secrets, thresholds, models=models, suppression=suppression, trees=trees, orders=orders
     )
     reasons = _reasons(question, asked)
-    maker = _Maker(records, rows, keys, trees, models, suppression, orders, keep_order, seed, names_of(identifiers))
+    maker = _Maker(records, rows, keys, trees, models, suppression, orders, keep_order, chance, names_of(identifiers))
     found = frontier(question, budget, progress)
     if not found.points:
         maker.require_models(levels, found)
@@ -339,11 +346,11 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
             "levels": {name: list(pair) for name, pair in (levels or {}).items()},
             "nulls": nulls,
             "keep_order": keep_order,
-            "seed": seed,
             "time_limit": time_limit,
             "node_limit": node_limit,
         },
-        notes=(*_notes(proposed, reasons, found), *_uncovered(question)),
+        notes=marked([*_notes(proposed, reasons, found), *_uncovered(question)], maker.repeatable),
+        repeatable=maker.repeatable,
         maker=maker,
     )
 
@@ -360,14 +367,30 @@ class _Maker:
     suppression: float
     orders: Mapping[str, Sequence[Any]] | None
     keep_order: bool
-    seed: int
+    chance: Chance
     identifiers: tuple[str, ...]
 
     def __call__(self, transformation: Mapping[str, int]) -> Release:
         made = self._made({name: (level, level) for name, level in transformation.items()})
         notes = ["The levels were taken from a front of releases that no other dominates."]
         notes += [f"Left out as identifiers: {listed(self.identifiers)}."] if self.identifiers else []
-        return replace(made, origin=self.rows[made.origin], notes=(*notes, *made.notes))
+        if not isinstance(made.records, Microdata):
+            raise TypeError("records in hand are asked for")
+        order = made.origin if self.keep_order else drawn_order(made.records, self.chance, made.settings)
+        return replace(
+            made,
+            records=made.records.taken(order),
+            origin=self.rows[order],
+            settings={**made.settings, "keep_order": self.keep_order},
+            notes=marked([*notes, *made.notes], self.repeatable),
+            repeatable=self.repeatable,
+            left_out=self.identifiers,
+        )
+
+    @property
+    def repeatable(self) -> Repeatable:
+        """Who can repeat the releases."""
+        return repeatable_of(self.chance, drawn=not self.keep_order)
 
     def require_models(self, levels: Mapping[str, tuple[int, int]] | None, found: Frontier) -> None:
         """Refuse models that no generalisation meets: anonymising says which."""
@@ -387,8 +410,7 @@ class _Maker:
             suppression=self.suppression,
             levels=levels,
             orders=self.orders,
-            keep_order=self.keep_order,
-            seed=self.seed,
+            keep_order=True,
         )
 
 

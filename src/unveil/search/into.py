@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_seed
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts import Counts, count
 from unveil.errors import ArgumentError, CountsError, DataChangedError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.models.asked import AnyModel
-from unveil.output import check_replaceable
+from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy
+from unveil.randomness import Chance, chance_of
+from unveil.releases import repeatable_of, write_recorded
 from unveil.results.progress import Progress, Stages
 from unveil.search.anonymize import Chosen, Plan, chosen_of, planned, release_of
 from unveil.search.application import applied, recoded
@@ -33,7 +35,7 @@ from unveil.sources.engines.recoding import Changed, Recoding
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import tally_source
 from unveil.sources.microdata import complete, labelled
-from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable, passing, rewrite
+from unveil.sources.passing import Passing, Unwritten, WrittenFile, WrittenTable, passing, rewrite
 from unveil.sources.streaming import StreamSource, limited
 from unveil.sources.streaming_keys import hashed
 
@@ -66,7 +68,8 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: str = "category",
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     node_limit: int | None = None,
     progress: Stages | None = None,
@@ -88,9 +91,10 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     attributes, models, hierarchies, suppression, objective, levels, weights, factor, identifiers, orders, nulls
         As for `anonymize`.
     keep_order
-        Whether records stay in their order; else they are shuffled.
-    seed
-        Of the shuffling into a file. An engine shuffles by a seed of its own.
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        Of the shuffling of a file: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        `unveil.randomness`). Neither: nobody can repeat or undo it. What an engine holds has no order that could be repeated.
     time_limit, node_limit
         As for `anonymize`.
     progress
@@ -106,7 +110,12 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     if stream is None:
         raise ArgumentError(f"{shown(source.place)} is neither streamed nor in an engine; anonymize takes it as a whole.")
     named, budget = names_of(identifiers), budget_of(time_limit, node_limit)
-    checked_seed(seed)
+    chance = chance_of(seed, key_file)
+    if chance.repeatable and isinstance(source, EngineSource):
+        raise ArgumentError(
+            f"a {'seed' if seed is not None else 'key file'} is given, but rows of a table in an engine have no order, so "
+            "nothing can be repeated; leave it out."
+        )
     keys = keys_of(attributes)
     require_columns([*named, *keys], source.names)
     require_apart(named, keys, secrets_of(models, keys))
@@ -125,7 +134,17 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
             budget=budget, progress=partial(told.at, "generalisations"), stream=stream,
         )  # fmt: skip
     chosen = chosen_of(plan)
+    asked = {
+        "identifiers": list(named), "pseudonyms": [], "suppression": suppression, "levels": levels or {},
+        "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order,
+        "time_limit": time_limit, "node_limit": node_limit,
+    }  # fmt: skip
     records = replace(stream.without(named), records=plan.space.records)
+    repeatable = repeatable_of(chance, drawn=target is not None and not keep_order)
+
+    def finished(written: WrittenFile | WrittenTable | Unwritten) -> Release:
+        return release_of(plan, chosen, written, np.zeros(0, dtype=np.int64), asked, "", repeatable)
+
     written: WrittenFile | WrittenTable | Unwritten
     if target is None:
         written = Unwritten(records.names, records.records)
@@ -133,16 +152,15 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         with told.stage("rewriting by the engine"):
             written = WrittenTable(*write(_recoding(plan, chosen, records.names, drop=nulls == "drop", shuffled=not keep_order)))
     else:
-        order = None if keep_order else _order(plan, seed)
+        order = None if keep_order else _order(records, plan, chosen, asked, chance)
         change = _Change(plan, chosen, drop=nulls == "drop")
         steps, place = partial(told.at, "records, read and written"), None if link is None else str(link)
-        written = rewrite(records, change, str(target), link=place, order=order, progress=steps)
-    asked = {
-        "identifiers": list(named), "pseudonyms": [], "suppression": suppression, "levels": levels or {},
-        "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order,
-        "seed": seed if write is None else None, "time_limit": time_limit, "node_limit": node_limit,
-    }  # fmt: skip
-    return release_of(plan, chosen, written, np.zeros(0, dtype=np.int64), asked, "")
+        with together():
+            written = rewrite(records, change, str(target), link=place, order=order, progress=steps)
+            release = finished(written)
+            write_recorded(str(target), release.record)
+        return release
+    return finished(written)
 
 
 def _table_writer(source: Any, out: Address) -> Write:
@@ -168,12 +186,17 @@ def _require_other_files(source: Any, out: str | Address | None, link: str | os.
         raise ArgumentError("the data, the release and the correspondence are different files; two of them are named alike.")
 
 
-def _order(plan: Plan, seed: int) -> np.random.Generator:
-    """Return what shuffles: it follows from the seed and from all that was counted, so that the seed alone does not undo it."""
-    whole = hashlib.sha256()
-    for codes in (*plan.counts.codes, plan.counts.n):
-        whole.update(np.ascontiguousarray(codes).tobytes())
-    return np.random.default_rng([seed, int.from_bytes(whole.digest())])
+def _order(records: Passing, plan: Plan, chosen: Chosen, asked: Mapping[str, Any], chance: Chance) -> np.random.Generator:
+    """Return what shuffles; with a key file it follows from the settings, the data, and all that becomes of it.
+
+    Two releases of the same data that differ in labels only must not have one order: their records could be joined by it.
+    """
+    if not chance.keyed:
+        return chance.draws("row order")
+    levels = [(one.name, one.levels.labels, one.lowest) for one in plan.space.attributes]
+    groups = [group.tolist() for one in plan.space.attributes for group in one.levels.groups]
+    made = repr((levels, groups, chosen.node, chosen.gone.tolist())).encode(errors="surrogatepass")
+    return chance.draws("row order", asked, records.fingerprint() + hashlib.sha256(made).digest())
 
 
 def _changed(plan: Plan, chosen: Chosen) -> list[str]:

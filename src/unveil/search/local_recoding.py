@@ -17,6 +17,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
+from unveil.randomness import chance_of
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
@@ -26,6 +27,8 @@ from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
 __all__ = ["recode_locally"]
@@ -49,7 +52,8 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     identifiers: Names = (),
     nulls: str = "category",
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
 ) -> Recoding:
     """Generalise round by round: what the levels of one round leave over gets its own levels in the next.
@@ -75,8 +79,11 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
         Columns that name people outright: they are left out.
     nulls
         "category": a null is a value. "drop": records with a null in a column named here are left out. "error": refuse.
-    keep_order, seed
-        Whether records stay in their order; else they are shuffled with the seed, so that their places say nothing.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        `unveil.randomness`). Neither: nobody can repeat or undo it.
     time_limit
         Seconds that the search of one round may take.
 
@@ -113,6 +120,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
         raise ArgumentError(
             f"the share of the records that a round has to settle is above 0 and at most 1, so it is not {step:g}."
         )
+    chance = chance_of(seed, key_file)
     task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
     began = time.perf_counter()
     known, proposed = task.key_trees()
@@ -124,7 +132,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
         [*(run.recoded(made) for made in tries), fully_general(task, known)],
         began=began,
         keep_order=keep_order,
-        seed=seed,
+        chance=chance,
         settings={"suppression": suppression, "step": step, "nulls": nulls, "time_limit": time_limit},
         proposed=proposed,
     )

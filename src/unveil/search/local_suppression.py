@@ -23,13 +23,16 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import suppressed_cells
 from unveil.measures.wildcard import wildcard_sums
 from unveil.models import KAnonymity
+from unveil.randomness import Chance, chance_of
+from unveil.releases import drawn_order, marked, repeatable_of
 from unveil.search.recoding import Recoding
-from unveil.search.release import shuffled
 from unveil.search.suppression_kernels import cheapest, restore, suppress
 from unveil.search.task import Task, task_of
 from unveil.sources import Data, load
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from unveil.sources.microdata import Microdata
@@ -51,7 +54,8 @@ def suppress_locally(
     follow: Mapping[str, str] | None = None,
     identifiers: Names = (),
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Recoding:
     r"""Replace single cells by nulls until every record matches at least k, itself included.
 
@@ -79,8 +83,11 @@ def suppress_locally(
         Other columns that must be null wherever a key attribute is, by that attribute: ``{"age-group": "age"}``.
     identifiers
         Columns that name people outright: they are left out.
-    keep_order, seed
-        Whether records stay in their order; else they are shuffled with the seed, so that their places say nothing.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        `unveil.randomness`). Neither: nobody can repeat or undo it.
 
     Returns
     -------
@@ -115,7 +122,7 @@ def suppress_locally(
     >>> found.details["cells"]
     2
     """
-    keys = names_of(attributes)
+    keys, chance = names_of(attributes), chance_of(seed, key_file)
     if len(keys) > _MOST:
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
     task = task_of(data, keys, [KAnonymity(_checked_k(k))], identifiers=identifiers)
@@ -123,7 +130,7 @@ def suppress_locally(
     price = _prices(keys, importance or {})
     began = time.perf_counter()
     nulled = _suppressed(task, k, price)[np.argsort(np.argsort(task.of_row, kind="stable"))]
-    return _released(task, nulled, followed, began, keep_order=keep_order, seed=seed, settings={
+    return _released(task, nulled, followed, began, keep_order=keep_order, chance=chance, settings={
         "k": k, "importance": dict(importance or {}), "follow": dict(follow or {}), "nulls": "wildcard",
     })  # fmt: skip
 
@@ -241,7 +248,7 @@ def _released(
     began: float,
     *,
     keep_order: bool,
-    seed: int,
+    chance: Chance,
     settings: Mapping[str, Any],
 ) -> Recoding:
     """Put the nulls in, and measure what comes out."""
@@ -251,7 +258,9 @@ def _released(
     changed |= {name: _with_nulls(task.records, name, lost[key]) for name, key in followed.items() if cells[key]}
     protected = task.records.replaced(changed)
     counts = count_table(load(protected.frame, task.keys))
-    order = np.arange(len(task.rows)) if keep_order else shuffled(task.records, seed)
+    asked = {"key": list(task.keys), **settings, "keep_order": keep_order}
+    order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
+    repeatable = repeatable_of(chance, drawn=not keep_order)
     after = task.measured(counts, wildcard=1.0)
     return Recoding(
         method="local suppression",
@@ -264,9 +273,10 @@ def _released(
         before=task.measured(task.cells, wildcard=1.0),
         seconds=time.perf_counter() - began,
         origin=task.rows[order],
-        settings={"key": list(task.keys), **settings, "keep_order": keep_order, "seed": seed},
+        settings=asked,
         details={"cells": int(nulled.sum()), "by_attribute": cells, "records": int(nulled.any(axis=1).sum())},
-        notes=("k holds where a null matches any value: measure the release with nulls='wildcard'.",),
+        notes=marked(["k holds where a null matches any value: measure the release with nulls='wildcard'."], repeatable),
+        repeatable=repeatable,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.models.asked import AnyModel
+from unveil.randomness import chance_of
 from unveil.search.axes import Axis, axis_of
 from unveil.search.parts import Extents, one_part, split_parts
 from unveil.search.recoding import Recoded, Recoding, released
@@ -19,13 +20,15 @@ from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
 __all__ = ["mondrian"]
 
 
 @checked_arguments
-def mondrian(
+def mondrian(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Trees,
     models: Sequence[AnyModel],
@@ -36,7 +39,8 @@ def mondrian(
     identifiers: Names = (),
     nulls: str = "category",
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Recoding:
     r"""Recode by multidimensional partitioning: parts of the table are split as long as all their parts meet the models.
 
@@ -69,8 +73,11 @@ def mondrian(
         Columns that name people outright: they are left out.
     nulls
         "category": a null is a value. "drop": records with a null in a column named here are left out. "error": refuse.
-    keep_order, seed
-        Whether records stay in their order; else they are shuffled with the seed, so that their places say nothing.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        `unveil.randomness`). Neither: nobody can repeat or undo it.
 
     Returns
     -------
@@ -100,6 +107,7 @@ def mondrian(
     >>> unveil.mondrian(people, ["age", "sex"], [unveil.models.KAnonymity(2)], keep_order=True).data.rows()
     [('[21, 24]', '*'), ('[21, 24]', '*'), ('[35, 38]', 'f'), ('[35, 38]', 'f')]
     """
+    chance = chance_of(seed, key_file)
     task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
     began = time.perf_counter()
     canonical = np.argsort(task.of_row, kind="stable")
@@ -113,7 +121,7 @@ def mondrian(
     kind = "strict" if strict else "relaxed"
     return released(
         f"{kind} Mondrian", task, candidates, began=began, keep_order=keep_order,
-        seed=seed, settings={"strict": strict, "nulls": nulls},
+        chance=chance, settings={"strict": strict, "nulls": nulls},
     )  # fmt: skip
 
 

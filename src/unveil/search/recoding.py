@@ -15,9 +15,11 @@ from unveil.errors import ModelNotMetError, listed, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.models.asked import Place, nested
 from unveil.models.base import Measured
+from unveil.randomness import Chance, Repeatable
+from unveil.releases import drawn_order, marked, repeatable_of, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.search.release import shuffled
+from unveil.search.release import record_of
 from unveil.search.space import KeyAttribute
 from unveil.search.task import Task
 from unveil.sources.alignment import write_link
@@ -58,11 +60,15 @@ class Recoding(Result):
     origin
         For every protected record the row of the one it was made from: the steward's secret.
     settings
-        What was asked for: enough to repeat it.
+        What was asked for.
     details
         What only this method has to tell.
     notes
         What a user should know.
+    repeatable
+        Who can repeat the order of the records: nobody (False), whoever has the "key", or, from a "seed", everybody.
+    left_out
+        The columns of the data that the release does not have.
     """
 
     method: str
@@ -78,6 +84,8 @@ class Recoding(Result):
     settings: Mapping[str, Any]
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    repeatable: Repeatable = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def objective(self) -> str:
@@ -89,10 +97,16 @@ class Recoding(Result):
         """The protected records as a data frame of the caller's library."""
         return self.records.native()
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """What may be said of the release beside it: how it was made, what it meets and against whom, and who can repeat that."""
+        return record_of(self.method, self.records, self.settings, self.models, self.repeatable, self.left_out)
+
     def __repr__(self) -> str:
         """Return one line: what was done, at what cost."""
         size = f"{counted(self.classes, 'class', 'classes')}, {counted(self.records.records, 'record')}"
-        return f"Recoding({self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed)"
+        seeded = "; repeatable" if self.repeatable == "seed" else ""
+        return f"Recoding({self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed{seeded})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was done, without the records."""
@@ -110,6 +124,7 @@ class Recoding(Result):
             "settings": jsonable(self.settings),
             "details": jsonable(self.details),
             "notes": list(self.notes),
+            "repeatable": self.repeatable,
             "version": __version__,
         }
 
@@ -136,8 +151,8 @@ class Recoding(Result):
         return View(f"Release by {self.method}", figures, tables, self.notes)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file, whole or not at all: CSV, or Parquet and Arrow by the file's ending."""
-        self.records.write(path)
+        """Write the protected records to a file (CSV, or Parquet and Arrow by its ending), and their record beside it."""
+        write_recorded(path, self.record, lambda: self.records.write(path))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""
@@ -227,7 +242,7 @@ def released(
     *,
     began: float,
     keep_order: bool,
-    seed: int,
+    chance: Chance,
     settings: Mapping[str, Any],
     proposed: Sequence[str] = (),
 ) -> Recoding:
@@ -235,7 +250,15 @@ def released(
     best, counts, after = _best_of(task, candidates)
     changed = {name: _column(task.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
     protected = task.records.replaced({name: column for name, column in changed.items() if column is not None})
-    order = np.arange(len(task.rows)) if keep_order else shuffled(task.records, seed)
+    asked = {
+        "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
+        "key": list(task.keys),
+        "sensitive": list(task.secrets),
+        **settings,
+        "keep_order": keep_order,
+    }
+    order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **asked})
+    repeatable = repeatable_of(chance, drawn=not keep_order)
     proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
     return Recoding(
         method=method,
@@ -248,16 +271,11 @@ def released(
         before=task.measured(task.cells),
         seconds=time.perf_counter() - began,
         origin=task.rows[order],
-        settings={
-            "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
-            "key": list(task.keys),
-            "sensitive": list(task.secrets),
-            **settings,
-            "keep_order": keep_order,
-            "seed": seed,
-        },
+        settings=asked,
         details=best.details,
-        notes=(proposals,) if proposed else (),
+        notes=marked([proposals] if proposed else [], repeatable),
+        repeatable=repeatable,
+        left_out=task.left_out,
     )
 
 

@@ -14,6 +14,8 @@ from unveil.errors import ArgumentError, listed, shown
 from unveil.models.asked import Place, nested
 from unveil.models.base import Measured
 from unveil.output import check_replaceable
+from unveil.randomness import Repeatable
+from unveil.releases import against_key, recorded, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from unveil.sources.microdata import Microdata
     from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable
 
-__all__ = ["Release", "checked_place", "shuffled"]
+__all__ = ["Release", "checked_place", "record_of"]
 
+_OF_POPULATION = ("k_map", "delta_presence")
+"""Models that are about the people of a population."""
 _ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
@@ -58,9 +62,13 @@ class Release(Result):
     origin
         For every protected record the row of the one it was made from: the steward's secret.
     settings
-        What was asked for: enough to repeat it.
+        What was asked for.
     notes
         What a user should know.
+    repeatable
+        Who can repeat the order of the records: nobody (False), whoever has the "key", or, from a "seed", everybody.
+    left_out
+        The columns of the data that the release does not have.
     """
 
     records: Microdata | WrittenFile | WrittenTable | Unwritten
@@ -79,6 +87,8 @@ class Release(Result):
     origin: NDArray[np.int64]
     settings: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    repeatable: Repeatable = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def data(self) -> Any:
@@ -90,12 +100,18 @@ class Release(Result):
         """Everything but the records: what `to_dict` gives."""
         return self.to_dict()
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """What may be said of the release beside it: how it was made, what it meets and against whom, and who can repeat that."""
+        return record_of("generalisation", self.records, self.settings, self.models, self.repeatable, self.left_out)
+
     def __repr__(self) -> str:
         """Return one line: what was done, at what cost, and how sure that is."""
         levels = ", ".join(f"{name} {level}/{self.heights[name]}" for name, level in self.transformation.items())
         sure = "optimal" if self.optimal else f"at least {number(self.bound)}"
         kept = counted(self.records.records, "record")
-        return f"Release({levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed)"
+        seeded = "; repeatable" if self.repeatable == "seed" else ""
+        return f"Release({levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed{seeded})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was done, without the records; the class that decides before is left out: its values are original ones."""
@@ -114,6 +130,7 @@ class Release(Result):
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "notes": list(self.notes),
+            "repeatable": self.repeatable,
             "version": __version__,
         }
 
@@ -141,12 +158,39 @@ class Release(Result):
         return View("Release", figures, tables, self.notes)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, whole or not at all."""
-        self.records.write(checked_place(path))
+        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, and their record beside it; both whole or none."""
+        place = checked_place(path)
+        write_recorded(place, self.record, lambda: self.records.write(place))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""
         write_link(str(path), self.origin)
+
+
+def record_of(
+    made_by: str,
+    records: Microdata | WrittenFile | WrittenTable | Unwritten,
+    settings: Mapping[str, Any],
+    models: Mapping[Place, Measured],
+    repeatable: Repeatable,
+    left_out: Sequence[str],
+) -> dict[str, Any]:
+    """Return the record of a release that a search made."""
+    key, sensitive = settings["key"], settings["sensitive"]
+    stated = [
+        {
+            "model": place[0],
+            "of": list(place[1:]),
+            "requirement": one.requirement,
+            "value": one.value,
+            "met": one.met,
+            "against": against_key(key, population=place[0] in _OF_POPULATION),
+        }
+        for place, one in models.items()
+    ]
+    unmeasured = [name for name in records.names if name not in (*key, *sensitive)]
+    columns = {"kept": records.names, "left_out": left_out, "never_measured": unmeasured}
+    return recorded(made_by, settings, records=records.records, models=stated, repeatable=repeatable, columns=columns)
 
 
 def checked_place(path: str | os.PathLike[str]) -> Path:
@@ -156,11 +200,3 @@ def checked_place(path: str | os.PathLike[str]) -> Path:
         raise ArgumentError(f"the file name {shown(path)} ends in no form of a release; it is one of: {listed(_ENDINGS)}.")
     check_replaceable(place)
     return place
-
-
-def shuffled(records: Microdata, seed: int) -> NDArray[np.int64]:
-    """Return the rows in an order that follows from the seed and from all records.
-
-    Whoever knows the seed alone, such as the one that is taken when none is given, cannot undo it.
-    """
-    return np.random.default_rng([seed, int.from_bytes(records.fingerprint())]).permutation(records.records)

@@ -19,6 +19,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
+from unveil.randomness import chance_of
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
@@ -29,6 +30,8 @@ from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
 __all__ = ["Cut", "generalize_subtrees", "subtree_cuts"]
@@ -49,7 +52,8 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     identifiers: Names = (),
     nulls: str = "category",
     keep_order: bool = False,
-    seed: int = 0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
 ) -> Recoding:
     """Generalise each branch of the hierarchies only as far as the models ask.
@@ -76,8 +80,11 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
         Columns that name people outright: they are left out.
     nulls
         "category": a null is a value. "drop": records with a null in a column named here are left out. "error": refuse.
-    keep_order, seed
-        Whether records stay in their order; else they are shuffled with the seed, so that their places say nothing.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed, key_file
+        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        `unveil.randomness`). Neither: nobody can repeat or undo it.
     time_limit
         Seconds that the full-domain search at the beginning may take.
 
@@ -106,6 +113,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     >>> unveil.generalize_subtrees(people, {"age": tree}, [unveil.models.KAnonymity(2)], keep_order=True).data["age"].to_list()
     ['20s', '20s', '35', '35']
     """
+    chance = chance_of(seed, key_file)
     task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
     began = time.perf_counter()
     known, proposed = task.key_trees()
@@ -116,7 +124,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
         [*(cut.recoded() for cut in cuts), fully_general(task, known)],
         began=began,
         keep_order=keep_order,
-        seed=seed,
+        chance=chance,
         settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
         proposed=proposed,
     )

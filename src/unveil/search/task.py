@@ -54,6 +54,8 @@ class Task:
         The count table over keys and secrets, and the cell of each record.
     models
         The requirements by their place in the answer.
+    left_out
+        The columns that name people, which the release does not have.
     """
 
     keys: tuple[str, ...]
@@ -64,6 +66,7 @@ class Task:
     cells: Counts
     of_row: NDArray[np.int64]
     models: Mapping[Place, Model]
+    left_out: tuple[str, ...] = ()
 
     def codes(self, name: str) -> NDArray[np.int64]:
         """Return the code of an attribute in every cell."""
@@ -133,7 +136,7 @@ def task_of(
     columns = tuple(Column(coded.name, coded.values) for coded in table.columns)
     of_row, codes = group([coded.codes for coded in table.columns], [len(column.values) for column in columns])
     cells = Counts(columns, tuple(codes), np.bincount(of_row).astype(np.int64))
-    task = Task(keys, secrets, trees, records, rows, cells, of_row, asked)
+    task = Task(keys, secrets, trees, records, rows, cells, of_row, asked, names_of(identifiers))
     task.require_reachable()
     return task
 

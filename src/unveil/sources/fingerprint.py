@@ -7,7 +7,7 @@ alone: it appears in no release, for whoever could guess the data could confirm 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +34,12 @@ def fingerprint_of_frame(frame: pl.DataFrame) -> bytes:
     return whole.digest()
 
 
-def fingerprint_of_files(paths: Sequence[str | os.PathLike[str]]) -> bytes:
-    """Return the fingerprint of the bytes of files, in order."""
+def fingerprint_of_files(paths: Mapping[str, str | os.PathLike[str]]) -> bytes:
+    """Return the fingerprint of the bytes of files, in order, and of the names under which they are given."""
     whole = hashlib.sha256()
-    for path in paths:
+    for name, path in paths.items():
         with Path(path).open("rb") as file:
-            whole.update(hashlib.file_digest(file, "sha256").digest())
+            whole.update(_framed(name.encode(errors="surrogateescape")) + hashlib.file_digest(file, "sha256").digest())
     return whole.digest()
 
 

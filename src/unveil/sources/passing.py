@@ -6,7 +6,9 @@ it is written. Together that is a uniform permutation.
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +22,7 @@ import polars as pl
 from unveil.errors import ArgumentError, DataChangedError, UnveilError
 from unveil.output import atomic_write, cannot_write, together
 from unveil.sources.engines.table import EngineSource
+from unveil.sources.fingerprint import fingerprint_of_files
 from unveil.sources.frames import Source
 from unveil.sources.microdata import require_text
 from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
@@ -66,6 +69,18 @@ class Passing:
     def without(self, names: Sequence[str]) -> Passing:
         """Return the records without some columns."""
         return replace(self, names=tuple(name for name in self.names if name not in names))
+
+    def fingerprint(self) -> bytes:
+        """Return the SHA-256 of the files that are streamed, and of how they are read; what an engine holds has none.
+
+        A folder's files count with their places in it, which may hold values.
+        """
+        if isinstance(self.source, EngineSource):
+            raise TypeError("records of an engine have no order, so no draws of theirs are repeated")
+        stream = self.source.stream
+        files = ParquetFiles.at(stream.path).paths if is_parquet(stream.path) else (stream.path,)
+        content = fingerprint_of_files({os.path.relpath(file, stream.path): file for file in files})
+        return hashlib.sha256(content + repr((stream.options, self.names)).encode(errors="surrogatepass")).digest()
 
     def batches(self, *, by_hand: bool = False) -> Iterator[pl.DataFrame]:
         """Give the records in batches; those of delimited text as text, what is missing as null.

@@ -148,8 +148,9 @@ def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) 
         source = _table(connection, address)
         now = _kinds(connection.sql(f"SELECT * FROM {source}"))  # noqa: S608 - quoted
         require_unchanged(address.place, (*what.names, *what.counted), kinds, now)
-        name, query = _name(out.schema, table), recode(_Held(connection, source, kinds, what), what)
-        connection.execute(released(name, query, what, shuffle="random()"))
+        name, held = _name(out.schema, table), _Held(connection, source, kinds, what)
+        connection.execute(released(name, recode(held, what), what.names))
+        held.drop()
         release = connection.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted
         records = what.check(_tallied(release, what.counted, out.place))
         connection.commit()
@@ -164,10 +165,14 @@ def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) 
 
 
 class _Held:
-    """Tables that a connection holds until it ends."""
+    """Tables that a connection holds until they are dropped."""
+
+    row_number = "row_number() OVER ()"
+    keyed_hash = "sha256(o.k || q.n::UBIGINT::BIT::BLOB)"
 
     def __init__(self, connection: Any, table: str, kinds: Mapping[str, str], what: Recoding) -> None:
         self.own, self._connection, self._kinds = own_word(), connection, kinds
+        self._names: list[str] = []
         keys = [_without_nan(column.name, kinds[column.name]) for column in what.changed]
         whole = [_without_nan(name, kinds[name]) for name in what.complete]
         plain = [quoted(name) for name in what.names]
@@ -175,6 +180,7 @@ class _Held:
 
     def hold(self, name: str, query: str) -> None:
         self._connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+        self._names.append(name)
 
     def put(self, name: str, frame: pl.DataFrame) -> None:
         sent = f"{self.own}sent"
@@ -185,6 +191,11 @@ class _Held:
     def values(self, name: str, column: str) -> pl.Series:
         answer = self._connection.sql(f'SELECT v AS "0" FROM {name} ORDER BY id').pl()  # noqa: S608 - our own name
         return named(answer, [column], numeric=[column] if self._kinds[column] in _LONG else ()).to_series()
+
+    def drop(self) -> None:
+        """Forget the tables."""
+        for name in self._names:
+            self._connection.execute(f"DROP TABLE {name}")
 
 
 def _collected(relation: Any, columns: Sequence[str], place: str) -> pl.DataFrame:

@@ -209,8 +209,9 @@ def _into(address: Address, name: str, columns: Mapping[str, _Column], out: Addr
         with _transaction(address, writing=True) as cursor:
             require_unchanged(address.place, (*what.names, *what.counted), columns, _columns(cursor, name))
             cursor.execute(_BY_HASH)
-            query = recode(_Held(cursor, name, columns, what), what)
-            cursor.execute(released(target, query, what, shuffle="random()"))
+            held = _Held(cursor, name, columns, what)
+            cursor.execute(released(target, recode(held, what), what.names))
+            held.drop()
             records = what.check(_tallied(cursor, target, _columns(cursor, target), what.counted))
         return open_table(replace(address, table=out.table, schema=out.schema)), records
 
@@ -218,27 +219,40 @@ def _into(address: Address, name: str, columns: Mapping[str, _Column], out: Addr
 
 
 class _Held:
-    """Tables that a connection holds until it ends."""
+    """Tables that a connection holds until they are dropped."""
+
+    row_number = "row_number() OVER ()"
+    keyed_hash = "sha256(o.k || int8send(q.n))"
 
     def __init__(self, cursor: Any, table: str, columns: Mapping[str, _Column], what: Recoding) -> None:
         self.own, self._cursor, self._columns = own_word(), cursor, columns
+        self._names: list[str] = []
         keys = [columns[column.name].counted for column in what.changed]
         whole = [columns[name].counted for name in what.complete]
         self.records = f"({numbered(table, k=keys, w=whole, c=[quoted(name) for name in what.names])})"
 
     def hold(self, name: str, query: str) -> None:
         self._cursor.execute(f"CREATE TEMP TABLE {name} AS {query}")
-        self._cursor.execute(f"ANALYZE {name}")
+        self._keep(name)
 
     def put(self, name: str, frame: pl.DataFrame) -> None:
         self._cursor.adbc_ingest(name, frame.to_arrow(), mode="create", temporary=True)
-        self._cursor.execute(f"ANALYZE {name}")
+        self._keep(name)
 
     def values(self, name: str, column: str) -> pl.Series:
         exact = self._columns[column].kind == "numeric"
         self._cursor.execute(f"SELECT {'trim_scale(v)::text' if exact else 'v'} FROM {name} ORDER BY id")  # noqa: S608 - our own name
         answer = pl.DataFrame(self._cursor.fetch_arrow_table())
         return named(answer, [column], numeric=[column] if exact else ()).to_series()
+
+    def drop(self) -> None:
+        """Forget the tables."""
+        for name in self._names:
+            self._cursor.execute(f"DROP TABLE {name}")
+
+    def _keep(self, name: str) -> None:
+        self._names.append(name)
+        self._cursor.execute(f"ANALYZE {name}")
 
 
 def _numeric(columns: Sequence[_Column]) -> list[str]:

@@ -9,6 +9,8 @@ of the user's has such a name.
 - ``map0`` ...: every value ``v`` of a column with its group ``g`` and label ``l``.
 - ``null``: one row, the group and label of a null in each column, and what stands for a value that is suppressed, ``s``.
 - ``gone``: the classes to suppress, by their groups.
+- ``order``: one row, the key ``k`` of the hash by which records are sorted. It goes there as data, so that no statement, which
+  engines log, holds it; and it is dropped when the release is made.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
+from unveil.randomness import fresh_key
 from unveil.sources.coding import KnownValues
 from unveil.sources.microdata import labelled
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.frames import Tally
 
-__all__ = ["Changed", "Holder", "Recoding", "own_word", "recode"]
+__all__ = ["Changed", "Holder", "Recoding", "Rewritten", "own_word", "recode"]
 
 _NO_GROUP = -1
 
@@ -96,6 +99,11 @@ class Holder(Protocol):
     records: str
     """The records, as they stand behind FROM."""
 
+    row_number: str
+    """What gives every row a number of its own, as an expression."""
+    keyed_hash: str
+    """The SHA-256 of the 32 bytes of a key ``o.k`` and a fixed number of bytes for the number ``q.n``, as an expression."""
+
     def hold(self, name: str, query: str) -> None:
         """Keep the answer to a query under a name."""
 
@@ -106,13 +114,29 @@ class Holder(Protocol):
         """Return the values `v` of a table kept, which are those of a column, in the order of their `id`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """Where the records of a release, their columns named ``c0``, ``c1`` ..., come from.
+
+    Attributes
+    ----------
+    source
+        What stands behind FROM.
+    order
+        What stands behind that: the order of the records, if they have one.
+    """
+
+    source: str
+    order: str = ""
+
+
 def own_word() -> str:
     """Return a word that no name of a table begins with."""
     return f"unveil_{secrets.token_hex(8)}_"
 
 
-def recode(engine: Holder, what: Recoding) -> str:
-    """Put down what every value becomes, and return the query for the release: its columns are named ``c0``, ``c1`` ..."""
+def recode(engine: Holder, what: Recoding) -> Rewritten:
+    """Put down what every value becomes, and return where the records of the release come from."""
     if what.changed:
         keys = ", ".join(f"k{at}" for at in range(len(what.changed)))
         engine.hold(f"{engine.own}cells", f"SELECT DISTINCT {keys} FROM {engine.records} AS r{_complete(what)}")  # noqa: S608 - numbered names
@@ -127,7 +151,16 @@ def recode(engine: Holder, what: Recoding) -> str:
     engine.put(f"{engine.own}null", pl.DataFrame(null, schema_overrides=texts))
     if len(what.gone):
         engine.put(f"{engine.own}gone", pl.DataFrame({f"g{at}": what.gone[:, at] for at in range(len(what.changed))}))
-    return _query(engine.own, engine.records, what)
+    query = _query(engine.own, engine.records, what)
+    return _shuffled(engine, query) if what.shuffled else Rewritten(f"({query}) AS q")
+
+
+def _shuffled(engine: Holder, query: str) -> Rewritten:
+    """Sort records by a keyed hash of their number: without the key, which nobody has afterwards, that is any order."""
+    order = f"{engine.own}order"
+    engine.put(order, pl.DataFrame({"k": [fresh_key()]}))
+    numbered = f"SELECT q.*, {engine.row_number} AS n FROM ({query}) AS q"  # noqa: S608 - numbered names
+    return Rewritten(f"({numbered}) AS q CROSS JOIN {order} AS o", f" ORDER BY {engine.keyed_hash}")
 
 
 def _put_map(engine: Holder, at: int, column: Changed) -> None:

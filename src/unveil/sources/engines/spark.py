@@ -132,7 +132,9 @@ def _into(held: _Frame, out: Address) -> Write:
         views = _Views(held, what)
         try:
             with _failure_reported(out.place):
-                release = held.session.sql(recode(views, what)).toDF(*what.names)
+                made, columns = recode(views, what), ", ".join(f"q.c{at}" for at in range(len(what.names)))
+                query = f"SELECT {columns} FROM {made.source}{made.order}"  # noqa: S608 - our own names
+                release = held.session.sql(query).toDF(*what.names)
                 return _written(held.session, release, what, out)
         finally:
             views.drop()
@@ -142,11 +144,9 @@ def _into(held: _Frame, out: Address) -> Write:
 
 def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[EngineSource, int]:
     """Write a release, count it, and take it away again where it is not what was expected, or not whole."""
-    from pyspark.sql import functions
-
     if _exists(session, out):
         raise EngineError.table_exists(out.place)
-    writer = (release.orderBy(functions.rand()) if what.shuffled else release).write
+    writer = release.write
     try:
         if out.path is None:
             writer.saveAsTable(_table(out))
@@ -191,6 +191,9 @@ def _removed(session: Any, out: Address) -> None:
 
 class _Views:
     """Views that a session holds until they are dropped."""
+
+    row_number = "monotonically_increasing_id()"
+    keyed_hash = "sha2(concat(o.k, encode(lpad(hex(q.n), 16, '0'), 'UTF-8')), 256)"
 
     def __init__(self, held: _Frame, what: Recoding) -> None:
         self.own, self._session = own_word(), held.session

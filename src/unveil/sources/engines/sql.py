@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unveil.sources.engines.recoding import Recoding
+    from unveil.sources.engines.recoding import Rewritten
 
 __all__ = ["numbered", "quoted", "released", "selection", "tally"]
 
@@ -59,8 +59,7 @@ def numbered(table: str, **columns: Sequence[str]) -> str:
     return f"SELECT {', '.join(listed)} FROM {table}"  # noqa: S608 - quoted
 
 
-def released(table: str, query: str, what: Recoding, *, shuffle: str) -> str:
+def released(table: str, made: Rewritten, names: Sequence[str]) -> str:
     """Return the statement that makes the table of a release, its columns under their names."""
-    columns = ", ".join(f"c{at} AS {quoted(name)}" for at, name in enumerate(what.names))
-    order = f" ORDER BY {shuffle}" if what.shuffled else ""
-    return f"CREATE TABLE {table} AS SELECT {columns} FROM ({query}) AS q{order}"  # noqa: S608 - quoted
+    columns = ", ".join(f"q.c{at} AS {quoted(name)}" for at, name in enumerate(names))
+    return f"CREATE TABLE {table} AS SELECT {columns} FROM {made.source}{made.order}"  # noqa: S608 - quoted

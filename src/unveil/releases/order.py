@@ -1,0 +1,32 @@
+"""The order in which the records of a release leave, and who can repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from unveil.sources.microdata import Microdata
+
+__all__ = ["drawn_order", "marked", "repeatable_of"]
+
+
+def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Return the rows of protected records in a drawn order; with a key file it follows from the settings and these records."""
+    fingerprint = records.fingerprint() if chance.keyed else b""
+    return chance.draws("row order", settings, fingerprint).permutation(records.records)
+
+
+def repeatable_of(chance: Chance, *, drawn: bool) -> Repeatable:
+    """Return who can repeat a release: where nothing was drawn, a seed that was given marks it still, and a key file does not."""
+    return chance.repeatable if drawn or chance.repeatable == "seed" else False
+
+
+def marked(notes: Sequence[str], repeatable: Repeatable) -> tuple[str, ...]:
+    """Return the notes and, where everybody can repeat the draws, what is to be said of that."""
+    return (*notes, NOT_FOR_PUBLICATION) if repeatable == "seed" else tuple(notes)
