@@ -16,6 +16,7 @@ from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Step
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
+from unveil.results.progress import Stages
 from unveil.search.fitting import fits, kind_of, said
 from unveil.sources.alignment import write_link
 from unveil.sources.frames import Data
@@ -140,8 +141,8 @@ def protect(data: Data, steps: Sequence[Step], *, seed: int | None = None) -> Pr
     return Protection(records, tuple(done), origin)
 
 
-def run_step(data: Data, step: Step, seed: int | None = None) -> Any:
-    """Run one step; what it gives is the answer of the mechanism's own function."""
+def run_step(data: Data, step: Step, seed: int | None = None, *, progress: Stages | None = None) -> Any:
+    """Run one step; what it gives is the answer of the mechanism's own function, which may tell how far it is."""
     check_step(step)
     function = step_function(step.mechanism)
     options = dict(step.options)
@@ -150,6 +151,8 @@ def run_step(data: Data, step: Step, seed: int | None = None) -> Any:
         options["models"] = parse_models(options, open_microdata(data).names)
     if seed is not None and "seed" in known:
         options.setdefault("seed", seed)
+    if progress is not None and "progress" in known and "Stages" in str(known["progress"].annotation):
+        options["progress"] = progress
     return _called(function, step, data, options, known)
 
 
