@@ -177,6 +177,25 @@ def test_nulls_as_wildcards_raise_k() -> None:
     assert outcome(unveil.check(frame, {"k_anonymity": 2}, key=["a", "b"], nulls="wildcard"), "k_anonymity").value == 3
 
 
+def test_what_nulls_as_wildcards_vouch_for_is_held_against_true_records() -> None:
+    original = pl.DataFrame({"a": ["p", "p", "q", "p"], "b": ["x", "x", "x", "y"], "s": list("1212")})
+    weak = original.with_columns(a=pl.Series(["p", "p", None, "p"]), b=pl.Series(["x", "x", "x", None]))
+    rules = {"k_anonymity": 2, "distinct_l_diversity": 2, "prosecutor_highest": 0.5}
+    asked = {"key": ["a", "b"], "sensitive": "s", "nulls": "wildcard"}
+    alone = unveil.check(weak, rules, **asked)  # type: ignore[arg-type]
+    assert [one.met for one in alone.outcomes] == [None, None, None]
+    assert outcome(alone, "k_anonymity").value == 4
+    assert "give the original" in str(outcome(alone, "k_anonymity").reason)
+    assert "may find less" in str(outcome(alone, "distinct_l_diversity").reason)
+    held = unveil.check(weak, {"k_anonymity": 2}, original=original, same_order=True, **asked)  # type: ignore[arg-type]
+    assert (outcome(held, "k_anonymity").value, outcome(held, "k_anonymity").met) == (1, False)
+    safe = unveil.suppress_locally(original, ["a", "b"], 2).data
+    held = unveil.check(safe, {"k_anonymity": 2}, original=original, **asked)  # type: ignore[arg-type]
+    assert (outcome(held, "k_anonymity").value, held.passes) == (2, True)
+    failing = unveil.check(weak, {"k_anonymity": 5}, **asked)  # type: ignore[arg-type]
+    assert outcome(failing, "k_anonymity").met is False
+
+
 def test_direct_identifiers_by_confidence_and_exception() -> None:
     people = pl.DataFrame({"mail": [f"p{i}@example.com" for i in range(30)], "age": [20 + i % 9 for i in range(30)]})
     verdict = unveil.check(people, {"direct_identifiers": 0})

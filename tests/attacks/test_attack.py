@@ -205,6 +205,23 @@ def test_black_and_grey_box() -> None:
     assert grey["expected_links"] == pytest.approx(1.5)
 
 
+def test_known_records_are_held_against_what_covers_them() -> None:
+    original = pl.DataFrame({"age": [20, 25, 31, None], "town": ["Rome", "Rome", "Pisa", "Bari"]})
+    release = pl.DataFrame({"age": ["20-29", "20-29", "*", None], "town": ["Rome", None, "Pisa", "Bari"]})
+    found = unveil.attack(original, release, ["age", "town"], link_records=False).identity["known"]
+    assert found == {"k_known": 1, "records": 4, "covered": 4, "covered_once": 2}
+    found = unveil.attack(original, release[:2], ["age", "town"], link=ordered(2), link_records=False).identity["known"]
+    assert found == {"k_known": 2, "records": 2, "covered": 2, "covered_once": 0}
+    apart = pl.DataFrame({"age": [99], "town": ["Oslo"]})
+    found = unveil.attack(original, apart, ["age", "town"], link_records=False).identity["known"]
+    assert found == {"k_known": None, "records": 4, "covered": 0, "covered_once": 0}
+
+
+def ordered(records: int) -> pl.DataFrame:
+    """A correspondence of the first records."""
+    return pl.DataFrame({"original": range(1, records + 1), "release": range(1, records + 1)})
+
+
 def test_the_grey_box_reads_generalised_values() -> None:
     """An intruder who knows ages finds them in decades; the external data may use the original's column names."""
     original = pl.DataFrame({"age": [22, 25, 31, 38, 44], "sex": ["F", "M", "F", "F", "M"]})

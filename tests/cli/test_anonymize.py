@@ -483,3 +483,27 @@ def test_a_disk_that_takes_the_correspondence_but_not_the_release_keeps_neither(
     assert done.stderr.count(b"\n") == 1
     assert not [path for path in tmp_path.iterdir() if path.name == "link.csv" or path.name.startswith(".")]
     assert (tmp_path / "release.csv").read_text(encoding="utf-8") == "old"
+
+
+@pytest.mark.parametrize(("against", "k_known"), [("truth", 2), ("release", 1)])
+def test_local_suppression_gives_k_as_both_intruders_find_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], against: str, k_known: int
+) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("sex,town\nf,Rome\nf,Rome\nf,Pisa\nm,Rome\n")
+    words = ["anonymize", str(people), "--mechanism", "suppress_locally", "--attribute", "sex", "--attribute", "town"]
+    words += ["--set", "k=2", "--set", f"against={against}"]
+    assert run([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["k_known"], answer["met"], answer["against"]) == (k_known, against == "truth", against)
+    assert answer["k"] >= 2
+    assert run(words) == 0
+    assert f"k_known = {k_known}" in capsys.readouterr().out
+
+
+def test_local_suppression_refuses_other_intruders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("sex,town\nf,Rome\nf,Rome\n")
+    words = ["anonymize", str(people), "--mechanism", "suppress_locally", "--key", "sex", "--set", "against=both"]
+    assert run(words) == 2
+    assert "truth, release" in capsys.readouterr().err

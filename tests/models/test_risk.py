@@ -140,6 +140,14 @@ def test_wildcard_nulls_match_anything(frame: pl.DataFrame, alpha: float) -> Non
     assert found["distinct_l_diversity", "c"].value == min(map(len, held))
 
 
+def test_it_is_said_against_whom_wildcards_hold() -> None:
+    frame = pl.DataFrame({"a": ["p", None], "b": ["x", "x"]})
+    found = unveil.measure(frame, ["a", "b"], nulls="wildcard")
+    assert "has the release alone" in found.to_dict()["notes"][0]
+    assert found.notes[0] in found.view().notes
+    assert unveil.measure(frame, ["a", "b"]).to_dict()["notes"] == []
+
+
 def test_wildcard_without_nulls_is_the_plain_measure() -> None:
     plain = unveil.measure("adult", ["sex", "race"], "occupation").to_dict()
     wild = unveil.measure("adult", ["sex", "race"], "occupation", nulls="wildcard").to_dict()

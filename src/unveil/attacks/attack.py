@@ -200,6 +200,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         "white_box": identity.white_box(setting),
         "black_box": identity.black_box(table, setting.keys),
         "grey_box": None if external is None else identity.grey_box(setting, external, trees, id, seed),
+        "known": identity.known_records(setting),
     }
     made_one()
     by_homogeneity = disclosure.homogeneity(table, setting.keys, setting.sensitive, classes)

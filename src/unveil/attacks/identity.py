@@ -3,13 +3,13 @@
 White box: the intruder knows the original and the protected columns but not which record is which: the Discrimination Rate of
 each original attribute given the protected one. Black box: only the release: its key against the identity of its records.
 Grey box: the release and other data with some columns in common: how many of its records find their match; or with none in
-common, linked by structure alone.
+common, linked by structure alone. Known records: the true key of a person, held against the records of the release that cover it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +18,18 @@ from unveil.attacks.linking import by_structure
 from unveil.attacks.pairs import Pair, Setting, new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
+from unveil.measures.coverage import covering
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.rates import columns_of, mean, rate
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
-from unveil.sources import CodedTable, Data, load, open_source
+from unveil.sources import CodedTable, Data, Source, load, open_source
 from unveil.sources.alignment import side_by_side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["black_box", "grey_box", "white_box"]
+__all__ = ["black_box", "grey_box", "known_records", "white_box"]
 
 _NEEDS_ALIGNMENT = "it must be said which record is which: by an id column, a correspondence file, or the same order"
 _MOST_CELLS = 20_000_000
@@ -114,8 +115,53 @@ def grey_box(
     for at, name in enumerate(common):
         labels = _labels(hierarchies.get(setting.original_of(name) or name))
         fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
-    alike = _joined(fits, shown.n) if all(fit.single is not None for fit in fits) else _compared(fits, shown.n)
-    return {"common": common, **_matches(known, alike)}
+    return {"common": common, **_matches(known, _alike(fits, shown.n))}
+
+
+def known_records(setting: Setting) -> dict[str, Any]:
+    """Count the release records that cover each original one: how many may belong to someone whose true key is known.
+
+    Unlike in the grey box, release records that are suppressed in every key attribute count, since nobody can rule them out, and
+    a null of the original is covered by a null. Of originals that are aligned, those that have a release record are asked
+    about; records that nothing covers, such as perturbed ones, are left out of the least number.
+    """
+    pairs = {pair.release: pair.original for pair in setting.pairs if pair.original in setting.original.names}
+    keys = [name for name in setting.keys if name in pairs]
+    if not keys:
+        return {"k_known": None, "reason": "the original holds no key attribute of the release"}
+    known = count_table(load(_with_release(setting), list(dict.fromkeys(pairs.values()))))
+    shown = count_table(load(setting.release, keys))
+    fits = []
+    for at, name in enumerate(keys):
+        place = known.names.index(pairs[name])
+        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], _labels(setting.hierarchies.get(pairs[name])))
+        fits.append(fit.nulls_covered(known.columns[place].values, shown.columns[at].values))
+    covers = _alike(fits, shown.n)
+    covered = covers > 0
+    return {
+        "k_known": int(covers[covered].min()) if covered.any() else None,
+        "records": known.records,
+        "covered": int(known.n[covered].sum()),
+        "covered_once": int(known.n[covers == 1].sum()),
+    }
+
+
+def _with_release(setting: Setting) -> Source:
+    """Return the original, without the records that are known to have none in the release."""
+    if setting.alignment is None:
+        return setting.original
+    released = np.unique(setting.alignment.truth[setting.alignment.truth >= 0])
+    return open_source(setting.original.collect(setting.original.names)[released])
+
+
+def _alike(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the release records that each external cell may belong to."""
+    if all(fit.single is not None for fit in fits):
+        return _joined(fits, n)
+    if all(fit.covered[:, :-1].all() for fit in fits):
+        released = [np.where(fit.wide[fit.released] < fit.covered.shape[1] - 1, -1, fit.released) for fit in fits]
+        return covering(np.stack(released, axis=1), np.stack([fit.same[fit.external] for fit in fits], axis=1), n)
+    return _compared(fits, n)
 
 
 def _labels(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
@@ -181,6 +227,17 @@ class _Fit:
         only = np.where(same >= 0, same, np.array([*covers, -1])[covered.argmax(axis=1)])
         single = np.where(choices == 1, only, -1) if choices.max(initial=0) <= 1 else None
         return cls(codes.astype(np.int64), known.codes[at].astype(np.int64), same, covered, wide, single)
+
+    def nulls_covered(self, values: Sequence[Any], released: Sequence[Any]) -> _Fit:
+        """Let what is suppressed cover a null as well."""
+        null = np.array([value is None for value in values])
+        if not null.any():
+            return self
+        covered = self.covered.copy()
+        for code, cell in enumerate(released):
+            if cell is None or is_suppressed(cell):
+                covered[null, self.wide[code]] = True
+        return replace(self, covered=covered, single=None)
 
     def among(self, block: slice) -> NDArray[np.bool_]:
         """Return which release cells some external cells may belong to, by this column."""

@@ -133,7 +133,7 @@ def _notes(found: Attack) -> list[str]:
             f"{counted(told['aligned'], 'record')} aligned by {told['by']}; {told['dropped']:,} of the original not released, "
             f"{told['added']:,} of the release without an original."
         )
-    notes += _grey_box(found.identity["grey_box"]) + _new(found)
+    notes += _known(found.identity["known"]) + _grey_box(found.identity["grey_box"]) + _new(found)
     if found.made.dropped:
         notes.append(f"{counted(found.made.dropped, 'record')} of the release with a null in a named column left out.")
     if found.suppressed:
@@ -155,6 +155,16 @@ def _new(found: Attack) -> list[str]:
         if new and new["values"]
     ]
     return [f"New in the release, neither original values nor generalisations of such: {', '.join(told)}."] if told else []
+
+
+def _known(known: Any) -> list[str]:
+    if known["k_known"] is None:
+        return []
+    told = (
+        f"Someone who knows a true key finds at least {counted(known['k_known'], 'release record')} that may belong to it, "
+        f"and only one for {known['covered_once']:,} of {counted(known['records'], 'record')}."
+    )
+    return [told]
 
 
 def _grey_box(grey: Any) -> list[str]:

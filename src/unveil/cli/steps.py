@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.cli.options import Inputs, give
+from unveil.cli.options import Inputs, give, showing_stages
 from unveil.cli.releases import told_written
 from unveil.errors import ArgumentError, shown
 from unveil.output import together
@@ -48,7 +48,11 @@ def run_steps(
     """Run one step or several, write what they give, and show what was done."""
     from unveil.search.chain import protect, run_step
 
-    made = run_step(inputs.source, steps[0], **order) if len(steps) == 1 else protect(inputs.source, steps, **order)
+    if len(steps) == 1:
+        with showing_stages() as progress:
+            made = run_step(inputs.source, steps[0], **order, progress=progress)
+    else:
+        made = protect(inputs.source, steps, **order)
     made = _fit_to_leave(made, inputs, steps)
     if link is not None and not hasattr(made, "write_link"):
         raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")

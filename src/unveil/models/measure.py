@@ -42,6 +42,10 @@ __all__ = ["AnyModel", "Measurement", "measure"]
 
 _MOST_DECISIVE = 64
 """Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks."""
+_FROM_BOTH_SIDES = (
+    "Nulls match any value from both sides, so these figures hold against an intruder who has the release alone. Someone who "
+    "knows true records may find fewer that fit: unveil attack, given the original, says how many (k_known)."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,6 +62,8 @@ class Measurement(Result):
         The number of equivalence classes, and of records whose key is suppressed throughout and that form none.
     made
         How the result was made.
+    notes
+        Against whom the figures hold, where nulls match any value.
     """
 
     models: Mapping[tuple[str, ...], Measured]
@@ -67,6 +73,7 @@ class Measurement(Result):
     classes: int
     suppressed: int
     made: Made
+    notes: tuple[str, ...] = ()
 
     @property
     def met(self) -> bool | None:
@@ -96,6 +103,7 @@ class Measurement(Result):
             "uniqueness": dict(self.uniqueness),
             "vulnerability": dict(self.vulnerability),
             "made": self.made.to_dict(),
+            "notes": list(self.notes),
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
@@ -242,7 +250,12 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         classes=len(classes),
         suppressed=classes.suppressed,
         made=made,
+        notes=(_FROM_BOTH_SIDES,) if nulls == "wildcard" and _has_null(classes) else (),
     )
+
+
+def _has_null(classes: Equivalence) -> bool:
+    return any(None in column.values for column in classes.classes.columns)
 
 
 def _defaults(classes: Equivalence, scales: Mapping[str, Scale], population: Population | None) -> Iterator[AnyModel]:

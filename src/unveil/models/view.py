@@ -103,7 +103,7 @@ def _class(worst: dict[str, Any] | None) -> tuple[Any, Any]:
 
 
 def _notes(found: Measurement) -> list[str]:
-    notes = []
+    notes = list(found.notes)
     if found.suppressed:
         notes.append(f"{counted(found.suppressed, 'record')} suppressed in every key attribute: counted apart, without a class.")
     if found.made.dropped:

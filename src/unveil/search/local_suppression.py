@@ -1,9 +1,9 @@
-"""Which single cells must go so that every record matches k? Local suppression: nulls, as few as can be found.
+"""Which single cells must go so that nobody stands out? Local suppression: nulls, as few as can be found.
 
-A null matches any value (`unveil.measures.wildcard`), so a record whose cell is null looks like more others, and they like it.
-Suppressing a cell never takes a match from anyone, except that a record with no cell left says nothing of anyone and forms no
-class. Only cells of records that lack matches are suppressed: nulls all over a few safe records would match everybody, and
-protect nobody.
+Two intruders are meant. One knows a true record and looks for released records that cover it: every value there that is not null
+is the true one (`unveil.measures.coverage`). The other has the release alone and matches its records with each other, a null on
+either side matching any value (`unveil.measures.wildcard`). The second figure is never below the first: a record that covers
+a true one also matches what became of it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.attributes import Names, names_of
-from unveil.counts import Column, Counts, count_table
-from unveil.counts.grouping import group
+from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, shown
-from unveil.measures.equivalence import suppressed_cells
-from unveil.measures.wildcard import wildcard_sums
+from unveil.measures.coverage import covering
+from unveil.measures.equivalence import equivalence, suppressed_cells
 from unveil.models import KAnonymity
+from unveil.models.asked import Place
+from unveil.models.base import Measured
 from unveil.randomness import Chance, chance_of
 from unveil.releases import drawn_order, marked, repeatable_of
+from unveil.results.progress import Progress, Stages
+from unveil.search.grouped_suppression import grouped
+from unveil.search.matched_suppression import matched
 from unveil.search.recoding import Recoding
-from unveil.search.suppression_kernels import cheapest, restore, suppress
+from unveil.search.small_suppression import MOST_CELLS, fewest_cells
 from unveil.search.task import Task, task_of
 from unveil.sources import Data, load
 
@@ -37,46 +41,86 @@ if TYPE_CHECKING:
 
     from unveil.sources.microdata import Microdata
 
-__all__ = ["suppress_locally"]
+__all__ = ["Suppression", "suppress_locally"]
 
+_AGAINST = ("truth", "release")
 _NULL = -1
 _MOST = 16
 """With more key attributes there are too many sets of them to compare."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Suppression(Recoding):
+    """A table in which single cells are null, with k as two intruders find it.
+
+    Attributes
+    ----------
+    k
+        The least number of released records that any of them matches, itself included, a null on either side matching any value.
+    k_known
+        The least number of released records that cover any true record.
+    against
+        Which of the two was asked for: "truth" (k_known) or "release" (k).
+    """
+
+    k: int
+    k_known: int
+    against: str
+
+    @property
+    def met(self) -> bool:
+        """Whether the smaller of the two figures is what was asked for."""
+        return all(measured.met for measured in self.models.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was done, without the records."""
+        claim = {"k": self.k, "k_known": self.k_known, "met": self.met, "against": self.against}
+        return {**super(Suppression, self).to_dict(), **claim}
+
+
 @checked_arguments
-def suppress_locally(
+def suppress_locally(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names,
     k: int = 3,
     *,
+    against: str = "truth",
     importance: Mapping[str, float] | None = None,
     follow: Mapping[str, str] | None = None,
     identifiers: Names = (),
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Recoding:
-    r"""Replace single cells by nulls until every record matches at least k, itself included.
+    progress: Stages | None = None,
+) -> Suppression:
+    r"""Replace single cells by nulls until at least k released records may belong to anybody.
 
-    Two records match if in every key attribute their values are equal or one of them is null. The cells suppressed are few: what
-    is made small is
+    What is made small is
 
     .. math:: \sum_{j} w_j \, |\{\text{cells suppressed in attribute } j\}|
 
-    with the importances w. Records that lack matches are treated from the cheapest to the dearest. Each gets the cheapest set of
-    nulls that lets it match k records as things then stand; of equal sets that which helps most others that lack matches. At the
-    end every null that is not needed, because later ones help as well, gives way to its value again: no single cell can be put
-    back. The same is tried from the dearest to the cheapest, and the better of both is taken.
+    with the importances w, so that one of two figures is at least k:
+
+    - ``against="truth"``: the released records that *cover* any true record, each of their values that is not null being the
+      true one. It holds against an intruder who knows the person. Records at risk, whose key fewer than k share, are put into
+      groups of at least k that lose the cells in which they differ; so none of them stays complete, and k also holds where
+      a null is a value.
+    - ``against="release"``: the released records that any released one *matches*, their values being equal or one of them null.
+      It holds only against an intruder who has nothing but the release. Each record that lacks matches gets the cheapest set
+      of nulls that lets it match k as things then stand, and nulls that turn out not to be needed are taken back.
+
+    Tables of up to 24 key cells are searched through for the fewest cells. There a few emptied records may cover all others.
 
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed. Its own nulls match anything.
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
     attributes
         The key attributes, up to 16.
     k
-        How many records each must match.
+        How many released records may belong to anybody.
+    against
+        "truth" or "release": what the intruder knows.
     importance
         What suppressing a cell of an attribute costs; 1 unless given. Dearer attributes keep their values longer.
     follow
@@ -88,13 +132,15 @@ def suppress_locally(
     seed, key_file
         Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
+    progress
+        Called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
-    Recoding
-        `details` holds the cells suppressed, in all and by attribute, and the records touched; `suppressed` counts the records
-        that lost every key value. `models` gives k under ``nulls="wildcard"``; `score`, the Loss, is the share of key cells
-        suppressed.
+    Suppression
+        `k` and `k_known`, both figures; `met` goes by the smaller. `details` holds the cells suppressed, in all and by attribute,
+        the records touched, how many records were at risk and how many of these stay complete; `suppressed` counts the records
+        that lost every key value. `score`, the Loss, is the share of key cells suppressed.
 
     Raises
     ------
@@ -103,8 +149,8 @@ def suppress_locally(
 
     Notes
     -----
-    Every record that lacks matches is compared with all distinct keys, so the time grows with their product. Finding the fewest
-    cells is NP-hard; this is a heuristic.
+    Records at risk are compared with each other, so the time grows with the square of their number. Finding the fewest cells
+    is NP-hard; beyond small tables this is a heuristic.
 
     References
     ----------
@@ -118,27 +164,41 @@ def suppress_locally(
     >>> people = pl.DataFrame({"sex": ["f", "f", "f", "m"], "town": ["Rome", "Rome", "Pisa", "Rome"]})
     >>> found = unveil.suppress_locally(people, ["sex", "town"], k=2, keep_order=True)
     >>> found.data.rows()
+    [(None, 'Rome'), ('f', None), ('f', 'Pisa'), ('m', 'Rome')]
+    >>> found.details["cells"], found.k, found.k_known
+    (2, 2, 2)
+    >>> found = unveil.suppress_locally(people, ["sex", "town"], k=2, against="release", keep_order=True)
+    >>> found.data.rows()
     [('f', 'Rome'), ('f', 'Rome'), ('f', None), (None, 'Rome')]
-    >>> found.details["cells"]
-    2
+    >>> found.details["cells"], found.k, found.k_known, found.met
+    (2, 4, 1, False)
     """
     keys, chance = names_of(attributes), chance_of(seed, key_file)
     if len(keys) > _MOST:
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
-    task = task_of(data, keys, [KAnonymity(_checked_k(k))], identifiers=identifiers)
+    checked_word("against", against, _AGAINST)
+    task = task_of(data, keys, [KAnonymity(checked_count("k", k, least=1))], identifiers=identifiers)
     followed = _followed(task, follow or {})
     price = _prices(keys, importance or {})
     began = time.perf_counter()
-    nulled = _suppressed(task, k, price)[np.argsort(np.argsort(task.of_row, kind="stable"))]
-    return _released(task, nulled, followed, began, keep_order=keep_order, chance=chance, settings={
-        "k": k, "importance": dict(importance or {}), "follow": dict(follow or {}), "nulls": "wildcard",
+    codes = np.repeat(_codes(task), task.cells.n, axis=0)
+    places = np.argsort(np.argsort(task.of_row, kind="stable"))
+    nulled = _suppressed(codes, k, price, against, Progress(progress))
+    return _released(task, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, settings={
+        "k": k, "against": against, "importance": dict(importance or {}), "follow": dict(follow or {}), "nulls": "wildcard",
     })  # fmt: skip
 
 
-def _checked_k(k: int) -> int:
-    if k < 1:
-        raise ArgumentError(f"k is a whole number from 1, so it is not {k}.")
-    return k
+def _suppressed(codes: NDArray[np.int64], k: int, price: NDArray[np.float64], against: str, told: Progress) -> NDArray[np.bool_]:
+    """Return which cells of the records are suppressed, the records being in the order of their keys."""
+    bits = 1 << np.arange(len(price))
+    costs = np.array([price[(bits & chosen) > 0].sum() for chosen in range(1 << len(price))])
+    with told.stage("records") as tell:
+        if against == "truth":
+            small = codes.size <= MOST_CELLS
+            return fewest_cells(codes, k, price, known=True) if small else grouped(codes, k, costs, tell)
+        nulled = matched(codes, k, price, costs, tell)
+        return fewest_cells(codes, k, price, known=False, start=nulled) if codes.size <= MOST_CELLS else nulled
 
 
 def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.float64]:
@@ -162,32 +222,6 @@ def _followed(task: Task, follow: Mapping[str, str]) -> dict[str, str]:
     return dict(follow)
 
 
-def _suppressed(task: Task, k: int, price: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which cells of the records are suppressed, the records being in the order of their keys."""
-    original = np.repeat(_codes(task), task.cells.n, axis=0)
-    tries = [(_treated(original, k, price, sign) < 0) & (original >= 0) for sign in (1, -1)]
-    return min(tries, key=lambda nulled: float(nulled.sum(axis=0) @ price))
-
-
-def _treated(original: NDArray[np.int64], k: int, price: NDArray[np.float64], sign: int) -> NDArray[np.int64]:
-    """Return the keys of the records with nulls put in, treated from the cheapest to the dearest, or (-1) the other way round."""
-    found = original.copy()
-    costs = np.array([price[[at for at in range(len(price)) if chosen >> at & 1]].sum() for chosen in range(1 << len(price))])
-    by_cost = np.argsort(costs, kind="stable")
-    while (lacking := _sizes(found) < k).any():
-        rows = _Rows.of(found, lacking)
-        dear = cheapest(rows.codes, rows.weight, rows.size, k, costs, by_cost, rows.single)
-        suppress(rows.codes, rows.weight, rows.size, k, costs, by_cost, rows.single[np.argsort(sign * dear, kind="stable")])
-        found[lacking] = rows.codes[:, rows.single].T
-    touched = (found != original).any(axis=1)
-    rows = _Rows.of(found, touched)
-    whole = np.full_like(rows.codes, _NULL)
-    whole[:, rows.single] = original[touched].T
-    restore(rows.codes, rows.weight, rows.size, k, whole, rows.single, np.argsort(-price, kind="stable"))
-    found[touched] = rows.codes[:, rows.single].T
-    return found
-
-
 def _codes(task: Task) -> NDArray[np.int64]:
     """Return the key of every cell, a null being -1."""
     columns = [np.where(_nulls(task.values(name))[task.codes(name)], _NULL, task.codes(name)) for name in task.keys]
@@ -198,51 +232,9 @@ def _nulls(values: Sequence[Any]) -> NDArray[np.bool_]:
     return np.array([value is None for value in values])
 
 
-def _sizes(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how many records each matches; a record with nothing but nulls forms no class, and counts as safe."""
-    held = (codes >= 0).any(axis=1)
-    sizes = np.full(len(codes), np.inf)
-    if held.any():
-        kept = codes[held]
-        values = [int(column.max()) + 1 for column in kept.T]
-        columns = tuple(Column(str(at), (*range(number), None)) for at, number in enumerate(values))
-        coded = tuple(np.where(column < 0, number, column) for column, number in zip(kept.T, values, strict=True))
-        classes = Counts(columns, coded, np.ones(len(kept), dtype=np.int64)).classes([column.name for column in columns])
-        sizes[held] = wildcard_sums(classes, classes.n)[classes.of_cell]
-    return sizes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """Records as the compiled functions take them: some one by one, the others a row for all that are alike.
-
-    Attributes
-    ----------
-    codes, weight, size
-        The key of each row, a line an attribute, the records that it stands for, and those that match it.
-    single
-        The rows of single records.
-    """
-
-    codes: NDArray[np.int32]
-    weight: NDArray[np.int64]
-    size: NDArray[np.int64]
-    single: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, codes: NDArray[np.int64], alone: NDArray[np.bool_]) -> _Rows:
-        """Gather records, given which of them get rows of their own."""
-        sizes = np.where(np.isfinite(found := _sizes(codes)), found, 0).astype(np.int64)
-        rest = np.flatnonzero(~alone & (codes >= 0).any(axis=1))
-        of_row, _ = group([column + 1 for column in codes[rest].T], [int(column.max()) + 2 for column in codes.T])
-        _, first = np.unique(of_row, return_index=True)
-        rows = np.concatenate([rest[first], np.flatnonzero(alone)])
-        weight = np.concatenate([np.bincount(of_row), (codes[alone] >= 0).any(axis=1)]).astype(np.int64)
-        return cls(np.ascontiguousarray(codes[rows].T.astype(np.int32)), weight, sizes[rows], np.arange(len(first), len(rows)))
-
-
 def _released(
     task: Task,
+    codes: NDArray[np.int64],
     nulled: NDArray[np.bool_],
     followed: Mapping[str, str],
     began: float,
@@ -250,7 +242,7 @@ def _released(
     keep_order: bool,
     chance: Chance,
     settings: Mapping[str, Any],
-) -> Recoding:
+) -> Suppression:
     """Put the nulls in, and measure what comes out."""
     cells = {name: int(nulled[:, at].sum()) for at, name in enumerate(task.keys)}
     changed = {name: _with_nulls(task.records, name, nulled[:, at]) for at, name in enumerate(task.keys) if cells[name]}
@@ -258,11 +250,13 @@ def _released(
     changed |= {name: _with_nulls(task.records, name, lost[key]) for name, key in followed.items() if cells[key]}
     protected = task.records.replaced(changed)
     counts = count_table(load(protected.frame, task.keys))
-    asked = {"key": list(task.keys), **settings, "keep_order": keep_order}
+    asked = {"key": list(task.keys), "sensitive": [], **settings, "keep_order": keep_order}
     order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
     repeatable = repeatable_of(chance, drawn=not keep_order)
-    after = task.measured(counts, wildcard=1.0)
-    return Recoding(
+    k, released = settings["k"], np.where(nulled, _NULL, codes)
+    after = _measured(counts, task.keys, released, codes, k)
+    figures = {"k": int(after["k_anonymity",].value or 0), "k_known": int(after["k_known",].value or 0)}
+    return Suppression(
         method="local suppression",
         records=protected.taken(order),
         transformation={name: _summary(protected, name, cells[name]) for name in task.keys},
@@ -270,14 +264,53 @@ def _released(
         classes=len(counts),
         suppressed=int(counts.n[suppressed_cells(counts, task.keys)].sum()),
         models=after,
-        before=task.measured(task.cells, wildcard=1.0),
+        before=_measured(task.cells, task.keys, codes, codes, k),
         seconds=time.perf_counter() - began,
         origin=task.rows[order],
         settings=asked,
-        details={"cells": int(nulled.sum()), "by_attribute": cells, "records": int(nulled.any(axis=1).sum())},
-        notes=marked(["k holds where a null matches any value: measure the release with nulls='wildcard'."], repeatable),
+        details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k)},
+        notes=marked(_notes(settings["against"], **figures), repeatable),
         repeatable=repeatable,
+        left_out=task.left_out,
+        against=settings["against"],
+        **figures,
     )
+
+
+def _measured(
+    counts: Counts, keys: Sequence[str], released: NDArray[np.int64], true: NDArray[np.int64], k: int
+) -> dict[Place, Measured]:
+    """Return k as both intruders find it: matched from both sides, and by the released records that cover a true one."""
+    covers = covering(released, true)
+    known = Measured(
+        value=int(covers.min()),
+        requirement=f"k_known >= {k}",
+        met=bool(covers.min() >= k),
+        violating_records=int(np.count_nonzero(covers < k)),
+    )
+    classes = equivalence(counts, keys, wildcard=1.0, suppressed="class")
+    return {("k_anonymity",): KAnonymity(k).measure(classes), ("k_known",): known}
+
+
+def _touched(codes: NDArray[np.int64], nulled: NDArray[np.bool_], k: int) -> dict[str, int]:
+    """Count the records that lost a cell, those whose key fewer than k share, and those of them that are complete."""
+    _, of_row, sizes = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
+    at_risk, touched = sizes[of_row.ravel()] < k, nulled.any(axis=1)
+    complete = ~touched & (codes >= 0).all(axis=1)
+    return {
+        "records": int(touched.sum()),
+        "at_risk": int(at_risk.sum()),
+        "at_risk_complete": int(np.count_nonzero(at_risk & complete)),
+    }
+
+
+def _notes(against: str, k: int, k_known: int) -> tuple[str, ...]:
+    """Say against whom the figures hold."""
+    truth = f"k_known = {k_known:,}: at least so many released records cover anyone whose true values an intruder knows."
+    both = f"k = {k:,}: at least so many released records match each of them for an intruder who has the release alone."
+    if against == "truth":
+        return truth, both
+    return truth, both, "Nothing is claimed against an intruder who knows true values; ask against='truth' for that."
 
 
 def _with_nulls(records: Microdata, name: str, nulled: NDArray[np.bool_]) -> Any:

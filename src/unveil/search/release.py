@@ -158,7 +158,7 @@ class Release(Result):
         return View("Release", figures, tables, self.notes)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, and their record beside it; both whole or none."""
+        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, and their record beside it."""
         place = checked_place(path)
         write_recorded(place, self.record, lambda: self.records.write(place))
 
@@ -184,13 +184,20 @@ def record_of(
             "requirement": one.requirement,
             "value": one.value,
             "met": one.met,
-            "against": against_key(key, population=place[0] in _OF_POPULATION),
+            "against": _against(place[0], settings),
         }
         for place, one in models.items()
     ]
     unmeasured = [name for name in records.names if name not in (*key, *sensitive)]
     columns = {"kept": records.names, "left_out": left_out, "never_measured": unmeasured}
     return recorded(made_by, settings, records=records.records, models=stated, repeatable=repeatable, columns=columns)
+
+
+def _against(model: str, settings: Mapping[str, Any]) -> str:
+    """Say against whom a model holds; where nulls match anything, k is matched within the release alone."""
+    if model == "k_anonymity" and settings.get("nulls") == "wildcard":
+        return "someone who has the release alone, and takes a null for any value"
+    return against_key(settings["key"], population=model in _OF_POPULATION)
 
 
 def checked_place(path: str | os.PathLike[str]) -> Path:

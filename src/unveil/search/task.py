@@ -88,10 +88,10 @@ class Task:
         asked = [model.attribute for model in self.models.values() if isinstance(model, SecretModel)]
         return [(name,) if name in self.secrets else tuple(name.split(" + ")) for name in dict.fromkeys(asked)]
 
-    def measured(self, counts: Counts, *, wildcard: float | None = None) -> dict[Place, Measured]:
+    def measured(self, counts: Counts) -> dict[Place, Measured]:
         """Return what the models say of a count table over keys and secrets."""
         try:
-            classes = equivalence(counts, self.keys, self.secrets, wildcard=wildcard)
+            classes = equivalence(counts, self.keys, self.secrets)
         except EmptyDataError:  # nothing is left of any key: one class
             classes = equivalence(counts, self.keys, self.secrets, suppressed="class")
         return measured_models(self.models, classes, None)

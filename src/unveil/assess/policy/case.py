@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from unveil.attacks.attack import Attack, attack
+from unveil.attacks.identity import known_records
+from unveil.attacks.pairs import setting_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError
 from unveil.measures.direct_identifiers import DirectIdentifiers, direct_identifiers
@@ -17,6 +19,7 @@ from unveil.partitions import Hierarchy
 from unveil.releases import Record
 from unveil.results.progress import Stages
 from unveil.sources import CodedTable, Data, Source, load
+from unveil.sources.alignment import align
 
 __all__ = ["Case", "Original"]
 
@@ -82,6 +85,26 @@ class Case:
         """The classes of the key."""
         wildcard = 1.0 if self.nulls == "wildcard" else None
         return equivalence(count_table(self.table), self.keys, self.secrets, wildcard=wildcard)
+
+    @property
+    def wild(self) -> bool:
+        """Whether nulls of the key match anything."""
+        return self.nulls == "wildcard" and any(None in column.values for column in self.classes.classes.columns)
+
+    @cached_property
+    def known(self) -> Mapping[str, Any]:
+        """How many release records cover the original ones."""
+        if self.original is None:
+            return {"k_known": None}
+        aligned = self.original.aligned
+        alignment = align(
+            self.original.data, self.release, identity=aligned["id"], link=aligned["link"], same_order=aligned["same_order"]
+        )
+        setting = setting_of(
+            self.original.data, self.release, key=self.original.key, sensitive=self.secrets or None,
+            mapping=self.original.mapping, identity=aligned["id"], alignment=alignment, nulls="category",
+        )  # fmt: skip
+        return known_records(setting)
 
     @cached_property
     def identifiers(self) -> DirectIdentifiers:

@@ -31,6 +31,13 @@ STATUS = {True: "met", False: "NOT met", None: "not decided"}
 _CONFIDENCES = ("certain", "likely", "possible")
 _TARGETS = ("attribute", "sensitive", "item")
 """Parameters that name what a rule is about; left out, it is about each."""
+_RISKS = ("prosecutor_highest", "prosecutor_average", "records_at_risk", "sample_uniqueness", "certain_disclosure")
+_RELEASE_ALONE = "nulls match anything from both sides, so it holds against an intruder who has the release alone; "
+_MAY_BE_LESS = {
+    True: _RELEASE_ALONE + "give the original, and k is also held against true records",
+    False: _RELEASE_ALONE + "whoever knows true records may find less: ask with nulls='category'",
+}
+"""Why a figure with nulls as wildcards decides nothing: of k, and of anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,7 @@ class Outcome:
 def outcomes(case: Case, rules: Sequence[Rule]) -> tuple[Outcome, ...]:
     """Read every rule; one that is about each attribute gives an outcome for each that has no rule of its own."""
     single = Progress(case.progress).each("rules", [*_single(case, rules)])
-    return tuple(_decided(outcome) for rule in single for outcome in _read(case, rule))
+    return tuple(_verified(case, _decided(outcome)) for rule in single for outcome in _read(case, rule))
 
 
 def _single(case: Case, rules: Sequence[Rule]) -> Iterator[Rule]:
@@ -129,6 +136,24 @@ def _decided(outcome: Outcome) -> Outcome:
     if outcome.value is None:
         return replace(outcome, reason="there is no figure")
     return replace(outcome, met=outcome.value <= rule.threshold + TOLERANCE)
+
+
+def _verified(case: Case, outcome: Outcome) -> Outcome:
+    """Hold k against true records where nulls match anything; of what only the release alone vouches for, decide nothing."""
+    if outcome.met is not True or outcome.rule.name not in {*_MODELS, *_RISKS} or not case.wild:
+        return outcome
+    is_k = outcome.rule.name == "k_anonymity"
+    known = case.known["k_known"] if is_k else None
+    if known is None or outcome.rule.threshold is None:
+        return replace(outcome, met=None, reason=_MAY_BE_LESS[is_k])
+    if known >= outcome.rule.threshold:
+        return replace(outcome, value=min(known, outcome.value or known), detail=f"{known:,} or more cover each true record")
+    return replace(
+        outcome,
+        value=known,
+        met=False,
+        detail=f"only {counted(known, 'released record')} may belong to someone whose true key is known",
+    )
 
 
 # Models ---------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,106 @@
+"""Which group can a record at risk join, or form with records that other groups can spare? Attribute sets as bits.
+
+`codes` holds the records at risk, a line for each attribute, -1 for a null of the data, which here is a value. `gone` is the set
+of cells that each record loses; records of one group lose the same cells and are alike in the others. `group_of` numbers the
+groups, -1 for a record that still waits, and `sizes` counts their members.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+__all__ = ["regroup"]
+
+
+@numba.njit(nogil=True, cache=True)
+def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fill in for every record the set of attributes in which it differs from one."""
+    found[:] = 0
+    for at in range(codes.shape[0]):
+        column, own, bit = codes[at], codes[at, row], np.int32(1 << at)
+        for other in range(column.shape[0]):
+            found[other] |= bit * np.int32(column[other] != own)
+
+
+@numba.njit(nogil=True, cache=True)
+def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Let a record join the cheapest group that it belongs to with no more cells lost than the limit allows."""
+    best, least = -1, limit
+    for other in range(differs.shape[0]):
+        price = costs[gone[other]]
+        fitting = group_of[other] >= 0 and differs[other] & ~gone[other] == 0
+        if fitting and (price < least or (best < 0 and price == least)):
+            best, least = other, price
+    if best < 0:
+        return False
+    gone[row], group_of[row] = gone[best], group_of[best]
+    sizes[group_of[best]] += 1
+    return True
+
+
+@numba.njit(nogil=True, cache=True)
+def _spared(gone, group_of, sizes, k, costs, price, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Whether a record can leave its group, and loses no more than before in one whose members lose cells of this price."""
+    return group_of[other] < 0 or (sizes[group_of[other]] > k and costs[gone[other]] >= price)
+
+
+@numba.njit(nogil=True, cache=True)
+def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Form a group around a record of others that differ from it within a set and can be spared; False: they are too few."""
+    before_gone, before_group = np.empty(k, np.int32), np.empty(k, np.int64)
+    members, found = np.empty(k, np.int64), 0
+    group = last[0]
+    for other in range(-1, differs.shape[0]):
+        one = row if other < 0 else other
+        if found == k or (other == row) or differs[one] & ~chosen != 0:
+            continue
+        if other >= 0 and not _spared(gone, group_of, sizes, k, costs, costs[chosen], one):
+            continue
+        members[found], before_gone[found], before_group[found] = one, gone[one], group_of[one]
+        found += 1
+        if group_of[one] >= 0:
+            sizes[group_of[one]] -= 1
+        gone[one], group_of[one] = chosen, group
+    if found == k:
+        sizes[group] = k
+        last[0] = group + 1
+        return True
+    for at in range(found):
+        gone[members[at]], group_of[members[at]] = before_gone[at], before_group[at]
+        if before_group[at] >= 0:
+            sizes[before_group[at]] += 1
+    return False
+
+
+@numba.njit(nogil=True, cache=True)
+def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Replace every entry by the sum of those of its subsets."""
+    for at in range(attributes):
+        bit = 1 << at
+        for chosen in range(sums.shape[0]):
+            if chosen & bit:
+                sums[chosen] += sums[chosen ^ bit]
+
+
+@numba.njit(nogil=True, cache=True)
+def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Go through records that wait; let each join or form a group that loses one of the cell sets, which cost the same.
+
+    Groups, sizes and the number of groups so far are brought up to date.
+    """
+    differs, near = np.empty(codes.shape[1], np.int32), np.zeros(costs.shape[0], np.int64)
+    limit = costs[sets[0]]
+    for row in order:
+        if group_of[row] >= 0:
+            continue
+        _differences(codes, row, differs)
+        if _joined(gone, group_of, sizes, costs, limit, row, differs):
+            continue
+        near[:] = 0
+        for other in range(differs.shape[0]):
+            near[differs[other]] += np.int64(_spared(gone, group_of, sizes, k, costs, limit, other))
+        _over_subsets(near, codes.shape[0])
+        for chosen in sets:
+            if near[chosen] >= k and _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):
+                break

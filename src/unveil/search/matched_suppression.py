@@ -1,0 +1,123 @@
+"""Which cells must go so that every record matches k from both sides, a null matching any value? The weaker reading.
+
+Suppressing a cell never takes a match from anyone, except that a record with no cell left says nothing of anyone and forms no
+class. Only cells of records that lack matches are suppressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.counts import Column, Counts
+from unveil.counts.grouping import group
+from unveil.measures.wildcard import wildcard_sums
+from unveil.search.matching_kernels import cheapest, restore, suppress
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["matched"]
+
+_NULL = -1
+_PART = 256
+"""So many records are treated before someone who waits hears of it, or stops the search."""
+
+
+def matched(
+    codes: NDArray[np.int64], k: int, price: NDArray[np.float64], costs: NDArray[np.float64], tell: Callable[[int, int], None]
+) -> NDArray[np.bool_]:
+    """Return the cells to suppress: the better of two tries, from the cheapest record to the dearest and the other way round.
+
+    Parameters
+    ----------
+    codes
+        The records in an order of their own, a null being -1.
+    k, price, costs
+        How many records each must match; what a cell of each attribute costs, and a set of attributes, as bits.
+    tell
+        Called with the records treated and the number of all, in both tries.
+    """
+    tries = [(_treated(codes, k, price, costs, sign, tell) < 0) & (codes >= 0) for sign in (1, -1)]
+    return min(tries, key=lambda nulled: float(nulled.sum(axis=0) @ price))
+
+
+def _treated(
+    original: NDArray[np.int64],
+    k: int,
+    price: NDArray[np.float64],
+    costs: NDArray[np.float64],
+    sign: int,
+    tell: Callable[[int, int], None],
+) -> NDArray[np.int64]:
+    """Return the records with nulls put in, treated from the cheapest to the dearest, or (-1) the other way round."""
+    released = original.copy()
+    by_cost = np.argsort(costs, kind="stable")
+    while (lacking := _sizes(released) < k).any():
+        rows = _Rows.of(released, lacking)
+        given = (rows.codes, rows.weight, rows.size, k, costs, by_cost)
+        parts = _parts(rows.single)
+        dear = np.concatenate([cheapest(*given, part) for part in parts])
+        parts = _parts(rows.single[np.argsort(sign * dear, kind="stable")])
+        for at, part in enumerate(parts):
+            suppress(*given, part)
+            tell(min((at + 1) * _PART, len(rows.single)), len(rows.single))
+        released[lacking] = rows.codes[:, rows.single].T
+    touched = (released != original).any(axis=1)
+    rows = _Rows.of(released, touched)
+    whole = np.full_like(rows.codes, _NULL)
+    whole[:, rows.single] = original[touched].T
+    for part in _parts(rows.single):
+        restore(rows.codes, rows.weight, rows.size, k, whole, part, np.argsort(-price, kind="stable"))
+    released[touched] = rows.codes[:, rows.single].T
+    return released
+
+
+def _parts(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [rows[start : start + _PART] for start in range(0, len(rows), _PART)]
+
+
+def _sizes(codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how many records each matches; a record with nothing but nulls forms no class, and counts as safe."""
+    held = (codes >= 0).any(axis=1)
+    sizes = np.full(len(codes), np.inf)
+    if held.any():
+        kept = codes[held]
+        values = [int(column.max()) + 1 for column in kept.T]
+        columns = tuple(Column(str(at), (*range(number), None)) for at, number in enumerate(values))
+        coded = tuple(np.where(column < 0, number, column) for column, number in zip(kept.T, values, strict=True))
+        classes = Counts(columns, coded, np.ones(len(kept), dtype=np.int64)).classes([column.name for column in columns])
+        sizes[held] = wildcard_sums(classes, classes.n)[classes.of_cell]
+    return sizes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Records as the compiled functions take them: some one by one, the others a row for all that are alike.
+
+    Attributes
+    ----------
+    codes, weight, size
+        The key of each row, a line an attribute, the records that it stands for, and those that match it.
+    single
+        The rows of single records.
+    """
+
+    codes: NDArray[np.int32]
+    weight: NDArray[np.int64]
+    size: NDArray[np.int64]
+    single: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int64], alone: NDArray[np.bool_]) -> _Rows:
+        """Gather records, given which of them get rows of their own."""
+        sizes = np.where(np.isfinite(found := _sizes(codes)), found, 0).astype(np.int64)
+        rest = np.flatnonzero(~alone & (codes >= 0).any(axis=1))
+        of_row, _ = group([column + 1 for column in codes[rest].T], [int(column.max()) + 2 for column in codes.T])
+        _, first = np.unique(of_row, return_index=True)
+        rows = np.concatenate([rest[first], np.flatnonzero(alone)])
+        weight = np.concatenate([np.bincount(of_row), (codes[alone] >= 0).any(axis=1)]).astype(np.int64)
+        return cls(np.ascontiguousarray(codes[rows].T.astype(np.int32)), weight, sizes[rows], np.arange(len(first), len(rows)))

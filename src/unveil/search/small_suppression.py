@@ -1,0 +1,167 @@
+"""The fewest cells whose suppression protects a small table, by search through all ways.
+
+Records are taken one after the other, each with every set of cells that it may lose, from the cheapest to the dearest. A branch
+is left when its cells and those that some record still needs at least cost as much as the best way known. Sets of attributes
+are bits.
+
+Of ways that cost the same, those are preferred that leave fewer records at risk complete, and fewer records with nothing at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_CELLS", "fewest_cells"]
+
+MOST_CELLS = 24
+"""Tables of more cells have too many ways."""
+_MOST_NODES = 1_000_000
+"""A search that goes on for longer gives the best way found so far."""
+_TIE = 1e-6
+"""How much a record at risk that stays complete, or one that is emptied, weighs beside the cheapest cell."""
+
+
+def fewest_cells(
+    codes: NDArray[np.int64], k: int, price: NDArray[np.float64], *, known: bool, start: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Return the cells of a small table to suppress so that k holds at the least price.
+
+    Parameters
+    ----------
+    codes
+        The records, a null being -1.
+    k, price
+        How many records each needs, and what a cell of each attribute costs.
+    known
+        True: so many released records cover each true one. False: so many match each from both sides, records with nothing
+        left aside.
+    start
+        A way that is known; none: to empty k records, which then cover everybody.
+    """
+    bits = 1 << np.arange(codes.shape[1])
+    held = ((codes >= 0) * bits).sum(axis=1)
+    other = (codes[:, None, :] >= 0) & (codes[:, None, :] != codes[None, :, :])
+    differs = ((other if known else other & (codes[None, :, :] >= 0)) * bits).sum(axis=2)
+    costs = np.array([price[(bits & chosen) > 0].sum() for chosen in range(1 << codes.shape[1])])
+    at_risk = (differs == 0).sum(axis=1) < k
+    options, weights, numbers = _options(differs, held, costs, at_risk, known=known)
+    first = _emptied(held, costs, k) if start is None else (start * bits).sum(axis=1)
+    limit = float(sum(_weight(int(held[at]), int(lost), costs, bool(at_risk[at])) for at, lost in enumerate(first)))
+    found = _search(differs, held, options, weights, numbers, costs, k, known, first, limit)
+    return np.asarray((found[:, None] & bits) > 0)
+
+
+def _emptied(held: NDArray[np.int64], costs: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return what is lost if the k records are emptied that hold least."""
+    lost = np.zeros_like(held)
+    cheapest = np.argsort(costs[held], kind="stable")[:k]
+    lost[cheapest] = held[cheapest]
+    return lost
+
+
+def _weight(held: int, lost: int, costs: NDArray[np.float64], at_risk: bool) -> float:  # noqa: FBT001 - one of a row of plain values
+    """Return the price of what a record loses, with what decides between ways of one price."""
+    tie = int(at_risk and lost == 0) + int(lost == held)
+    return float(costs[lost] + _TIE * costs[1:].min() * tie)
+
+
+def _options(
+    differs: NDArray[np.int64],
+    held: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    at_risk: NDArray[np.bool_],
+    *,
+    known: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return the sets of cells that each record may lose, from the cheapest to the dearest, their weights and their number.
+
+    To cover true records a record loses all in which it differs from some of them, or nothing.
+    """
+    sets, weights = np.zeros((len(held), len(costs)), dtype=np.int64), np.full((len(held), len(costs)), np.inf)
+    numbers = np.zeros(len(held), dtype=np.int64)
+    for at, own in enumerate(held.tolist()):
+        useful = [lost for lost in range(len(costs)) if lost & ~own == 0 and (not known or _is_union(lost, differs[at]))]
+        useful.sort(key=lambda lost: _weight(own, lost, costs, bool(at_risk[at])))
+        sets[at, : len(useful)] = useful
+        weights[at, : len(useful)] = [_weight(own, lost, costs, bool(at_risk[at])) for lost in useful]
+        numbers[at] = len(useful)
+    return sets, weights, numbers
+
+
+def _is_union(lost: int, differs: NDArray[np.int64]) -> bool:
+    """Whether a set of attributes is the union of those in which a record differs from others."""
+    return int(np.bitwise_or.reduce(differs[(differs & ~lost) == 0], initial=0)) == lost
+
+
+@numba.njit(nogil=True, cache=True)
+def _least(needs, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the sum of the least few of some numbers; infinite where there are too few."""
+    if number <= 0:
+        return 0.0
+    if number > needs.shape[0]:
+        return np.inf
+    return np.sort(needs)[:number].sum()
+
+
+@numba.njit(nogil=True, cache=True)
+def _missing_cover(differs, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return what must still be paid at least so that every true record is covered, records from `done` on being undecided."""
+    highest = 0.0
+    for truth in range(differs.shape[0]):
+        covers = np.int64(0)
+        for row in range(done):
+            covers += np.int64(differs[row, truth] & ~lost[row] == 0)
+        highest = max(highest, _least(costs[differs[done:, truth]], k - covers))
+    return highest
+
+
+@numba.njit(nogil=True, cache=True)
+def _missing_matches(differs, held, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return what must still be paid at least so that every record decided, unless it is emptied, matches k."""
+    highest = 0.0
+    for row in range(done):
+        if lost[row] == held[row]:
+            continue
+        matches = np.int64(0)
+        for other in range(done):
+            matches += np.int64(lost[other] != held[other] and differs[row, other] & ~lost[row] & ~lost[other] == 0)
+        highest = max(highest, _least(costs[differs[row, done:] & ~lost[row]], k - matches))
+    return highest
+
+
+@numba.njit(nogil=True, cache=True)
+def _search(differs, held, options, weights, numbers, costs, k, known, first, limit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Go through the ways depth first, and return what each record loses in the best."""
+    records = differs.shape[0]
+    best, lost = first.copy(), np.zeros(records, np.int64)
+    at, paid = np.zeros(records, np.int64), np.zeros(records + 1)
+    depth, nodes = 0, 0
+    while depth >= 0 and nodes < _MOST_NODES:
+        nodes += 1
+        now = paid[depth] + (weights[depth, at[depth]] if at[depth] < numbers[depth] else np.inf)
+        if now >= limit:
+            depth -= 1
+            if depth >= 0:
+                at[depth] += 1
+            continue
+        lost[depth] = options[depth, at[depth]]
+        if known:
+            missing = _missing_cover(differs, costs, lost, k, depth + 1)
+        else:
+            missing = _missing_matches(differs, held, costs, lost, k, depth + 1)
+        if now + missing >= limit:
+            at[depth] += 1
+        elif depth + 1 < records:
+            depth += 1
+            at[depth], paid[depth] = 0, now
+        else:
+            limit = now
+            best[:] = lost
+            at[depth] += 1
+    return best
