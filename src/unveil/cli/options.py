@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from unveil.sources import Source
 
 __all__ = [
-    "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile",
-    "ProjectFile", "Sensitive", "Separator", "TwoTables", "Weights", "gather", "gather_two", "give", "one_sensitive", "pair_of",
-    "showing_bytes", "showing_progress", "showing_stages",
+    "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "KeyFile", "Missing", "NullPolicy", "Out",
+    "PartitionFile", "ProjectFile", "Sensitive", "Separator", "TwoTables", "Weights", "gather", "gather_two", "give",
+    "one_sensitive", "pair_of", "showing_bytes", "showing_progress", "showing_stages",
 ]  # fmt: skip
 
 
@@ -87,6 +87,10 @@ Separator = Annotated[
 Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="The file's encoding; UTF-8 when not given.")]
 Missing = Annotated[
     list[str] | None, typer.Option("--missing", metavar="TEXT", help="A text that stands for a null, such as '?'.")
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", metavar="FILE", help="A secret key: the answer then holds the HMAC of its input files."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, and nothing else.")]
 Out = Annotated[

@@ -12,6 +12,7 @@ from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.individual import population_sizes
 from unveil.models.base import TOLERANCE, Measured, Model
+from unveil.results.masking import disclosing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,6 +105,8 @@ class DeltaPresence:
             for column, codes in zip(population.counts.columns, population.counts.codes, strict=True)
         }
         described = {"key": values, "size": int(population.held[worst]), "population": int(population.counts.n[worst])}
+        if disclosing(population.held, population.counts.n, population.held.sum() / population.counts.records)[worst]:
+            described["discloses"] = ["presence"]
         low, high = self.low or 0.0, 1.0 if self.high is None else self.high
         return Measured(
             value=float(chance[worst]),

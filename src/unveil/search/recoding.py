@@ -13,7 +13,7 @@ from unveil import __version__
 from unveil.counts import Column, Counts
 from unveil.errors import ModelNotMetError, listed, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.models.asked import Place, nested
+from unveil.models.asked import Place, published
 from unveil.models.base import Measured
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
@@ -95,7 +95,7 @@ class Recoding(Result):
         return f"Recoding({self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records."""
+        """Return what was done, without the records; classes that decide are masked, those of the data left out."""
         return {
             "method": self.method,
             "transformation": jsonable(self.transformation),
@@ -104,8 +104,8 @@ class Recoding(Result):
             "classes": self.classes,
             "suppressed": self.suppressed,
             "records": self.records.records,
-            "models": nested(self.models),
-            "before": nested(self.before),
+            "models": published(self.models),
+            "before": published(self.before, original=True),
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "details": jsonable(self.details),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.errors import ArgumentError, listed, shown
-from unveil.models.asked import Place, nested
+from unveil.models.asked import Place, published
 from unveil.models.base import Measured
 from unveil.output import check_replaceable
 from unveil.results import Figure, Result, Table, View, jsonable
@@ -99,7 +99,7 @@ class Release(Result):
         return f"Release({levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records; the class that decides before is left out: its values are original ones."""
+        """Return what was done, without the records; classes that decide are masked, those of the data left out."""
         return {
             "transformation": dict(self.transformation),
             "heights": dict(self.heights),
@@ -110,8 +110,8 @@ class Release(Result):
             "suppressed": self.suppressed,
             "records": self.records.records,
             "nodes": {"lattice": self.lattice, "evaluated": self.evaluated},
-            "models": nested(self.models),
-            "before": nested({place: replace(one, worst_class=None) for place, one in self.before.items()}),
+            "models": published(self.models),
+            "before": published(self.before, original=True),
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "notes": list(self.notes),

@@ -12,6 +12,7 @@ from unveil.cli.options import (
     Encoding,
     Json,
     Key,
+    KeyFile,
     Missing,
     NullPolicy,
     Out,
@@ -37,8 +38,11 @@ def assess(
     max_size: Annotated[
         int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; none: what time allows.")
     ] = None,
-    redact: Annotated[bool, typer.Option("--redact/--no-redact", help="Show small classes without their values.")] = True,
+    redact: Annotated[
+        bool, typer.Option("--redact/--no-redact", help="Mask classes that are small or give a sensitive value away.")
+    ] = True,
     small: Annotated[int, typer.Option("--small", min=1, help="Classes of fewer records are small.")] = 5,
+    key_file: KeyFile = None,
     nulls: NullPolicy = None,
     weights: Weights = None,
     project: ProjectFile = None,
@@ -68,6 +72,7 @@ def assess(
             max_size=max_size,
             redact=redact,
             small=small,
+            key_file=key_file,
             progress=progress,
         )
     give(result, as_json=as_json, out=out)

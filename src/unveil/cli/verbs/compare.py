@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Encoding, Json, Key, Missing, Out, ProjectFile, Separator, gather, give, showing_stages
+from unveil.cli.options import Encoding, Json, Key, KeyFile, Missing, Out, ProjectFile, Separator, gather, give, showing_stages
 from unveil.cli.requirements import SensitiveColumns
 from unveil.errors import ArgumentError, shown
 
@@ -38,6 +38,7 @@ def compare(
     ] = None,
     same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all stand in the same order.")] = False,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.", min=0)] = 0,
+    key_file: KeyFile = None,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -76,6 +77,7 @@ def compare(
             link=_named(link or (), "--link", "NAME=FILE"),
             same_order=same_order,
             seed=seed,
+            key_file=key_file,
             progress=progress,
         )
     give(result, as_json=as_json, out=out)
