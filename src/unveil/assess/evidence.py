@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unveil.credentials import without_credentials
 from unveil.project import Project
 from unveil.randomness import read_key
 from unveil.sources import Data, Source, open_source
@@ -88,7 +89,7 @@ def table_files(
 
 def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> list[InputFile]:
     """Return the file as it is on the disk, compressed or not; nothing for a built-in set, a frame or a database."""
-    path = Path(place)
+    path, place = Path(place), without_credentials(place)
     try:
         if not path.is_file():
             return []

@@ -15,6 +15,7 @@ import typer
 
 from unveil.attributes import Role
 from unveil.cli.apart import check_read
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def give(result: Result, *, as_json: bool, out: Path | None) -> None:
         from unveil import report
 
         report.write(result, out)
-        sys.stderr.write(f"written: {out}\n")
+        sys.stderr.write(f"written: {without_credentials(out)}\n")
     try:
         if as_json:
             sys.stdout.write(json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unveil.cli.options import Inputs
+from unveil.credentials import without_credentials
 from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def write_release(release: Release, out: Path | None, link: Path | None) -> None
 def told_written(out: Path | Address | None, link: Path | None) -> None:
     """Say what was written."""
     if link is not None:
-        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+        sys.stderr.write(f"written: {without_credentials(link)} (keep it private: it undoes the protection)\n")
     if out is not None:
-        sys.stderr.write(f"written: {out if isinstance(out, Path) else out.place}\n")
+        sys.stderr.write(f"written: {without_credentials(out) if isinstance(out, Path) else out.place}\n")
 
 
 def hierarchies_of(

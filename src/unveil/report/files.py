@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.errors import ArgumentError, listed, shown
+from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.output import atomic_write, check_replaceable
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
             raise ArgumentError(
                 f"the file name {shown(path)} has no ending to tell its form by; it is one of: {listed(FORMATS)}."
             )
-        raise ArgumentError.not_one_of("file ending", target.suffix, FORMATS)
+        hint = near_miss(target.suffix, FORMATS)
+        raise ArgumentError(f"the file name {shown(path)} ends in no form of an answer; it is one of: {listed(FORMATS)}.{hint}")
     check_replaceable(target)
     return target
 
