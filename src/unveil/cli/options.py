@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "KeyFile", "Missing", "NullPolicy", "Out",
-    "PartitionFile", "ProjectFile", "Sensitive", "Separator", "TwoTables", "Weights", "gather", "gather_two", "give",
-    "one_sensitive", "pair_of", "showing_bytes", "showing_progress", "showing_stages",
+    "PartitionFile", "ProjectFile", "Sensitive", "Separator", "SpreadsheetSafe", "TwoTables", "Weights", "gather", "gather_two",
+    "give", "one_sensitive", "pair_of", "showing_bytes", "showing_progress", "showing_stages",
 ]  # fmt: skip
 
 
@@ -92,6 +92,12 @@ Missing = Annotated[
 KeyFile = Annotated[
     Path | None,
     typer.Option("--key-file", metavar="FILE", help="A secret key: the answer then holds the HMAC of its input files."),
+]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe/--no-spreadsheet-safe", help="In a .csv: an apostrophe before texts that a spreadsheet would compute."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, and nothing else.")]
 Out = Annotated[
@@ -201,12 +207,12 @@ def gather_two(
     return TwoTables(inputs.source, source(release, separator=separator, encoding=encoding, missing=texts), inputs.project)
 
 
-def give(result: Result, *, as_json: bool, out: Path | None) -> None:
+def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: bool = True) -> None:
     """Write the answer to a file, print it as JSON, or show it."""
     if out is not None:
         from unveil import report
 
-        report.write(result, out)
+        report.write(result, out, spreadsheet_safe=spreadsheet_safe)
         sys.stderr.write(f"written: {without_credentials(out)}\n")
     try:
         if as_json:

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from unveil.search.release import Release
     from unveil.sources.engines.address import Address
 
-__all__ = ["hierarchies_of", "identifiers_of", "release_place", "release_target", "told_written", "writable", "write_release"]
+__all__ = [
+    "check_safe",
+    "hierarchies_of",
+    "identifiers_of",
+    "release_place",
+    "release_target",
+    "told_written",
+    "writable",
+    "write_release",
+]
 
 
 def writable(place: Path | None) -> Path | None:
@@ -42,13 +51,21 @@ def release_target(place: str) -> Path | Address:
     return parse(place) or checked_place(place)
 
 
-def write_release(release: Release, out: Path | None, link: Path | None) -> None:
+def check_safe(out: Path | Address | None, *, spreadsheet_safe: bool) -> None:
+    """Refuse before the work begins to make harmless what no spreadsheet opens as text."""
+    from unveil.sources.spreadsheets import require_delimited
+
+    if spreadsheet_safe and out is not None:
+        require_delimited(out)
+
+
+def write_release(release: Release, out: Path | None, link: Path | None, *, spreadsheet_safe: bool = False) -> None:
     """Write the correspondence and the release, both whole or none."""
     with together():
         if link is not None:
             release.write_link(link)
         if out is not None:
-            release.write(out)
+            release.write(out, spreadsheet_safe=spreadsheet_safe)
     told_written(out, link)
 
 

@@ -102,8 +102,22 @@ class Anatomy(Result):
         secrets = np.bincount(of_secret, amounts, len(size))
         return float((met * secrets / np.maximum(size, 1)).sum())
 
-    def write(self, quasi: str | os.PathLike[str], sensitive: str | os.PathLike[str] | None = None) -> None:
-        """Write the two tables, both whole or none: to two files, or into a folder as quasi.csv and sensitive.csv."""
+    def write(
+        self,
+        quasi: str | os.PathLike[str],
+        sensitive: str | os.PathLike[str] | None = None,
+        *,
+        spreadsheet_safe: bool = False,
+    ) -> None:
+        """Write the two tables, both whole or none: to two files, or into a folder as quasi.csv and sensitive.csv.
+
+        Parameters
+        ----------
+        quasi, sensitive
+            Where the tables go; a folder alone: both into it.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
         if sensitive is None and not Path(quasi).is_dir():
             raise ArgumentError(
                 f"{shown(quasi)} is no folder; name a folder that exists, or one file for each of the two tables."
@@ -114,8 +128,8 @@ class Anatomy(Result):
         for path in paths:
             check_replaceable(path)
         with together():
-            self.quasi_records.write(paths[0])
-            self.sensitive_records.write(paths[1])
+            self.quasi_records.write(paths[0], spreadsheet_safe=spreadsheet_safe)
+            self.sensitive_records.write(paths[1], spreadsheet_safe=spreadsheet_safe)
 
     def __repr__(self) -> str:
         """Return one line: the attributes, the groups and their diversity."""

@@ -34,6 +34,7 @@ from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import tally_source
 from unveil.sources.microdata import complete, labelled
 from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable, passing, rewrite
+from unveil.sources.spreadsheets import require_delimited
 from unveil.sources.streaming import StreamSource, limited
 from unveil.sources.streaming_keys import hashed
 
@@ -66,6 +67,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     nulls: str = "category",
     keep_order: bool = False,
     seed: int = 0,
+    spreadsheet_safe: bool = False,
     time_limit: float | None = None,
     node_limit: int | None = None,
     progress: Stages | None = None,
@@ -90,6 +92,8 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         Whether records stay in their order; else they are shuffled.
     seed
         Of the shuffling into a file. An engine shuffles by a seed of its own.
+    spreadsheet_safe
+        Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
     time_limit, node_limit
         As for `anonymize`.
     progress
@@ -114,6 +118,8 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     if link is not None and isinstance(source, EngineSource):
         raise ArgumentError("rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead.")
     target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or _file_place(out)
+    if spreadsheet_safe and target is not None:
+        require_delimited(target)
     write = _table_writer(source, target) if isinstance(target, Address) else None
     _require_other_files(source, target, link)
     told = Progress(progress)
@@ -135,7 +141,9 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         order = None if keep_order else _order(plan, seed)
         change = _Change(plan, chosen, drop=nulls == "drop")
         steps, place = partial(told.at, "records, read and written"), None if link is None else str(link)
-        written = rewrite(records, change, str(target), link=place, order=order, progress=steps)
+        written = rewrite(
+            records, change, str(target), link=place, order=order, spreadsheet_safe=spreadsheet_safe, progress=steps
+        )
     asked = {
         "identifiers": list(named), "pseudonyms": [], "suppression": suppression, "levels": levels or {},
         "weights": weights or {}, "factor": factor, "nulls": nulls, "keep_order": keep_order,

@@ -135,9 +135,17 @@ class Recoding(Result):
         )
         return View(f"Release by {self.method}", figures, tables, self.notes)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file, whole or not at all: CSV, or Parquet and Arrow by the file's ending."""
-        self.records.write(path)
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write the protected records to a file, whole or not at all: CSV, or Parquet and Arrow by the file's ending.
+
+        Parameters
+        ----------
+        path
+            Where they go.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
+        self.records.write(path, spreadsheet_safe=spreadsheet_safe)
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""

@@ -141,9 +141,17 @@ class Release(Result):
         )
         return View("Release", figures, tables, self.notes)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, whole or not at all."""
-        self.records.write(checked_place(path))
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Where they go.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
+        self.records.write(checked_place(path), spreadsheet_safe=spreadsheet_safe)
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""

@@ -25,7 +25,7 @@ from unveil.cli.options import (
     showing_progress,
     showing_stages,
 )
-from unveil.cli.releases import hierarchies_of, identifiers_of, release_target, told_written, writable, write_release
+from unveil.cli.releases import check_safe, hierarchies_of, identifiers_of, release_target, told_written, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -116,6 +116,9 @@ def anonymize(
         Path | None,
         typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=writable),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool, typer.Option("--spreadsheet-safe", help="In .csv and .tsv: an apostrophe before formulas, for spreadsheets.")
+    ] = False,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -151,6 +154,8 @@ def anonymize(
     asked = asked or ([] if steps else inputs.planned_models())
     if isinstance(out, Address) and (mechanism is not None or (steps and not asked)):
         raise ArgumentError("a mechanism works on records that come here, so the release goes into a file.")
+    check_safe(out, spreadsheet_safe=spreadsheet_safe)
+    how: dict[str, Any] = {"keep_order": keep_order, "seed": seed, "spreadsheet_safe": spreadsheet_safe}
     if mechanism is None and (attribute or settings):
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
     if mechanism is not None and (identifier or pseudonymize):
@@ -161,9 +166,9 @@ def anonymize(
             "hierarchies": hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
         }  # fmt: skip
         step = single_step(mechanism, attribute or inputs.key or (), settings, known)
-        return run_steps(inputs, [step], keep_order=keep_order, seed=seed, as_json=as_json, out=out, link=link)
+        return run_steps(inputs, [step], as_json=as_json, out=out, link=link, **how)
     if not asked and steps:
-        return run_steps(inputs, steps, keep_order=keep_order, seed=seed, as_json=as_json, out=out, link=link)
+        return run_steps(inputs, steps, as_json=as_json, out=out, link=link, **how)
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     sides_of(inputs.key, inputs.sensitive)
@@ -193,7 +198,9 @@ def anonymize(
         raise ArgumentError("with --pseudonymize or --population the records come here, so the release goes into a file.")
     if table or (not pseudonymize and others is None and passing(inputs.source) is not None):
         with showing_stages() as progress:
-            release = anonymize_into(inputs.source, out, inputs.key, asked, link=link, progress=progress, **options)
+            release = anonymize_into(
+                inputs.source, out, inputs.key, asked, link=link, spreadsheet_safe=spreadsheet_safe, progress=progress, **options
+            )
         told_written(out, link)
         return give(release, as_json=as_json, out=None)
     with showing_progress("generalisations") as progress:
@@ -207,7 +214,7 @@ def anonymize(
             progress=progress,
             **options,
         )
-    write_release(release, out, link)
+    write_release(release, out, link, spreadsheet_safe=spreadsheet_safe)
     return give(release, as_json=as_json, out=None)
 
 

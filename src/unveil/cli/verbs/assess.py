@@ -18,6 +18,7 @@ from unveil.cli.options import (
     Out,
     ProjectFile,
     Separator,
+    SpreadsheetSafe,
     Weights,
     gather,
     give,
@@ -51,6 +52,7 @@ def assess(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """Ask everything at once: what identifies, what discloses, which risks there are, where they come from, what to do next."""
     from unveil.assess.assessment import assess as assess_table
@@ -75,4 +77,4 @@ def assess(
             key_file=key_file,
             progress=progress,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
