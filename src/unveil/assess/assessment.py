@@ -5,6 +5,7 @@ Nothing is computed here that another verb would not give: the single questions 
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -263,7 +264,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     policy = checked_nulls(nulls or (plan.data.nulls if plan is not None else "category"))
     views = _partitions(partitions, plan, roles)
     held, dropped = _held(everything, roles, policy)
-    asked = Measure(held, policy, roles.weights, small if redact else 0)
+    asked = Measure(held, policy, roles.weights, small if redact else 0, _salt(held))
     attributes = _attributes(asked, roles.key, told)
     table = count_table(load(held, roles.key, nulls=policy))
     combinations = scan(
@@ -396,6 +397,12 @@ def _held(source: Source, roles: _Roles, nulls: str) -> tuple[Source, int]:
         return open_source(records.frame), 0
     kept = np.flatnonzero(records.complete([*roles.key, *roles.sensitive]))
     return open_source(records.taken(kept).frame), records.records - len(kept)
+
+
+def _salt(held: Source) -> bytes:
+    """Return what depends on all records, in whatever order they stand; only whoever has them all can tell it."""
+    rows = np.sort(held.collect(held.names).hash_rows().to_numpy())
+    return hashlib.blake2b(rows.tobytes()).digest()
 
 
 def _affordable(attributes: int, records: int) -> int:

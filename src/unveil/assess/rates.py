@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,6 +138,7 @@ class Measure:
     nulls: str
     weights: str | None
     small: int
+    salt: bytes = field(default=b"", repr=False)
 
     def rate(self, key: str | Sequence[str], sensitive: str | None, blocks: Mapping[str, Any]) -> DiscriminationRate:
         """Return the rate; a partition of a column that is not asked about is left out."""
@@ -149,7 +151,8 @@ def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: M
     """Return what one key attribute gives away of a sensitive attribute, or of who is who."""
     found = measure.rate(name, sensitive, blocks)
     table = found.table
-    hidden = masked_values(table.classes.n, table.telling, measure.small)
+    salt = hashlib.blake2b(name.encode(errors="surrogatepass"), key=measure.salt).digest()
+    hidden = masked_values(table.classes.n, table.telling, measure.small, salt)
     order = [at for at in table.riskiest().tolist() if not hidden[at]][:_MOST_VALUES]
     riskiest = tuple(_value_rate(table, at) for at in order)
     dots = _dots(table, hidden, drawn=np.full(len(hidden), fill_value=True) if sensitive is None else ~hidden)

@@ -13,11 +13,14 @@ out: elsewhere a class of that size may stand with its values.
 
 What is masked must not follow from the rest. Whoever knows all classes there are finds a single masked one by elimination, and
 its figures by subtracting the others from the whole. So with the values of an attribute that must be masked goes one that need
-not be, that of fewest records; and a class that decides is named only if at least `small` classes stay unnamed.
+not be. Which one that is depends on all records, so that whoever knows this rule cannot tell it from the others; and it is the
+same wherever the attribute stands, so that two tables say no more than one. A class that decides is named only if at least
+`small` classes stay unnamed.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,7 +100,7 @@ def without_values(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str
     return {"key": {}, "size": shown["size"] if shown["size"] < small else None, "masked": True}
 
 
-def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int) -> NDArray[np.bool_]:
+def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, salt: bytes = b"") -> NDArray[np.bool_]:
     """Return which values of an attribute are masked.
 
     Parameters
@@ -106,15 +109,22 @@ def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int) 
         The records that hold each value, and whether the value discloses.
     small
         Values of fewer records are small; 0: nothing is masked.
+    salt
+        What the choice of the value that is masked with the others depends on; no reader may know it.
 
     Examples
     --------
-    >>> masked_values(np.array([50, 1, 9, 7]), np.zeros(4, dtype=bool), 5).tolist()
-    [False, True, False, True]
+    >>> masked_values(np.array([50, 1, 9, 7]), np.zeros(4, dtype=bool), 5).sum()
+    np.int64(2)
     """
     if not small:
         return np.zeros(len(n), dtype=bool)
     masked = (n < small) | telling
     if masked.any() and not masked.all():
-        masked[np.flatnonzero(~masked)[np.argmin(n[~masked])]] = True
+        masked[min(np.flatnonzero(~masked).tolist(), key=lambda at: _drawn(at, salt))] = True
     return masked
+
+
+def _drawn(at: int, salt: bytes) -> bytes:
+    """Return the place of a value in an order that nobody without the salt can tell."""
+    return hashlib.blake2b(at.to_bytes(8), key=salt, digest_size=16).digest()
