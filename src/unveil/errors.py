@@ -1,13 +1,16 @@
 """What can go wrong, said so that a person knows what to do next.
 
 Every exception inherits from `UnveilError` and from the built-in that a caller would catch anyway. A message says what was
-asked, what was found and what to do. It names columns, files and lines, never a data value: that may be personal data.
+asked, what was found and what to do. It names columns, files and lines, never a data value, which may be personal data, nor
+the credentials of an address.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+
+from unveil.credentials import hidden_in_message, without_credentials
 
 __all__ = [
     "ArgumentError",
@@ -38,8 +41,8 @@ _MOST_NAMES = 12
 
 
 def shown(name: object) -> str:
-    """Quote a name for a message; a very long one is cut, so that a message stays one line."""
-    text = repr(str(name))
+    """Quote a name for a message, without credentials; a very long one is cut, so that a message stays one line."""
+    text = repr(without_credentials(name))
     return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...'"
 
 
@@ -60,6 +63,10 @@ def near_miss(name: str, known: Iterable[str]) -> str:
 
 class UnveilError(Exception):
     """The base of everything this package raises on purpose."""
+
+    def __init__(self, *arguments: object) -> None:
+        """Take the message, and hide the credentials of an address that it names."""
+        super().__init__(*(hidden_in_message(one) if isinstance(one, str) else one for one in arguments))
 
     def __str__(self) -> str:
         """Return the message as it is (`KeyError` would quote it)."""

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
+from unveil.credentials import without_credentials
 from unveil.errors import OutputError, UnveilError
 
 __all__ = ["atomic_write", "cannot_write", "check_replaceable", "file_in_hand", "together"]
@@ -126,7 +127,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> int | None:
     if stat.S_ISDIR(found.st_mode):
         raise cannot_write(path, IsADirectoryError(errno.EISDIR, ""))
     if not stat.S_ISREG(found.st_mode):
-        raise OutputError(f"cannot write {str(path)!r}: it is a device or a pipe, where no file can be put.")
+        raise OutputError(f"cannot write {without_credentials(path)!r}: it is a device or a pipe, where no file can be put.")
     if not os.access(real, os.W_OK):
         raise cannot_write(path, PermissionError(errno.EACCES, ""))
     return stat.S_IMODE(found.st_mode)
@@ -134,7 +135,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> int | None:
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
     """Say in one line why a file cannot be written."""
-    folder = repr(str(Path(path).parent))
+    folder = repr(without_credentials(Path(path).parent))
     reasons = {
         errno.ENOENT: f"the folder {folder} does not exist.",
         errno.ENOTDIR: f"{folder} is not a folder.",
@@ -149,7 +150,7 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
     said = _SYSTEM_ERROR.search(str(error))
     number = error.errno or (int(said[1]) if said else 0)
     reason = reasons.get(number) or f"{error.strerror or error}."
-    return OutputError(f"cannot write {str(path)!r}: {reason}")
+    return OutputError(f"cannot write {without_credentials(path)!r}: {reason}")
 
 
 def _to_disk(file: BinaryIO, hidden: Path) -> None:

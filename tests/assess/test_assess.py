@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
 import shlex
@@ -17,7 +18,7 @@ from hypothesis import given
 import unveil
 from helpers import kind, rate, tables, together
 from unveil.cli import run
-from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError
+from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError
 from unveil.report import page, write
 from unveil.results import Result
 
@@ -110,7 +111,7 @@ def test_small_classes_are_masked_in_every_form(tmp_path: Path) -> None:
     for text in forms.values():
         assert "Tinyville" not in text
         assert "astronaut" not in text
-    assert "Lille" in forms["html"]
+    assert ("Lille" in forms["html"]) != ("Lyon" in forms["html"])  # one of them is masked with the small one
     assert "(masked)" in forms["html"]
     worst = json.loads(forms["json"])["measurement"]["models"]["k_anonymity"]["worst_class"]
     assert worst == {"key": {}, "size": 1, "masked": True}
@@ -119,9 +120,10 @@ def test_small_classes_are_masked_in_every_form(tmp_path: Path) -> None:
 
 
 def test_the_threshold_of_small_classes_is_a_choice(tmp_path: Path) -> None:
-    assert "Lyon" in every_form(unveil.assess(people(), "town", "ill", small=5), tmp_path)["json"]
-    forms = every_form(unveil.assess(people(), "town", "ill", small=6), tmp_path)
-    assert not any("Lyon" in text for text in forms.values())
+    frame = pl.concat([people(), people().filter(pl.col("town") == "Lyon").with_columns(town=pl.lit("Nice"))])
+    assert "Nice" in every_form(unveil.assess(frame, "town", "ill", small=5), tmp_path)["json"]
+    forms = every_form(unveil.assess(frame, "town", "ill", small=6), tmp_path)
+    assert not any("Nice" in text for text in forms.values())
     with pytest.raises(ArgumentError, match="at least 1"):
         unveil.assess(people(), "town", small=0)
 
@@ -238,15 +240,28 @@ def test_charts_are_objects_over_the_figures(adult: unveil.Assessment) -> None:
     assert [row["c1"] for row in rows] == [one.dr for one in adult.attributes]
 
 
-def test_files_are_named_with_their_hash(tmp_path: Path) -> None:
+def test_no_report_holds_a_hash_of_the_data_by_which_it_could_be_guessed(tmp_path: Path) -> None:
     people().write_csv(tmp_path / "people.csv")
     found = unveil.assess(tmp_path / "people.csv", "town", "ill")
     content = (tmp_path / "people.csv").read_bytes()
-    (file,) = found.to_dict()["files"]
-    assert file["sha256"] == hashlib.sha256(content).hexdigest()
-    assert file["bytes"] == len(content)
-    assert file["sha256"] in page(found)
+    assert found.to_dict()["files"] == [
+        {"role": "data", "place": str(tmp_path / "people.csv"), "bytes": len(content), "sha256": None, "hmac_sha256": None}
+    ]
+    digests = [hashlib.new(name, content).hexdigest() for name in ("md5", "sha1", "sha256", "sha512", "blake2b")]
+    assert not [text for text in every_form(found, tmp_path).values() for digest in digests if digest in text]
     assert unveil.assess(people(), "town").files == ()
+
+
+def test_files_are_named_with_their_hash_under_a_key(tmp_path: Path) -> None:
+    people().write_csv(tmp_path / "people.csv")
+    (tmp_path / "key").write_text("a key of enough bytes\n", "utf-8")
+    found = unveil.assess(tmp_path / "people.csv", "town", "ill", key_file=tmp_path / "key")
+    keyed = hmac.new(b"a key of enough bytes", (tmp_path / "people.csv").read_bytes(), "sha256").hexdigest()
+    assert found.to_dict()["files"][0]["hmac_sha256"] == keyed
+    assert keyed in page(found)
+    assert "a key of enough bytes" not in json.dumps(found.to_dict())
+    with pytest.raises(DataNotFoundError, match="key file"):
+        unveil.assess(people(), "town", key_file=tmp_path / "nowhere")
 
 
 def test_advice_gives_reason_and_command_and_invents_no_threshold(adult: unveil.Assessment) -> None:

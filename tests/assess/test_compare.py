@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from pathlib import Path
 from typing import Any
@@ -110,8 +111,14 @@ def test_the_command_compares_files(tmp_path: Path, capsys: pytest.CaptureFixtur
     hashes = {file["role"]: file["sha256"] for file in found["files"]}
     assert hashes["k"] == hashlib.sha256((tmp_path / "k5.csv").read_bytes()).hexdigest()
     assert set(hashes) == {"original", "k", "fifty"}
-    assert run(["compare", str(tmp_path / "a.csv"), *releases, *words, *links, *options, "--out", str(tmp_path / "c.html")]) == 0
-    assert "What was lost, and why" in (tmp_path / "c.html").read_text()
+    assert hashes["original"] is None
+    (tmp_path / "key").write_text("a key of enough bytes", "utf-8")
+    keyed = ["--key-file", str(tmp_path / "key"), "--out", str(tmp_path / "c.html")]
+    assert run(["compare", str(tmp_path / "a.csv"), *releases, *words, *links, *options, *keyed]) == 0
+    html, content = (tmp_path / "c.html").read_text("utf-8"), (tmp_path / "a.csv").read_bytes()
+    assert "What was lost, and why" in html
+    assert hashlib.sha256(content).hexdigest() not in html
+    assert hmac.new(b"a key of enough bytes", content, "sha256").hexdigest() in html
 
 
 @pytest.mark.parametrize(

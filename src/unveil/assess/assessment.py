@@ -5,6 +5,7 @@ Nothing is computed here that another verb would not give: the single questions 
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from unveil.models.requirements import parse_models
 from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Made, Result, View
+from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.results.progress import Progress, Stages
 from unveil.sources import Data, ReadOptions, Source, load, open_source
@@ -102,7 +104,7 @@ class Assessment(Result):
     files
         The files it was made from.
     small
-        Classes of fewer records are shown without their values; 0: all are shown.
+        Classes of fewer records, and those that disclose, are shown without their values; 0: all are shown.
     assumed
         Whether the key attributes were not named, but taken from what the columns hold.
     made
@@ -204,7 +206,8 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     weights: str | None = None,
     max_size: int | None = None,
     redact: bool = True,
-    small: int = 5,
+    small: int = SMALL,
+    key_file: str | os.PathLike[str] | None = None,
     progress: Stages | None = None,
 ) -> Assessment:
     """Measure what a table gives away: what identifies, what discloses, the models and risks, and what to do next.
@@ -227,7 +230,11 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     max_size
         The largest sets of key attributes to look at; none: as large as half a minute allows.
     redact, small
-        Whether classes of fewer than `small` records are shown without their values, so that the answer discloses nobody.
+        Whether classes of fewer than `small` records, and classes of any size that give a sensitive value away, are shown without
+        their values, so that the answer discloses nobody.
+    key_file
+        A file with a secret key (at least 16 bytes): the answer then holds the HMAC of every file that went in, by which you,
+        and nobody else, can tell later whether it was the same file.
     progress
         Called with the name of a stage, the steps done and the number of all.
 
@@ -250,6 +257,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     source, plan = _opened(project_or_data, project)
     told = Progress(progress)
     with_roles = _Roles.of(source, plan, key, sensitive, weights)
+    files = input_files(source, plan, with_roles.sensitive, key_file)
     with told.stage("direct identifiers"):
         frame = source.collect(source.names)
         everything = open_source(frame)
@@ -258,7 +266,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     policy = checked_nulls(nulls or (plan.data.nulls if plan is not None else "category"))
     views = _partitions(partitions, plan, roles)
     held, dropped = _held(everything, roles, policy)
-    asked = Measure(held, policy, roles.weights, small if redact else 0)
+    asked = Measure(held, policy, roles.weights, small if redact else 0, _salt(held))
     attributes = _attributes(asked, roles.key, told)
     table = count_table(load(held, roles.key, nulls=policy))
     combinations = scan(
@@ -293,7 +301,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         measurement=redacted(measured, asked.small),
         without=tuple(_without(kept, roles.key, told)),
         class_sizes=_class_sizes(kept, roles.key),
-        files=input_files(source, plan, roles.sensitive),
+        files=files,
         small=asked.small,
         assumed=with_roles.assumed,
         made=made,
@@ -391,6 +399,12 @@ def _held(source: Source, roles: _Roles, nulls: str) -> tuple[Source, int]:
         return open_source(records.frame), 0
     kept = np.flatnonzero(records.complete([*roles.key, *roles.sensitive]))
     return open_source(records.taken(kept).frame), records.records - len(kept)
+
+
+def _salt(held: Source) -> bytes:
+    """Return what depends on all records, in whatever order they stand; only whoever has them all can tell it."""
+    rows = np.sort(held.collect(held.names).hash_rows().to_numpy())
+    return hashlib.blake2b(rows.tobytes()).digest()
 
 
 def _affordable(attributes: int, records: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,7 +89,7 @@ class Comparison(Result):
     reasons
         For every release, why it lost what it lost, in words.
     files
-        The files compared, each with its SHA-256.
+        The files compared: releases with their SHA-256, the original with its HMAC where a key file is given.
     """
 
     trade_off: TradeOff
@@ -125,8 +126,8 @@ class Comparison(Result):
         rows = tuple((name, line) for name, lines in self.reasons.items() for line in lines)
         why = Table(("Release", "Why"), rows, title="What was lost, and why")
         figures = (Figure("Releases", len(self.trade_off.releases)), Figure("Undominated", ", ".join(self.front) or "none"))
-        hashes = tuple((file.role, file.place, file.size, file.sha256) for file in self.files)
-        files = (Table(("Table", "File", "Bytes", "SHA-256"), hashes, title="Files"),) if hashes else ()
+        hashes = tuple((file.role, file.place, file.size, file.sha256, file.hmac_sha256) for file in self.files)
+        files = (Table(("Table", "File", "Bytes", "SHA-256", "HMAC-SHA-256"), hashes, title="Files"),) if hashes else ()
         tables = (*whole.tables[:1], why, *whole.tables[1:], *files)
         return View("Comparison of releases", figures, tables, whole.notes, charts=whole.charts)
 
@@ -151,6 +152,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     link: Mapping[str, Data] | None = None,
     same_order: bool | Names = False,
     seed: int = 0,
+    key_file: str | os.PathLike[str] | None = None,
     progress: Stages | None = None,
 ) -> Comparison:
     """Compare any number of releases of one original, from any tool, on one scale.
@@ -171,6 +173,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         How to know which record is which, as `trade_off` takes it.
     seed
         Of what is drawn at random.
+    key_file
+        A file with a secret key (at least 16 bytes), by which the original is hashed; none: its hash is not given.
     progress
         Called with the name of a stage (a release, its tasks, the reasons), the steps done and the number of all.
 
@@ -199,6 +203,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     if len(releases) < 2:  # noqa: PLR2004 - the original and one release
         raise ArgumentError("there is no release to compare with the original; give at least one, by its name.")
     keys, secrets = sides_of(key, sensitive)
+    files = table_files(releases, original, key_file)
     wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
     made = {name: data for name, data in releases.items() if name != original}
     ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(made) if same_order else ()
@@ -215,7 +220,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         for name, one in Progress(progress).each("reasons", others.items())
     }
     reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
-    return Comparison(found, changes, reasons, table_files(releases))
+    return Comparison(found, changes, reasons, files)
 
 
 Degrees = dict[str, tuple[float | None, Mapping[str, float | None]]]

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from unveil.assess.redaction import MASK
 from unveil.models.view import view_of
 from unveil.results import Chart, Figure, Table, View
 from unveil.results.numbers import counted, number
@@ -106,12 +105,13 @@ def _first_figures(found: Assessment) -> Iterator[Figure]:
 def _identity(found: Assessment) -> View:
     """Return what singles people out: attributes, values, pairs, combinations, minimal identifiers, direct identifiers."""
     names = {rate.name for rate in found.attributes[:_MOST_DRAWN]}
+    unnamed = "A value that is masked has no name." if found.small else ""
     charts = [
         Chart(
             "attributes", "bars", "What each attribute says about who is who", ("attribute", "DR"),
             tuple((rate.name, rate.dr) for rate in found.attributes[:_MOST_DRAWN]), _more(found.attributes), _IDENTITY,
         ),
-        _values_chart("values", "What each value says about who is who", found.attributes, found.small),
+        _values_chart("values", "What each value says about who is who", found.attributes, unnamed),
     ]  # fmt: skip
     if found.pairs:
         charts.append(_pairs_chart(found, names))
@@ -125,9 +125,8 @@ def _identity(found: Assessment) -> View:
 
 def _attribute_table(found: Assessment) -> Table:
     rows = tuple((rate.name, rate.dr, rate.kind, rate.values, rate.masked) for rate in found.attributes)
-    few = f"held by fewer than {found.small}" if found.small else "masked"
     return Table(
-        ("attribute", "DR", "kind", "values", few),
+        ("attribute", "DR", "kind", "values", "masked"),
         rows,
         "Attributes, riskiest first",
         "",
@@ -159,10 +158,9 @@ def _pairs_chart(found: Assessment, names: set[str]) -> Chart:
     return Chart("pairs", "heat", "Pairs of attributes", ("attribute", "with", "DR"), rows, note, _IDENTITY)
 
 
-def _values_chart(name: str, title: str, rates: Sequence[AttributeRate], small: int) -> Chart:
+def _values_chart(name: str, title: str, rates: Sequence[AttributeRate], masked: str) -> Chart:
     rows = tuple((rate.name, dot.what, dot.posterior, dot.records) for rate in rates[:_MOST_DRAWN] for dot in rate.dots)
-    hidden = f" A value of fewer than {small} records has no name." if small else ""
-    note = f"A dot is a value, or several alike; the larger, the more records.{hidden}"
+    note = f"A dot is a value, or several alike; the larger, the more records. {masked}".rstrip()
     return Chart(
         name, "dots", title, ("attribute", "value", "rate for those who hold the value", "records"), rows, note, _BY_VALUE
     )
@@ -230,7 +228,8 @@ def _secret_charts(found: Assessment, one: Disclosure, name: str) -> Iterator[Ch
     else:
         rows = tuple((rate.name, rate.dr) for rate in shown)
         yield Chart(name, "bars", title, ("attribute", "DR"), rows, _more(one.attributes), _DR)
-    yield _values_chart(f"{name}-values", f"What each value says about {one.sensitive}", one.attributes, found.small)
+    hidden = "A value that is masked is not drawn." if found.small else ""
+    yield _values_chart(f"{name}-values", f"What each value says about {one.sensitive}", one.attributes, hidden)
 
 
 # Models and risks -----------------------------------------------------------------------------------------------------
@@ -251,17 +250,18 @@ def _models(found: Assessment) -> View:
             tuple(zip(_BANDS, sizes.classes, strict=True)), "", "A class: the records that share all values of the key.",
         ),
     )  # fmt: skip
-    masked = (f"Classes of fewer than {found.small} records are shown without their values.",) if found.small else ()
+    masked = (_masking(found.small),) if found.small else ()
     figures = tuple(replace(figure, definition=_DEFINED.get(figure.label, "")) for figure in shown.figures)
     return View("Models and risks", figures, tuple(map(_explained, shown.tables)), (*shown.notes, *masked), charts)
 
 
+def _masking(small: int) -> str:
+    return f"Classes of fewer than {small} records, and those that give a sensitive value away, are shown without their values."
+
+
 def _explained(table: Table) -> Table:
-    """Add what the models are, and say that a class is masked where nothing but its size is left."""
-    defined = replace(table, definition=_DEFINED.get(table.title, _MODELS))
-    if "class that decides" not in table.columns:
-        return defined
-    return replace(defined, rows=tuple((*row[:-1], MASK if row[-1] == "" else row[-1]) for row in table.rows))
+    """Add what the models are."""
+    return replace(table, definition=_DEFINED.get(table.title, _MODELS))
 
 
 def _origins(found: Assessment) -> Iterator[View]:
@@ -292,12 +292,13 @@ def _made(found: Assessment) -> View:
         ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
         ("weights", made.weights),
         ("largest sets of attributes", str(found.combinations.max_size)),
-        ("values masked", f"in classes of fewer than {found.small} records" if found.small else "no"),
+        ("values masked", _masking(found.small) if found.small else "no"),
         ("direct identifiers", f"up to {found.identifiers.sample:,} values a column, seed {found.identifiers.seed}"),
         ("version", f"unveil {made.version}"),
     ]
     tables = [Table(("setting", "value"), tuple(rows), "Settings")]
     if found.files:
-        files = tuple((one.role, one.place, one.size, one.sha256) for one in found.files)
-        tables.append(Table(("file", "place", "bytes", "SHA-256"), files, "Files"))
+        keyed = any(one.hmac_sha256 for one in found.files)
+        files = tuple((one.role, one.place, one.size, one.hmac_sha256)[: 3 + keyed] for one in found.files)
+        tables.append(Table(("file", "place", "bytes", "HMAC-SHA-256")[: 3 + keyed], files, "Files"))
     return View("How it was made", tables=tuple(tables))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.assess.redaction import MASK
 from unveil.errors import UndefinedMeasureError
 from unveil.measures.discrimination import ByValue, DiscriminationRate, discrimination_rate
 from unveil.results import jsonable
+from unveil.results.masking import MASK, masked_values
 from unveil.sources import Source
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ class AttributeRate:
     dr, kind, adjusted
         Its Discrimination Rate, kind of identifier, and rate adjusted for chance (None against record identity).
     values, masked
-        How many values it holds, and how many of them too few records hold for them to be shown.
+        How many values it holds, and how many of them are not shown.
     riskiest
         The values that give most away among those that may be shown.
     dots
-        All values, for a picture.
+        The values, for a picture: all against record identity, those that may be shown against a sensitive attribute.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Measure:
     nulls: str
     weights: str | None
     small: int
+    salt: bytes = field(default=b"", repr=False)
 
     def rate(self, key: str | Sequence[str], sensitive: str | None, blocks: Mapping[str, Any]) -> DiscriminationRate:
         """Return the rate; a partition of a column that is not asked about is left out."""
@@ -149,10 +151,11 @@ def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: M
     """Return what one key attribute gives away of a sensitive attribute, or of who is who."""
     found = measure.rate(name, sensitive, blocks)
     table = found.table
-    hidden = table.classes.n < measure.small
+    salt = hashlib.blake2b(name.encode(errors="surrogatepass"), key=measure.salt).digest()
+    hidden = masked_values(table.classes.n, table.telling, measure.small, salt)
     order = [at for at in table.riskiest().tolist() if not hidden[at]][:_MOST_VALUES]
     riskiest = tuple(_value_rate(table, at) for at in order)
-    dots = _dots(table, hidden)
+    dots = _dots(table, hidden, drawn=np.full(len(hidden), fill_value=True) if sensitive is None else ~hidden)
     return AttributeRate(name, found.value, found.kind, found.adjusted, len(table.classes), int(hidden.sum()), riskiest, dots)
 
 
@@ -184,13 +187,14 @@ def _value_rate(table: ByValue, at: int) -> ValueRate:
     return ValueRate(value, int(table.classes.n[at]), float(table.dr[at]), float(table.posterior[at]))
 
 
-def _dots(table: ByValue, hidden: NDArray[np.bool_]) -> tuple[Dot, ...]:
-    """Return the values as dots; those that lie at one place together are one, and one that is hidden has no name."""
-    places, of_place = np.unique(np.round(table.posterior * _RESOLUTION), return_inverse=True)
+def _dots(table: ByValue, hidden: NDArray[np.bool_], *, drawn: NDArray[np.bool_]) -> tuple[Dot, ...]:
+    """Return the values to be drawn as dots; those that lie at one place are one, and one that is hidden has no name."""
+    at_value = np.flatnonzero(drawn)
+    places, of_place = np.unique(np.round(table.posterior[at_value] * _RESOLUTION), return_inverse=True)
     values = np.bincount(of_place, minlength=len(places))
-    records = np.bincount(of_place, weights=table.classes.n, minlength=len(places))
+    records = np.bincount(of_place, weights=table.classes.n[at_value], minlength=len(places))
     single = np.zeros(len(places), dtype=np.int64)
-    single[of_place] = np.arange(len(of_place))
+    single[of_place] = at_value
     found = []
     for at in range(len(places)):
         one = int(single[at])

@@ -27,41 +27,42 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _code(arguments)
+        return _code(words)
     except KeyboardInterrupt:
-        return _complain("interrupted; nothing was written.", INTERRUPTED)
+        return _complain("interrupted; nothing was written.", INTERRUPTED, words)
     except StoppedError as stop:
-        return _complain(f"interrupted; {stop}", INTERRUPTED)
+        return _complain(f"interrupted; {stop}", INTERRUPTED, words)
 
 
-def _code(arguments: Sequence[str] | None) -> int:
+def _code(words: list[str]) -> int:
     import typer
     from typer.exceptions import TyperException
 
     from unveil.cli.verbs import app
     from unveil.errors import ModelNotMetError, UnveilError
 
-    if not (sys.argv[1:] if arguments is None else arguments):
-        arguments = ["--help"]
     try:
-        code = typer.main.get_command(app).main(args=arguments, prog_name="unveil", standalone_mode=False)
+        code = typer.main.get_command(app).main(args=words or ["--help"], prog_name="unveil", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except ModelNotMetError as error:
-        return _complain(str(error), NOT_MET)
+        return _complain(str(error), NOT_MET, words)
     except UnveilError as error:
-        return _complain(str(error), BAD_INPUT)
+        return _complain(str(error), BAD_INPUT, words)
     except TyperException as error:
-        return _complain(f"{error.format_message()} (try: unveil --help)", BAD_INPUT)
+        return _complain(f"{error.format_message()} (try: unveil --help)", BAD_INPUT, words)
     except MemoryError:
-        return _complain("there is not enough memory for this; name fewer columns.", BAD_INPUT)
+        return _complain("there is not enough memory for this; name fewer columns.", BAD_INPUT, words)
     if code == INTERRUPTED:
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
-def _complain(message: str, code: int) -> int:
-    """Say what is wrong in one line."""
-    print("unveil:", " ".join(message.split()), file=sys.stderr)  # noqa: T201 - the command line speaks here
+def _complain(message: str, code: int, words: Sequence[str]) -> int:
+    """Say what is wrong in one line, without the credentials of an address among the words of the command line."""
+    from unveil.credentials import hidden_in_message
+
+    print("unveil:", " ".join(hidden_in_message(message, words).split()), file=sys.stderr)  # noqa: T201 - the command line speaks here
     return code

@@ -16,6 +16,7 @@ import typer
 from unveil.arguments import LARGEST_SEED
 from unveil.attributes import Role
 from unveil.cli.apart import check_read
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from unveil.sources import Source
 
 __all__ = [
-    "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "Missing", "NullPolicy", "Out", "PartitionFile",
-    "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive", "Separator", "Testing", "TwoTables", "Weights", "gather", "gather_two",
+    "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "KeyFile", "Missing", "NullPolicy", "Out",
+    "PartitionFile", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive", "Separator", "SpreadsheetSafe", "Testing", "TwoTables",
+    "Weights", "gather", "gather_two",
     "give", "one_sensitive", "pair_of", "showing_bytes", "showing_progress", "showing_stages",
 ]  # fmt: skip
 
@@ -108,6 +110,16 @@ ReleaseKeyFile = Annotated[
 ]
 Missing = Annotated[
     list[str] | None, typer.Option("--missing", metavar="TEXT", help="A text that stands for a null, such as '?'.")
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key-file", metavar="FILE", help="A secret key: the answer then holds the HMAC of its input files."),
+]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe/--no-spreadsheet-safe", help="In a .csv: an apostrophe before texts that a spreadsheet would compute."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, and nothing else.")]
 Out = Annotated[
@@ -217,13 +229,13 @@ def gather_two(
     return TwoTables(inputs.source, source(release, separator=separator, encoding=encoding, missing=texts), inputs.project)
 
 
-def give(result: Result, *, as_json: bool, out: Path | None) -> None:
+def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: bool = True) -> None:
     """Write the answer to a file, print it as JSON, or show it."""
     if out is not None:
         from unveil import report
 
-        report.write(result, out)
-        sys.stderr.write(f"written: {out}\n")
+        report.write(result, out, spreadsheet_safe=spreadsheet_safe)
+        sys.stderr.write(f"written: {without_credentials(out)}\n")
     try:
         if as_json:
             sys.stdout.write(json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")

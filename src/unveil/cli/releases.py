@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unveil.cli.options import Inputs
+from unveil.credentials import without_credentials
 from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
     from unveil.search.release import Release
     from unveil.sources.engines.address import Address
 
-__all__ = ["hierarchies_of", "identifiers_of", "release_place", "release_target", "told_written", "writable", "write_release"]
+__all__ = [
+    "check_safe",
+    "hierarchies_of",
+    "identifiers_of",
+    "release_place",
+    "release_target",
+    "told_written",
+    "writable",
+    "write_release",
+]
 
 
 def writable(place: Path | None) -> Path | None:
@@ -41,22 +51,30 @@ def release_target(place: str) -> Path | Address:
     return parse(place) or checked_place(place)
 
 
-def write_release(release: Release, out: Path | None, link: Path | None) -> None:
+def check_safe(out: Path | Address | None, *, spreadsheet_safe: bool) -> None:
+    """Refuse before the work begins to make harmless what no spreadsheet opens as text."""
+    from unveil.sources.spreadsheets import require_delimited
+
+    if spreadsheet_safe and out is not None:
+        require_delimited(out)
+
+
+def write_release(release: Release, out: Path | None, link: Path | None, *, spreadsheet_safe: bool = False) -> None:
     """Write the correspondence and the release, both whole or none."""
     with together():
         if link is not None:
             release.write_link(link)
         if out is not None:
-            release.write(out)
+            release.write(out, spreadsheet_safe=spreadsheet_safe)
     told_written(out, link)
 
 
 def told_written(out: Path | Address | None, link: Path | None) -> None:
     """Say what was written."""
     if link is not None:
-        sys.stderr.write(f"written: {link} (keep it private: it undoes the protection)\n")
+        sys.stderr.write(f"written: {without_credentials(link)} (keep it private: it undoes the protection)\n")
     if out is not None:
-        sys.stderr.write(f"written: {out if isinstance(out, Path) else out.place}\n")
+        sys.stderr.write(f"written: {without_credentials(out) if isinstance(out, Path) else out.place}\n")
 
 
 def hierarchies_of(

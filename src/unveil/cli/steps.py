@@ -43,7 +43,14 @@ def planned_steps(inputs: Inputs) -> list[Step]:
 
 
 def run_steps(
-    inputs: Inputs, steps: Sequence[Step], order: Mapping[str, Any], *, as_json: bool, out: Path | None, link: Path | None
+    inputs: Inputs,
+    steps: Sequence[Step],
+    order: Mapping[str, Any],
+    *,
+    as_json: bool,
+    out: Path | None,
+    link: Path | None,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Run one step or several, write what they give, and show what was done."""
     from unveil.search.chain import protect, run_step
@@ -59,13 +66,13 @@ def run_steps(
     places = _places(made, out) if out is not None and hasattr(made, "write") else []
     with together():
         if places:
-            made.write(*places)
+            made.write(*places, spreadsheet_safe=spreadsheet_safe)
         if link is not None:
             made.write_link(link)
     for place in places:
         told_written(place, None)
     told_written(None, link)
-    give(made, as_json=as_json, out=None if hasattr(made, "write") else out)
+    give(made, as_json=as_json, out=None if hasattr(made, "write") else out, spreadsheet_safe=spreadsheet_safe)
 
 
 def _fit_to_leave(made: Any, inputs: Inputs, steps: Sequence[Step]) -> Any:

@@ -22,6 +22,7 @@ from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View, jsonable
+from unveil.results.masking import disclosing
 from unveil.results.numbers import counted, number
 from unveil.sources import CodedTable, Data, tallied
 from unveil.sources.coding import Coded, smallest_unsigned
@@ -48,11 +49,14 @@ class ByValue:
         :math:`1 - p(y) H(X|Y=y) / H(X)`: what stays uncertain through this value, weighted by how common it is.
     posterior
         :math:`1 - H(X|Y=y) / H(X)`: what is refined for those who hold this value; it can be negative.
+    telling
+        Whether the value gives a sensitive value of those who hold it away (`results.masking`); not said of record identity.
     """
 
     classes: Classes
     dr: NDArray[np.float64]
     posterior: NDArray[np.float64]
+    telling: NDArray[np.bool_]
 
     def riskiest(self, most: int | None = None) -> NDArray[np.int64]:
         """Return the classes in order of risk: most refined first, then the larger class."""
@@ -302,6 +306,7 @@ def rate_of(
     by_class = entropy_by_class(counts.mass, classes.of_cell, classes.mass)
     kind = kind_of(classes, hidden, counts.n)
     result = _result(classes, by_class, entropy, kind, None, "with weights it has no closed form", made)
+    result = replace(result, table=replace(result.table, telling=_telling(classes, hidden, counts.n)))
     if counts.weight is not None:
         return result
     if not adjust:
@@ -358,9 +363,16 @@ def _result(
     """Put the answer together; the integers have decided where the rate is exactly 0, and H(X|Y) = 0 makes it exactly 1."""
     share = classes.mass / classes.mass.sum()
     conditional = entropy if kind == "zero-identifier" else float((share * by_class).sum())
-    table = ByValue(classes, dr=1.0 - share * by_class / entropy, posterior=1.0 - by_class / entropy)
+    nothing = np.zeros(len(share), dtype=bool)
+    table = ByValue(classes, dr=1.0 - share * by_class / entropy, posterior=1.0 - by_class / entropy, telling=nothing)
     value = max(0.0, 1.0 - conditional / entropy)
     return DiscriminationRate(value, entropy, conditional, kind, adjusted, reason, None, table, made)
+
+
+def _telling(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which classes of the key give away a value of the sensitive attribute, whose records each cell counts."""
+    cells = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
+    return np.bincount(classes.of_cell, weights=cells, minlength=len(classes)) > 0
 
 
 def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> CodedTable:

@@ -19,6 +19,7 @@ from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums
 from unveil.results import jsonable
+from unveil.results.masking import disclosing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +79,12 @@ class Spread:
         """The records of each value, by class and then from the most frequent value to the rarest."""
         return self.n[np.lexsort((-self.n, self.of_class))]
 
+    @cached_property
+    def telling(self) -> NDArray[np.bool_]:
+        """Which classes give a value of the attribute away to whoever knows that a person is in them."""
+        cells = disclosing(self.n, self.size[self.of_class], self.whole[self.value])
+        return np.asarray(np.logical_or.reduceat(cells, self.starts))
+
     def highest(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the highest figure of each class."""
         return np.asarray(np.maximum.reduceat(figures, self.starts))
@@ -120,11 +127,13 @@ class Equivalence:
         return self.classes.n
 
     def describe(self, at: int) -> dict[str, Any]:
-        """Return a class's key values and size."""
+        """Return a class's key values and size, and, where there are any, the sensitive attributes that it discloses."""
         pairs = zip(self.classes.columns, self.classes.codes, strict=True)
         key = {column.name: jsonable(column.values[int(codes[at])]) for column, codes in pairs}
         size = float(self.size[at])
-        return {"key": key, "size": int(size) if size.is_integer() else size}
+        disclosed = [name for name, spread in self.spreads.items() if spread.telling[at]]
+        described = {"key": key, "size": int(size) if size.is_integer() else size}
+        return described | {"discloses": disclosed} if disclosed else described
 
 
 def equivalence(

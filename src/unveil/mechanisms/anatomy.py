@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,8 +125,22 @@ class Anatomy(Result):
         secrets = np.bincount(of_secret, amounts, len(size))
         return float((met * secrets / np.maximum(size, 1)).sum())
 
-    def write(self, quasi: str | os.PathLike[str], sensitive: str | os.PathLike[str] | None = None) -> None:
-        """Write the two tables, both whole or none: to two files, or into a folder as quasi.csv and sensitive.csv."""
+    def write(
+        self,
+        quasi: str | os.PathLike[str],
+        sensitive: str | os.PathLike[str] | None = None,
+        *,
+        spreadsheet_safe: bool = False,
+    ) -> None:
+        """Write the two tables, both whole or none: to two files, or into a folder as quasi.csv and sensitive.csv.
+
+        Parameters
+        ----------
+        quasi, sensitive
+            Where the tables go; a folder alone: both into it.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
         if sensitive is None and not Path(quasi).is_dir():
             raise ArgumentError(
                 f"{shown(quasi)} is no folder; name a folder that exists, or one file for each of the two tables."
@@ -136,8 +151,8 @@ class Anatomy(Result):
         for path in paths:
             check_replaceable(path)
         with together():
-            write_recorded(paths[0], self.record, lambda: self.quasi_records.write(paths[0]))
-            write_recorded(paths[1], self.record, lambda: self.sensitive_records.write(paths[1]))
+            for path, table in zip(paths, (self.quasi_records, self.sensitive_records), strict=True):
+                write_recorded(path, self.record, partial(table.write, path, spreadsheet_safe=spreadsheet_safe))
 
     def __repr__(self) -> str:
         """Return one line: the attributes, the groups and their diversity."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,9 +145,17 @@ class Protected(Result):
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""
         write_link(str(path), self.origin)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file, and their record beside it; both whole or none."""
-        write_recorded(path, self.record, lambda: self.records.write(path))
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write the protected records to a file, and their record beside it; both whole or none.
+
+        Parameters
+        ----------
+        path
+            Where they go.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
+        write_recorded(path, self.record, partial(self.records.write, path, spreadsheet_safe=spreadsheet_safe))
 
 
 def protected(

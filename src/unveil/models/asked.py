@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from unveil.errors import ArgumentError
@@ -11,8 +12,9 @@ from unveil.models.base import Measured, Model, SecretModel
 from unveil.models.classes import RecursiveLDiversity, TCloseness
 from unveil.models.orders import Scale
 from unveil.models.population import DeltaPresence, KMap, Population
+from unveil.results.masking import masked_class
 
-__all__ = ["AnyModel", "Place", "completed", "measured_models", "nested", "place_of"]
+__all__ = ["AnyModel", "Place", "completed", "measured_models", "nested", "place_of", "published"]
 
 AnyModel: TypeAlias = Model | KMap | DeltaPresence
 Place: TypeAlias = tuple[str, ...]
@@ -54,6 +56,21 @@ def place_of(model: AnyModel) -> tuple[str, ...]:
     if isinstance(model, RecursiveLDiversity):
         return (model.name, model.attribute, str(model.l))
     return (model.name, model.attribute) if isinstance(model, SecretModel) else (model.name,)
+
+
+def published(models: Mapping[Place, Measured], *, original: bool = False) -> dict[str, Any]:
+    """Return the answers as `nested` does, fit to be shown: a class of the `original` records not at all, another one as masked.
+
+    Parameters
+    ----------
+    models
+        What each model says.
+    original
+        Whether it says so of the data that is protected, whose values nobody is to see.
+    """
+    return nested(
+        {place: replace(one, worst_class=None if original else masked_class(one.worst_class)) for place, one in models.items()}
+    )
 
 
 def nested(models: Mapping[Place, Measured]) -> dict[str, Any]:

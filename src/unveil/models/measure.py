@@ -35,6 +35,7 @@ from unveil.models.population import AverageRisk, DeltaPresence, KMap, Populatio
 from unveil.models.view import view_of
 from unveil.partitions import Hierarchy
 from unveil.results import Made, Result, View
+from unveil.results.masking import MASK
 from unveil.results.numbers import counted
 from unveil.sources import Data, open_source, tallied
 
@@ -114,8 +115,8 @@ class Measurement(Result):
             "attribute": [place[1] if len(place) > 1 else None for place, _ in found],
             "parameter": [place[2] if len(place) > 2 else None for place, _ in found],  # noqa: PLR2004
             "value": [None if measured.value is None else float(measured.value) for _, measured in found],
-            "class": [None if m.worst_class is None else str(m.worst_class["key"]) for _, m in found],
-            "size": [None if m.worst_class is None else float(m.worst_class["size"]) for _, m in found],
+            "class": [_class_text(measured.worst_class) for _, measured in found],
+            "size": [_class_size(measured.worst_class) for _, measured in found],
             "requirement": [measured.requirement for _, measured in found],
             "met": [measured.met for _, measured in found],
             "violating_classes": [measured.violating_classes for _, measured in found],
@@ -256,6 +257,14 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
 
 def _has_null(classes: Equivalence) -> bool:
     return any(None in column.values for column in classes.classes.columns)
+
+
+def _class_text(worst: Mapping[str, Any] | None) -> str | None:
+    return None if worst is None else MASK if worst.get("masked") else str(worst["key"])
+
+
+def _class_size(worst: Mapping[str, Any] | None) -> float | None:
+    return None if worst is None or worst["size"] is None else float(worst["size"])
 
 
 def _defaults(classes: Equivalence, scales: Mapping[str, Scale], population: Population | None) -> Iterator[AnyModel]:

@@ -14,6 +14,7 @@ from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.individual import population_sizes
 from unveil.models.base import TOLERANCE, Measured, Model, check_threshold
+from unveil.results.masking import disclosing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,6 +121,8 @@ class DeltaPresence:
             for column, codes in zip(population.counts.columns, population.counts.codes, strict=True)
         }
         described = {"key": values, "size": int(population.held[worst]), "population": int(population.counts.n[worst])}
+        if disclosing(population.held, population.counts.n, population.held.sum() / population.counts.records)[worst]:
+            described["discloses"] = ["presence"]
         return Measured(
             value=float(chance[worst]),
             worst_class={**described, "lowest": float(chance.min())},

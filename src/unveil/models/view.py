@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unveil.results import Figure, Table, View
+from unveil.results.masking import MASK
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def _name(place: tuple[str, ...]) -> str:
 def _class(worst: dict[str, Any] | None) -> tuple[Any, Any]:
     if worst is None:
         return None, None
+    if worst.get("masked"):
+        return worst["size"], MASK
     return worst["size"], ", ".join(f"{name} = {'null' if value is None else value}" for name, value in worst["key"].items())
 
 

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.errors import ArgumentError, listed, shown
+from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.output import atomic_write, check_replaceable
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ FORMATS = (".json", ".csv", ".parquet", ".html", ".txt")
 _TEXT_WIDTH = 100
 
 
-def write(result: Result, path: str | os.PathLike[str]) -> Path:
+def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: bool = True) -> Path:
     """Write a result to a file, in the form that the file's ending names.
 
     Parameters
@@ -33,6 +33,8 @@ def write(result: Result, path: str | os.PathLike[str]) -> Path:
         ``.json``: the whole answer, as `to_dict` gives it. ``.csv`` and ``.parquet``: its table, as `to_frame` gives it
         (in CSV a list stands as JSON). ``.html``: a page that stands alone. ``.txt``: what a terminal shows, without
         colour. An older file is replaced.
+    spreadsheet_safe
+        Whether texts of a CSV table that a spreadsheet would take for formulas get an apostrophe before them.
 
     Returns
     -------
@@ -47,7 +49,8 @@ def write(result: Result, path: str | os.PathLike[str]) -> Path:
         If the file cannot be written; an older one is then as it was.
     """
     target = checked_path(path)
-    content = _CONTENT[target.suffix.lower()](result)
+    ending = target.suffix.lower()
+    content = _csv(result, spreadsheet_safe=spreadsheet_safe) if ending == ".csv" else _CONTENT[ending](result)
     with atomic_write(target) as file:
         file.write(content)
     return target
@@ -64,7 +67,8 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
             raise ArgumentError(
                 f"the file name {shown(path)} has no ending to tell its form by; it is one of: {listed(FORMATS)}."
             )
-        raise ArgumentError.not_one_of("file ending", target.suffix, FORMATS)
+        hint = near_miss(target.suffix, FORMATS)
+        raise ArgumentError(f"the file name {shown(path)} ends in no form of an answer; it is one of: {listed(FORMATS)}.{hint}")
     check_replaceable(target)
     return target
 
@@ -77,10 +81,13 @@ def _json(result: Result) -> bytes:
     return f"{text}\n".encode(errors="backslashreplace")  # half a surrogate pair becomes its JSON escape
 
 
-def _csv(result: Result) -> bytes:
+def _csv(result: Result, *, spreadsheet_safe: bool) -> bytes:
+    from unveil.sources.spreadsheets import harmless
+
     frame = _frame(result)
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    text: str = frame.with_columns(*(_as_json(frame[name]) for name in nested)).write_csv()
+    flat = frame.with_columns(*(_as_json(frame[name]) for name in nested)).to_native()
+    text: str = (harmless(flat) if spreadsheet_safe else flat).write_csv()
     return text.encode()
 
 
@@ -121,4 +128,4 @@ def _as_json(column: Any) -> Any:
     return nw.new_series(column.name, values, nw.String, backend=column.implementation)
 
 
-_CONTENT = {".json": _json, ".csv": _csv, ".parquet": _parquet, ".html": _html, ".txt": _txt}
+_CONTENT = {".json": _json, ".parquet": _parquet, ".html": _html, ".txt": _txt}

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,9 +110,17 @@ class Protection(Result):
             notes += [note for note in view.notes if note not in notes]
         return View("Protection", (Figure("Records", self.records.records),), tuple(tables), tuple(notes))
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file, and their record beside it; both whole or none."""
-        write_recorded(path, self.record, lambda: self.records.write(path))
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write the protected records to a file, and their record beside it; both whole or none.
+
+        Parameters
+        ----------
+        path
+            Where they go.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
+        write_recorded(path, self.record, partial(self.records.write, path, spreadsheet_safe=spreadsheet_safe))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""

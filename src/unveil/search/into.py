@@ -36,6 +36,7 @@ from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import tally_source
 from unveil.sources.microdata import complete, labelled
 from unveil.sources.passing import Passing, Unwritten, WrittenFile, WrittenTable, passing, rewrite
+from unveil.sources.spreadsheets import require_delimited
 from unveil.sources.streaming import StreamSource, limited
 from unveil.sources.streaming_keys import hashed
 
@@ -70,6 +71,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
+    spreadsheet_safe: bool = False,
     time_limit: float | None = None,
     node_limit: int | None = None,
     progress: Stages | None = None,
@@ -95,6 +97,8 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     seed, key_file
         Of the shuffling of a file: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it. What an engine holds has no order that could be repeated.
+    spreadsheet_safe
+        Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
     time_limit, node_limit
         As for `anonymize`.
     progress
@@ -124,6 +128,8 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     if link is not None and isinstance(source, EngineSource):
         raise ArgumentError("rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead.")
     target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or _file_place(out)
+    if spreadsheet_safe and target is not None:
+        require_delimited(target)
     write = _table_writer(source, target) if isinstance(target, Address) else None
     _require_other_files(source, target, link)
     told = Progress(progress)
@@ -156,7 +162,9 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         change = _Change(plan, chosen, drop=nulls == "drop")
         steps, place = partial(told.at, "records, read and written"), None if link is None else str(link)
         with together():
-            written = rewrite(records, change, str(target), link=place, order=order, progress=steps)
+            written = rewrite(
+                records, change, str(target), link=place, order=order, spreadsheet_safe=spreadsheet_safe, progress=steps
+            )
             release = finished(written)
             write_recorded(str(target), release.record)
         return release

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from unveil import __version__
 from unveil.counts import Column, Counts
 from unveil.errors import ModelNotMetError, listed, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.models.asked import Place, nested
+from unveil.models.asked import Place, published
 from unveil.models.base import Measured
 from unveil.randomness import Chance, Repeatable
 from unveil.releases import drawn_order, marked, repeatable_of, write_recorded
@@ -109,7 +110,7 @@ class Recoding(Result):
         return f"Recoding({self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed{seeded})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records."""
+        """Return what was done, without the records; classes that decide are masked, those of the data left out."""
         return {
             "method": self.method,
             "transformation": jsonable(self.transformation),
@@ -118,8 +119,8 @@ class Recoding(Result):
             "classes": self.classes,
             "suppressed": self.suppressed,
             "records": self.records.records,
-            "models": nested(self.models),
-            "before": nested(self.before),
+            "models": published(self.models),
+            "before": published(self.before, original=True),
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "details": jsonable(self.details),
@@ -150,9 +151,17 @@ class Recoding(Result):
         )
         return View(f"Release by {self.method}", figures, tables, self.notes)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a file (CSV, or Parquet and Arrow by its ending), and their record beside it."""
-        write_recorded(path, self.record, lambda: self.records.write(path))
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write the protected records to a file, and their record beside it; both whole or none.
+
+        Parameters
+        ----------
+        path
+            Where they go.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
+        write_recorded(path, self.record, partial(self.records.write, path, spreadsheet_safe=spreadsheet_safe))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""

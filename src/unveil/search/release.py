@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.errors import ArgumentError, listed, shown
-from unveil.models.asked import Place, nested
+from unveil.models.asked import Place, published
 from unveil.models.base import Measured
 from unveil.output import check_replaceable
 from unveil.randomness import Repeatable
@@ -114,7 +115,7 @@ class Release(Result):
         return f"Release({levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed{seeded})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records; the class that decides before is left out: its values are original ones."""
+        """Return what was done, without the records; classes that decide are masked, those of the data left out."""
         return {
             "transformation": dict(self.transformation),
             "heights": dict(self.heights),
@@ -125,8 +126,8 @@ class Release(Result):
             "suppressed": self.suppressed,
             "records": self.records.records,
             "nodes": {"lattice": self.lattice, "evaluated": self.evaluated},
-            "models": nested(self.models),
-            "before": nested({place: replace(one, worst_class=None) for place, one in self.before.items()}),
+            "models": published(self.models),
+            "before": published(self.before, original=True),
             "seconds": self.seconds,
             "settings": jsonable(self.settings),
             "notes": list(self.notes),
@@ -157,10 +158,18 @@ class Release(Result):
         )
         return View("Release", figures, tables, self.notes)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, and their record beside it."""
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, and their record beside it; both whole or none.
+
+        Parameters
+        ----------
+        path
+            Where they go.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
         place = checked_place(path)
-        write_recorded(place, self.record, lambda: self.records.write(place))
+        write_recorded(place, self.record, partial(self.records.write, place, spreadsheet_safe=spreadsheet_safe))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""

@@ -16,6 +16,7 @@ import narwhals as nw
 import polars as pl
 
 from unveil.attributes import require_columns
+from unveil.credentials import without_credentials
 from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError, near_miss, shown
 from unveil.sources import datasets, files
 from unveil.sources.objects import column_of_objects
@@ -123,7 +124,7 @@ def _open_path(path: str | os.PathLike[str], options: files.ReadOptions) -> Sour
                 raise DataNotFoundError(f"{shown(name)} is no file and no built-in data set.{hint}") from None
             raise
         return _open_frame(nw.from_native(datasets.load(name)), place=name)
-    return Source(name, tuple(names), lambda columns: files.read(name, columns, options))
+    return Source(without_credentials(name), tuple(names), lambda columns: files.read(name, columns, options))
 
 
 def _open_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str = "the data frame") -> Source:

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from unveil.credentials import without_credentials
 from unveil.errors import DataFileError, DataNotFoundError, EmptyDataError, near_miss, shown
 
 if TYPE_CHECKING:
@@ -122,8 +123,9 @@ def _unreadable(place: str, error: OSError) -> DataFileError:
 
 
 def _place(path: str) -> str:
-    """Write a path for a message: as it is, unless it is very long or would break the line."""
-    return path if path.isprintable() and 0 < len(path) <= _LONGEST_PLACE else shown(path)
+    """Write a path for a message: without credentials, else as it is, unless it is very long or would break the line."""
+    named = without_credentials(path)
+    return named if named.isprintable() and 0 < len(named) <= _LONGEST_PLACE else shown(named)
 
 
 def _suffix(path: str) -> str:

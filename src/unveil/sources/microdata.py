@@ -18,6 +18,7 @@ from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataEr
 from unveil.output import atomic_write
 from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.frames import Data, open_source
+from unveil.sources.spreadsheets import harmless, require_delimited
 
 if TYPE_CHECKING:
     import os
@@ -98,9 +99,9 @@ class Microdata:
         """Return the records as a data frame of the library that the caller's came from; Polars for a file."""
         return self._back(self.frame)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the records to a CSV or Parquet file, whole or not at all."""
-        write_frame(self.frame, path)
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
+        """Write the records to a CSV or Parquet file, whole or not at all, on request without texts that are formulas."""
+        write_frame(self.frame, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
@@ -117,9 +118,12 @@ def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
     return found
 
 
-def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
     """Write records to a file, whole or not at all: Parquet or Arrow IPC by its ending, tab-separated for .tsv, else CSV."""
     ending = str(path).rpartition(".")[2].lower()
+    if spreadsheet_safe:
+        require_delimited(path)
+        frame = harmless(frame)
     if ending not in {"parquet", "pq", "arrow", "feather", "ipc"}:
         require_text(frame)
     if mixed := next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None):

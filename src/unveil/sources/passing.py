@@ -25,6 +25,7 @@ from unveil.sources.engines.table import EngineSource
 from unveil.sources.fingerprint import fingerprint_of_files
 from unveil.sources.frames import Source
 from unveil.sources.microdata import require_text
+from unveil.sources.spreadsheets import HarmlessTexts, require_delimited
 from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
 from unveil.sources.streaming_coders import BytesRead
@@ -146,7 +147,7 @@ class WrittenFile:
         """Return one column, read whole."""
         return self.native().select(pl.nth(self.names.index(name))).collect().to_series()
 
-    def write(self, path: Any) -> None:
+    def write(self, path: Any, *, spreadsheet_safe: bool = False) -> None:  # noqa: ARG002
         """Refuse to write what is written."""
         raise ArgumentError(f"the release is in a file already; copy that to {path}.")
 
@@ -166,7 +167,7 @@ class Unwritten:
         """Refuse to give what was not made."""
         return self.native()  # type: ignore[no-any-return]
 
-    def write(self, path: Any) -> None:  # noqa: ARG002
+    def write(self, path: Any, *, spreadsheet_safe: bool = False) -> None:  # noqa: ARG002
         """Refuse to write what was not made."""
         self.native()
 
@@ -191,7 +192,7 @@ class WrittenTable:
         """Return one column, read whole."""
         return self.source.collect([name]).to_series()
 
-    def write(self, path: Any) -> None:
+    def write(self, path: Any, *, spreadsheet_safe: bool = False) -> None:  # noqa: ARG002
         """Refuse to write what is written."""
         raise ArgumentError(f"the release is in a table already; have the engine export that to {path}.")
 
@@ -216,6 +217,7 @@ def rewrite(
     *,
     link: str | None = None,
     order: np.random.Generator | None = None,
+    spreadsheet_safe: bool = False,
     progress: BytesRead | None = None,
 ) -> WrittenFile:
     """Rewrite records into a file; it and the correspondence are there whole or not at all.
@@ -232,13 +234,18 @@ def rewrite(
         Where the private correspondence of both files goes; none: it is not written.
     order
         What shuffles the records; None: they keep their order.
+    spreadsheet_safe
+        Whether texts that a spreadsheet would take for formulas get an apostrophe before them.
     progress
         Called with the records read and written, and twice the number of all.
     """
+    if spreadsheet_safe:
+        require_delimited(out)
+    texts = HarmlessTexts() if spreadsheet_safe else None
     try:
-        return _rewritten(records, change, out, link, order, progress, by_hand=False)
+        return _rewritten(records, change, out, link, order, texts, progress, by_hand=False)
     except IrregularTextError:
-        return _rewritten(records, change, out, link, order, progress, by_hand=True)
+        return _rewritten(records, change, out, link, order, texts, progress, by_hand=True)
 
 
 def _rewritten(
@@ -247,6 +254,7 @@ def _rewritten(
     out: str,
     link: str | None,
     order: np.random.Generator | None,
+    texts: HarmlessTexts | None,
     progress: BytesRead | None,
     *,
     by_hand: bool,
@@ -266,11 +274,13 @@ def _rewritten(
             changed, rows = change.batch(batch)
             if not _as_parquet(out):
                 require_text(changed)
+            if texts is not None:
+                texts.see(changed)
             parts.add(changed, rows + seen)
             seen += batch.height
             tell(parts.records)
         change.end()
-        return parts.write(link, records.names, tell)
+        return parts.write(link, records.names, texts, tell)
 
 
 @contextmanager
@@ -335,7 +345,9 @@ class _Parts:
                 turn = self._order.permutation(frame.height)
                 yield frame[turn], rows[turn]
 
-    def write(self, link: str | None, names: tuple[str, ...], tell: Callable[[int], None]) -> WrittenFile:
+    def write(
+        self, link: str | None, names: tuple[str, ...], texts: HarmlessTexts | None, tell: Callable[[int], None]
+    ) -> WrittenFile:
         """Write the release and, on request, the correspondence."""
         with _trouble_reported(self._out), together(), ExitStack() as open_files:
             pairs = open_files.enter_context(atomic_write(link, private=True)) if link is not None else None
@@ -346,7 +358,8 @@ class _Parts:
                 self._write_parquet(file, pairs, tell)
             else:
                 for at, (frame, _) in enumerate(self._linked(pairs, tell)):
-                    frame.write_csv(file, include_header=at == 0, separator=_separator(self._out))
+                    shown = frame if texts is None else texts.of(frame)
+                    shown.write_csv(file, include_header=at == 0, separator=_separator(self._out))
         return WrittenFile(self._out, names, self.records)
 
     def _write_parquet(self, file: Any, pairs: Any, tell: Callable[[int], None]) -> None:

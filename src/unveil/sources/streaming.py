@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from unveil.credentials import without_credentials
 from unveil.sources import files
 from unveil.sources.coding import require_countable
 from unveil.sources.frames import Source, Tally
@@ -144,7 +145,7 @@ def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
         names = tuple(files.column_names(path, options))
     else:
         return None
-    return StreamSource(path, names, stream.collect, stream.tally, stream=stream)
+    return StreamSource(without_credentials(path), names, stream.collect, stream.tally, stream=stream)
 
 
 def _unpacked(path: str) -> int:

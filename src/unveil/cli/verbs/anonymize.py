@@ -28,7 +28,7 @@ from unveil.cli.options import (
     showing_progress,
     showing_stages,
 )
-from unveil.cli.releases import hierarchies_of, identifiers_of, release_target, told_written, writable, write_release
+from unveil.cli.releases import check_safe, hierarchies_of, identifiers_of, release_target, told_written, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -79,7 +79,7 @@ def anonymize(
     k_map: KMap = None,
     presence: Presence = None,
     average_risk: AverageRisk = None,
-    order: Order = None,
+    orders: Order = None,
     suppression: Annotated[float, typer.Option(metavar="SHARE", help="The share of records that may be suppressed.")] = 0.0,
     objective: Annotated[
         str,
@@ -117,6 +117,9 @@ def anonymize(
         Path | None,
         typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=writable),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool, typer.Option("--spreadsheet-safe", help="In .csv and .tsv: an apostrophe before formulas, for spreadsheets.")
+    ] = False,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -152,6 +155,7 @@ def anonymize(
     asked = asked or ([] if steps else inputs.planned_models())
     if isinstance(out, Address) and (mechanism is not None or (steps and not asked)):
         raise ArgumentError("a mechanism works on records that come here, so the release goes into a file.")
+    check_safe(out, spreadsheet_safe=spreadsheet_safe)
     if mechanism is None and (attribute or settings):
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
     if mechanism is not None and (identifier or pseudonymize):
@@ -163,9 +167,10 @@ def anonymize(
             "hierarchies": hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
         }  # fmt: skip
         step = single_step(mechanism, attribute or inputs.key or (), settings, known)
-        return run_steps(inputs, [step], {**chance, "testing": testing}, as_json=as_json, out=out, link=link)
+        steps, asked = [step], []
     if not asked and steps:
-        return run_steps(inputs, steps, {**chance, "testing": testing}, as_json=as_json, out=out, link=link)
+        order = {**chance, "testing": testing}
+        return run_steps(inputs, steps, order, as_json=as_json, out=out, link=link, spreadsheet_safe=spreadsheet_safe)
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     sides_of(inputs.key, inputs.sensitive)
@@ -183,7 +188,7 @@ def anonymize(
         "weights": dict(_weight(text, inputs.key) for text in weight or ()),
         "factor": factor,
         "identifiers": tuple(identifier or ()) or identifiers_of(inputs, pseudonymize or ()),
-        "orders": requirements.orders(order, inputs.project, inputs.source.names),
+        "orders": requirements.orders(orders, inputs.project, inputs.source.names),
         "nulls": inputs.nulls,
         **chance,
         "time_limit": time_limit,
@@ -194,7 +199,9 @@ def anonymize(
         raise ArgumentError("with --pseudonymize or --population the records come here, so the release goes into a file.")
     if table or (not pseudonymize and others is None and passing(inputs.source) is not None):
         with showing_stages() as progress:
-            release = anonymize_into(inputs.source, out, inputs.key, asked, link=link, progress=progress, **options)
+            release = anonymize_into(
+                inputs.source, out, inputs.key, asked, link=link, spreadsheet_safe=spreadsheet_safe, progress=progress, **options
+            )
         told_written(out, link)
         return give(release, as_json=as_json, out=None)
     with showing_progress("generalisations") as progress:
@@ -207,7 +214,7 @@ def anonymize(
             progress=progress,
             **options,
         )
-    write_release(release, out, link)
+    write_release(release, out, link, spreadsheet_safe=spreadsheet_safe)
     return give(release, as_json=as_json, out=None)
 
 

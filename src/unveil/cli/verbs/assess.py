@@ -12,11 +12,13 @@ from unveil.cli.options import (
     Encoding,
     Json,
     Key,
+    KeyFile,
     Missing,
     NullPolicy,
     Out,
     ProjectFile,
     Separator,
+    SpreadsheetSafe,
     Weights,
     gather,
     give,
@@ -37,8 +39,11 @@ def assess(
     max_size: Annotated[
         int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; none: what time allows.")
     ] = None,
-    redact: Annotated[bool, typer.Option("--redact/--no-redact", help="Show small classes without their values.")] = True,
+    redact: Annotated[
+        bool, typer.Option("--redact/--no-redact", help="Mask classes that are small or give a sensitive value away.")
+    ] = True,
     small: Annotated[int, typer.Option("--small", min=1, help="Classes of fewer records are small.")] = 5,
+    key_file: KeyFile = None,
     nulls: NullPolicy = None,
     weights: Weights = None,
     project: ProjectFile = None,
@@ -47,6 +52,7 @@ def assess(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """Ask everything at once: what identifies, what discloses, which risks there are, where they come from, what to do next."""
     from unveil.assess.assessment import assess as assess_table
@@ -68,6 +74,7 @@ def assess(
             max_size=max_size,
             redact=redact,
             small=small,
+            key_file=key_file,
             progress=progress,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

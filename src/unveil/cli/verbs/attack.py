@@ -16,6 +16,7 @@ from unveil.cli.options import (
     Out,
     ProjectFile,
     Separator,
+    SpreadsheetSafe,
     gather_two,
     give,
     pair_of,
@@ -68,6 +69,7 @@ def attack(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """How much does an intruder gain? Identity, homogeneity, background knowledge, skewness, similarity and linkage."""
     from unveil.attacks.attack import attack as attack_release
@@ -103,4 +105,4 @@ def attack(
             seed=seed,
             progress=progress,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

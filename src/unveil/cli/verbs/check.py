@@ -19,6 +19,7 @@ from unveil.cli.options import (
     Out,
     ProjectFile,
     Separator,
+    SpreadsheetSafe,
     gather,
     give,
     pair_of,
@@ -78,6 +79,7 @@ def check(
     ] = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """May a release leave the house: does it meet a policy, and is it no riskier than before? Exit code 1: no, or undecided."""
     from unveil.assess.policy.check import check as check_release
@@ -123,6 +125,6 @@ def check(
 
             write_whole(junit, as_junit(result) + "\n")
             sys.stderr.write(f"written: {junit}\n")
-        give(result, as_json=as_json, out=out)
+        give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     if not result.passes:
         raise typer.Exit(1)

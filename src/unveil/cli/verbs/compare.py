@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Encoding, Json, Key, Missing, Out, ProjectFile, Separator, gather, give, showing_stages
+from unveil.cli.options import (
+    Encoding,
+    Json,
+    Key,
+    KeyFile,
+    Missing,
+    Out,
+    ProjectFile,
+    Separator,
+    SpreadsheetSafe,
+    gather,
+    give,
+    showing_stages,
+)
 from unveil.cli.requirements import SensitiveColumns
 from unveil.errors import ArgumentError, shown
 
@@ -38,12 +51,14 @@ def compare(
     ] = None,
     same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all stand in the same order.")] = False,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.", min=0)] = 0,
+    key_file: KeyFile = None,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """Compare releases on one scale: models, attacks, needs, losses, tasks; the undominated ones marked, losses explained."""
     from unveil.assess.comparison import compare as compare_releases
@@ -76,9 +91,10 @@ def compare(
             link=_named(link or (), "--link", "NAME=FILE"),
             same_order=same_order,
             seed=seed,
+            key_file=key_file,
             progress=progress,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 
 
 def _named(texts: list[str] | tuple[()], what: str, form: str) -> dict[str, str]:

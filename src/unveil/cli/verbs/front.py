@@ -23,7 +23,7 @@ from unveil.cli.options import (
     give,
     showing_progress,
 )
-from unveil.cli.releases import hierarchies_of, identifiers_of, release_place, writable, write_release
+from unveil.cli.releases import check_safe, hierarchies_of, identifiers_of, release_place, writable, write_release
 from unveil.cli.requirements import (
     Alpha,
     AverageRisk,
@@ -89,6 +89,9 @@ def front(
         Path | None,
         typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=writable),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool, typer.Option("--spreadsheet-safe", help="In .csv and .tsv: an apostrophe before formulas, for spreadsheets.")
+    ] = False,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -106,6 +109,7 @@ def front(
     from unveil.project import Need
     from unveil.search.guided import anonymize_front
 
+    check_safe(out, spreadsheet_safe=spreadsheet_safe)
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing,
@@ -142,5 +146,5 @@ def front(
             progress=progress,
         )
     if out is not None or link is not None:
-        write_release(result.chosen, out, link)
+        write_release(result.chosen, out, link, spreadsheet_safe=spreadsheet_safe)
     give(result, as_json=as_json, out=None)

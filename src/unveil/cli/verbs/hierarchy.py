@@ -10,6 +10,7 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.options import Data, Encoding, Json, Missing, ProjectFile, Separator, gather, give
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable
 
@@ -87,7 +88,7 @@ def build(
     report = propose_hierarchy(inputs.source, column) if rule is None else build_hierarchy(inputs.source, column, rule)
     if out is not None:
         report.hierarchy.write(out)
-        sys.stderr.write(f"written: {out}\n")
+        sys.stderr.write(f"written: {without_credentials(out)}\n")
     if as_json or out is None:
         give(report, as_json=as_json, out=None)
 

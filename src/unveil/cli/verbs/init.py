@@ -10,6 +10,7 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.options import Encoding, Json, Missing, Separator, give
+from unveil.credentials import without_credentials
 
 
 @app.command(epilog="Example: unveil init adult --out adult.toml")
@@ -32,5 +33,5 @@ def init(
     check_replaceable(out)
     start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()))
     start.write(force=force)
-    sys.stderr.write("".join(f"written: {path}\n" for path in start.files()))
+    sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in start.files()))
     give(start, as_json=as_json, out=None)

@@ -24,6 +24,7 @@ from unveil.cli.options import (
     ProjectFile,
     Sensitive,
     Separator,
+    SpreadsheetSafe,
     Weights,
     gather,
     give,
@@ -58,6 +59,7 @@ def dr(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """How far do the key columns, taken together, refine a sensitive column, or single out records?"""
     from unveil.measures.approximate import approximate_rate
@@ -80,6 +82,7 @@ def dr(
                 approximate_rate(inputs.source, inputs.key, secrets, max_distinct=max_distinct, seed=seed),
                 as_json=as_json,
                 out=out,
+                spreadsheet_safe=spreadsheet_safe,
             )
             return
         result = discrimination_rate(
@@ -93,7 +96,7 @@ def dr(
             confidence=confidence,
             seed=seed,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 
 
 @app.command(epilog="Example: unveil scan adult --key age --key sex --key race --sensitive occupation")
@@ -120,6 +123,7 @@ def scan(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """Which columns, alone or together, single people out? The rate of every subset of the key columns (none named: all)."""
     from unveil.measures.scan import scan as scan_subsets
@@ -145,7 +149,7 @@ def scan(
             checkpoint=kept,
             resume=resume,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 
 
 @contextmanager
@@ -170,6 +174,7 @@ def identifiers(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """Which columns name people outright? Names, addresses, numbers with check digits, codes, each with its evidence."""
     from unveil.measures.direct_identifiers import direct_identifiers
@@ -180,4 +185,4 @@ def identifiers(
     )  # fmt: skip
     with showing_bytes():
         found = direct_identifiers(inputs.source)
-    give(found, as_json=as_json, out=out)
+    give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

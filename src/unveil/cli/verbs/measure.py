@@ -18,6 +18,7 @@ from unveil.cli.options import (
     PartitionFile,
     ProjectFile,
     Separator,
+    SpreadsheetSafe,
     Weights,
     gather,
     give,
@@ -85,6 +86,7 @@ def measure(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """Which privacy models does the table meet, how high are the risks, and which class decides? Exit code 1: not met."""
     from unveil.cli import requirements
@@ -127,6 +129,6 @@ def measure(
             alpha=wildcard_weight,
             suppressed=suppressed,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     if result.met is False:
         raise typer.Exit(1)

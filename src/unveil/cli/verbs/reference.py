@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Json, Out, give, showing_progress
+from unveil.cli.options import Json, Out, SpreadsheetSafe, give, showing_progress
 
 
 @app.command(epilog="Example: unveil reproduce --json")
@@ -17,6 +17,7 @@ def reproduce(
     ] = False,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """Recompute every figure printed in the publications of the Discrimination Rate, errata marked, or redo the experiments."""
     if experiments:
@@ -24,10 +25,10 @@ def reproduce(
 
         with showing_progress("experiments") as progress:
             found = do_again(progress=progress)
-        return give(found, as_json=as_json, out=out)
+        return give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     from unveil.assess.reproduce import reproduce as recompute
 
-    return give(recompute(), as_json=as_json, out=out)
+    return give(recompute(), as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 
 
 @app.command(epilog="Example: unveil datasets paper-2 --out paper-2.csv")
@@ -37,8 +38,9 @@ def datasets(
     ] = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """List the built-in data sets, or write one to a file."""
     from unveil.assess.catalogue import catalogue, records
 
-    give(catalogue() if name is None else records(name), as_json=as_json, out=out)
+    give(catalogue() if name is None else records(name), as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

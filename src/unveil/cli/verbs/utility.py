@@ -18,6 +18,7 @@ from unveil.cli.options import (
     Out,
     ProjectFile,
     Separator,
+    SpreadsheetSafe,
     gather,
     gather_two,
     give,
@@ -42,6 +43,7 @@ def utility(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """How far does the table serve each need, judged from itself alone? Exit code 1: a degree asked for is missed."""
     from unveil.project import Need
@@ -58,7 +60,7 @@ def utility(
         raise ArgumentError("no need is named; write one with --need, or in a project file.")
     with showing_bytes():
         result = serve(inputs.source, asked, nulls=inputs.nulls)
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     shown = not as_json and out is None
     for line in [f"{counted(len(result.failed), 'need')} could not be evaluated."] if shown and result.failed else result.failed:
         sys.stderr.write(f"unveil: {line}\n")
@@ -106,6 +108,7 @@ def loss(
     missing: Missing = None,
     as_json: Json = False,
     out: Out = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """How much has the release lost against its original? In numbers, categories, classes, and on request tasks."""
     from unveil.cli import requirements
@@ -137,7 +140,7 @@ def loss(
             seed=seed,
             progress=progress,
         )
-    give(result, as_json=as_json, out=out)
+    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     for line in result.failed:
         sys.stderr.write(f"unveil: {line}\n")
     if result.failed:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
 
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
 __all__ = ["Address", "parse"]
@@ -56,8 +57,8 @@ class Address:
         """The address as messages name it, and as it can be given again: without user, password and settings."""
         holder = _file(self.target) if self.engine == "duckdb" else _harmless(self.engine, self.target, self.rest)
         named = {"schema": self.schema, "table": self.table, "path": self.path}
-        settings = [f"{name}={_escaped(value)}" for name, value in named.items() if value is not None]
-        return f"{holder}{'?' if settings else ''}{'&'.join(settings)}"
+        settings = [f"{name}={without_credentials(_escaped(value))}" for name, value in named.items() if value is not None]
+        return without_credentials(holder) + ("?" if settings else "") + "&".join(settings)
 
     def server(self) -> tuple[str, str, tuple[str, ...]]:
         """Return what tells databases apart: host, port and database, or a service; not who asks."""

@@ -1,0 +1,89 @@
+"""Credentials in addresses: nothing that is printed or written repeats them.
+
+An address such as ``postgresql://user:password@host/database`` may be mistyped in any way: a colon or a slash too few, a scheme
+that does not exist. Then it is taken for the name of a file or a column and named in a message. So whatever is named in a
+message, an answer or a report goes through here first. Hidden are
+
+- what stands between ``//`` and the last ``@``, whatever the scheme;
+- what stands between a colon and the last ``@``, where nothing but the slashes is missing;
+- what follows ``//name:``, up to the next slash, where the ``@`` is missing and what follows is no port;
+- the value of a setting whose name ends in password, passwd, passphrase, pwd, secret or token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["HIDDEN", "hidden_in_message", "without_credentials"]
+
+HIDDEN = "***"
+"""What stands for credentials."""
+
+_SECRETS = r"((?:password|passwd|passphrase|pwd|secret|token)\s*=\s*)"
+_NAMED = [
+    (re.compile(r"([/\\]{2}).*@", re.DOTALL), rf"\1{HIDDEN}@"),
+    (re.compile(r"(:[/\\]?)(?=[^\s/\\])(?!\*{3}@).*@", re.DOTALL), rf"\1{HIDDEN}@"),
+    (re.compile(r"([/\\]{2}[^/\\:@\s]*:)(?!\d{1,5}(?:[^\w]|$))[^/\\@]+(?=[/\\]|$)"), rf"\1{HIDDEN}"),
+    (re.compile(rf"{_SECRETS}(?:'[^']*'|\"[^\"]*\"|[^&]*)", re.IGNORECASE), rf"\1{HIDDEN}"),
+]
+_SAID = [
+    (re.compile(r"([/\\]{2})(?:(?!: )[^\n])*@"), rf"\1{HIDDEN}@"),
+    (re.compile(r"(:[/\\]{0,2})(?=[^\s/\\])(?!\*{3}@)[^\s]*@"), rf"\1{HIDDEN}@"),
+    (re.compile(r"([/\\]{2}[^/\\:@\s]*:)(?!\d{1,5}(?:[^\w]|$)|\s)[^/\\@\s'\"]+(?=[/\\\s'\"]|$)"), rf"\1{HIDDEN}"),
+    (re.compile(rf"{_SECRETS}(?:'[^']*'|\"[^\"]*\"|[^&\s'\"]*)", re.IGNORECASE), rf"\1{HIDDEN}"),
+]
+_QUOTED = re.compile(r"'([^'\n]*)'")
+_SHORTEST_PIECE = 4
+
+
+def without_credentials(named: object) -> str:
+    """Return a path, an address or any other name as it may be repeated.
+
+    Examples
+    --------
+    >>> without_credentials("postgresql//ann:hunter2@host/people")
+    'postgresql//***@host/people'
+    >>> without_credentials("postgresql://host:5432/people?table=t&password=hunter2")
+    'postgresql://host:5432/people?table=t&password=***'
+    >>> without_credentials("data/people.csv")
+    'data/people.csv'
+    """
+    return _hidden(str(named), _NAMED)
+
+
+def hidden_in_message(message: str, words: Iterable[str] = ()) -> str:
+    """Return a message without credentials, those of the words among them that it may repeat whole or in part.
+
+    Parameters
+    ----------
+    message
+        What is to be said.
+    words
+        What the user typed.
+
+    Examples
+    --------
+    >>> hidden_in_message("column 'hunter2@host' not found", ["--key", "pg://ann:hunter2@host"])
+    "column '***@host' not found"
+    """
+    pieces: set[str] = set()
+    for word in words:
+        shown = without_credentials(word)
+        if shown != word:
+            message = message.replace(word, shown).replace(repr(word)[1:-1], shown)
+            pieces |= {piece for piece in re.split(r"[^\w]+", word) if piece not in shown and len(piece) >= _SHORTEST_PIECE}
+    place, colon, rest = message.partition(": ")
+    message = _QUOTED.sub(lambda name: f"'{without_credentials(name[1])}'", without_credentials(place) + colon + rest)
+    message = _hidden(message, _SAID)
+    for piece in sorted(pieces, key=len, reverse=True):
+        message = message.replace(piece, HIDDEN)
+    return message
+
+
+def _hidden(text: str, rules: list[tuple[re.Pattern[str], str]]) -> str:
+    if "@" not in text and "=" not in text and "//" not in text and "\\\\" not in text:
+        return text
+    for pattern, instead in rules:
+        text = pattern.sub(instead, text)
+    return text

@@ -1,0 +1,130 @@
+"""Which classes may a report name? The rule by which values are masked, so that a report about people discloses nobody.
+
+A class is a combination of key values, or one value of one attribute, with the records that hold it. Whoever reads a report may
+know that a certain person is in the class. So the class is shown without its values where
+
+- it is *small*: fewer than `SMALL` records hold it (the caller may choose another number); or
+- it *discloses*: it lets the reader infer a sensitive value of its members, whatever its size. For some value, either all records
+  of the class hold it, or all but one (who then knows about all others); or at least `CERTAIN` of them do, and a guess is wrong
+  at most half as often as without the key; or at least `LIKELY` of them do, `TIMES` times its share in the whole table.
+
+Figures stay (they are what the report is for), and so does the size of a small class. The size of a class that discloses is left
+out: elsewhere a class of that size may stand with its values.
+
+What is masked must not follow from the rest. Whoever knows all classes there are finds a single masked one by elimination, and
+its figures by subtracting the others from the whole. So with the values of an attribute that must be masked goes one that need
+not be. Which one that is depends on all records, so that whoever knows this rule cannot tell it from the others; and it is the
+same wherever the attribute stands, so that two tables say no more than one. A class that decides is named only if at least
+`small` classes stay unnamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "CERTAIN",
+    "LIKELY",
+    "MASK",
+    "SMALL",
+    "TIMES",
+    "disclosing",
+    "is_masked",
+    "masked_class",
+    "masked_values",
+    "without_values",
+]
+
+MASK = "(masked)"
+"""What stands for values that are not shown."""
+SMALL = 5
+"""Classes of fewer records are small, unless another number is chosen."""
+CERTAIN, LIKELY, TIMES = 0.8, 0.5, 10.0
+"""The share of a class that gives a value away, the share that is enough for a rare value, and what rare means."""
+
+_ROUNDING = 1e-12
+
+
+def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return for each pair of a class and a sensitive value whether the class gives away that its members hold the value.
+
+    Parameters
+    ----------
+    n, size
+        The records of the class that hold the value, and all records of the class.
+    whole
+        The share of the value in the whole table; 1: there is no other, so there is nothing to give away.
+
+    Examples
+    --------
+    >>> disclosing(np.array([5, 3]), np.array([5, 5]), np.array([0.4, 0.4])).tolist()
+    [True, False]
+    """
+    share, wrong = n / size, 1.0 - n / size
+    to_one_of_them = size - n <= 1.0
+    certain = (share >= CERTAIN - _ROUNDING) & (wrong <= (1.0 - whole) / 2.0 + _ROUNDING)
+    rare = (share >= LIKELY - _ROUNDING) & (share >= TIMES * whole - _ROUNDING)
+    return np.asarray((to_one_of_them | certain | rare) & (whole < 1.0))
+
+
+def is_masked(shown: dict[str, Any] | None, small: int = SMALL) -> bool:
+    """Return whether a class, described by its key values, its size and what it discloses, has to be masked; 0: never."""
+    return small > 0 and shown is not None and (shown["size"] < small or bool(shown.get("discloses")))
+
+
+def masked_class(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str, Any] | None:
+    """Return a class as it may be shown: with its values, or `masked` and without.
+
+    Examples
+    --------
+    >>> masked_class({"key": {"age": 90}, "size": 1})
+    {'key': {}, 'size': 1, 'masked': True}
+    >>> masked_class({"key": {"age": 30}, "size": 50, "discloses": ["disease"]})
+    {'key': {}, 'size': None, 'masked': True}
+    >>> masked_class({"key": {"age": 30}, "size": 5})
+    {'key': {'age': 30}, 'size': 5}
+    """
+    return without_values(shown, small) if is_masked(shown, small) else shown
+
+
+def without_values(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str, Any] | None:
+    """Return a class without its values, and without its size unless it is small."""
+    if shown is None:
+        return None
+    return {"key": {}, "size": shown["size"] if shown["size"] < small else None, "masked": True}
+
+
+def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, salt: bytes = b"") -> NDArray[np.bool_]:
+    """Return which values of an attribute are masked.
+
+    Parameters
+    ----------
+    n, telling
+        The records that hold each value, and whether the value discloses.
+    small
+        Values of fewer records are small; 0: nothing is masked.
+    salt
+        What the choice of the value that is masked with the others depends on; no reader may know it.
+
+    Examples
+    --------
+    >>> masked_values(np.array([50, 1, 9, 7]), np.zeros(4, dtype=bool), 5).sum()
+    np.int64(2)
+    """
+    if not small:
+        return np.zeros(len(n), dtype=bool)
+    masked = (n < small) | telling
+    if masked.any() and not masked.all():
+        masked[min(np.flatnonzero(~masked).tolist(), key=lambda at: _drawn(at, salt))] = True
+    return masked
+
+
+def _drawn(at: int, salt: bytes) -> bytes:
+    """Return the place of a value in an order that nobody without the salt can tell."""
+    return hashlib.blake2b(at.to_bytes(8), key=salt, digest_size=16).digest()
