@@ -140,8 +140,9 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     ['20-29', '20-29', '30-39', '30-39']
     """
     named, hashed = names_of(identifiers), names_of(pseudonyms)
+    _require_own_columns(hashed, attributes, models, named)
     chance = chance_of(seed, key_file)
-    given, label = _pseudonymised(data, attributes, models, named, hashed, key_file)
+    given, label = _pseudonymised(data, hashed, key_file)
     plan = planned(
         given, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
         weights=weights, factor=factor, identifiers=named, population=population, orders=orders, nulls=nulls,
@@ -328,19 +329,22 @@ def _proposed(counts: Counts, name: str) -> Hierarchy:
     return propose(column.classes([name]).values(0), column.n.tolist(), column=name).hierarchy
 
 
-def _pseudonymised(
-    data: Data, attributes: Names | Mapping[str, Any], models: Sequence[AnyModel], identifiers: Sequence[str],
-    pseudonyms: Sequence[str], key_file: str | os.PathLike[str] | None,
-) -> tuple[Data, str]:  # fmt: skip
-    """Return the data with pseudonyms for some columns, and what is to be said of them, before anything that takes long."""
-    if not pseudonyms:
-        return data, ""
-    keys = keys_of(attributes)
-    taken = {*keys, *secrets_of(models, keys), *identifiers}
+def _require_own_columns(
+    pseudonyms: Sequence[str], attributes: Names | Mapping[str, Any], models: Sequence[AnyModel], identifiers: Sequence[str]
+) -> None:
+    """Refuse to pseudonymise a column that has another part to play."""
+    keys = keys_of(attributes) if pseudonyms else ()
+    taken = {*keys, *secrets_of(models, keys), *identifiers} if pseudonyms else set()
     if both := [name for name in pseudonyms if name in taken]:
         raise ArgumentError(
             f"column {shown(both[0])} is to be pseudonymised, and named as key, sensitive or identifier; it can be one of them."
         )
+
+
+def _pseudonymised(data: Data, pseudonyms: Sequence[str], key_file: str | os.PathLike[str] | None) -> tuple[Data, str]:
+    """Return the data with pseudonyms for some columns, and what is to be said of them."""
+    if not pseudonyms:
+        return data, ""
     made = pseudonymize(data, pseudonyms, key_file=key_file, nulls="keep", keep_order=True)
     return made.records, f"Pseudonymised with a keyed hash: {listed(pseudonyms)}. {' '.join(made.notes)}"
 
