@@ -161,8 +161,8 @@ def _known(known: Any) -> list[str]:
     if known["k_known"] is None:
         return []
     told = (
-        f"Someone who knows a true key finds at least {counted(known['k_known'], 'release record')} that may belong to it, "
-        f"and only one for {known['covered_once']:,} of {counted(known['records'], 'record')}."
+        f"Someone who knows a person's true key finds {known['k_known']:,} or more release records that fit it, and exactly one "
+        f"for {known['covered_once']:,} of {counted(known['records'], 'record')}."
     )
     return [told]
 
