@@ -35,8 +35,8 @@ _RANK = 1e-10
 _PENALTY = 1e6
 """The inverse of the penalty of the regression: next to none, yet a fit exists where a column gives records away."""
 _LEAF = 20
-_SHUFFLES = 20
-"""How often the tree is fitted to shuffled memberships."""
+_REDRAWS = 20
+"""How often the tree is fitted to a draw from the original in the place of the release."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,9 +48,10 @@ class Propensity(Result):
     value, highest
         The pMSE, and the most it can be, c (1 - c).
     expected
-        What is expected where the release is a random draw. Logistic regression with k parameters, those that repeat others left
-        out: :math:`(k-1)(1-c)^2 c / N` for a draw from the distribution of the original. Tree: the mean over shuffled
-        memberships, which stands for two samples of one population.
+        What is expected where the release is a random draw from the records of the original, of which only those drawn for the
+        comparison are seen. Logistic regression with k parameters, those that repeat others left out:
+        :math:`(k-1) c^2 (1-c)^2 (1/n_{release} + 1/n_{original} - 1/N_{original})`, with n the records that took part of all N.
+        Tree: the mean over such draws.
     ratio
         value / expected; about 1: as good as a draw; below 1: nearer to the original than a draw. None (with `reason`) where
         nothing is expected, as no column varies.
@@ -138,9 +139,10 @@ def pmse(
         ``"logistic"``: a logistic regression on the columns one by one (no interactions), next to not penalised. ``"tree"``: a
         classification tree (CART), which also sees what columns do together.
     sample
-        The most records of each table, drawn by the seed; None: all. Of tables of one length the same rows are drawn.
+        The most records of each table, drawn by the seed from each by itself, whatever the order of its rows; None: all. Of a
+        copy of the original the same records are drawn.
     seed
-        The seed of the sample and of the tree.
+        The seed of the samples and of the tree.
 
     Returns
     -------
@@ -155,8 +157,10 @@ def pmse(
     Notes
     -----
     Generalised values are read as `unveil.utility.encoding` says; a further column tells where a number is not known. A category
-    that only the release holds gives its records away, as it should. The formula of the expected value takes the original as
-    given and the release as random; two independent samples of one population have a ratio of about 1 / (1 - c).
+    that only the release holds gives its records away, as it should. The expected value takes the original as given and the
+    release as random: where all records take part it is :math:`(k-1)(1-c)^2 c / N`, as published, and two independent samples of
+    one population have a ratio of about 1 / (1 - c). Where some records are drawn, the draw adds to the error of every release
+    but a copy; the expected value allows for it.
 
     References
     ----------
@@ -180,44 +184,79 @@ def pmse(
         raise ArgumentError.not_one_of("model", model, _MODELS)
     one, other = open_source(original), open_source(release)
     table = encoded(one, other, in_common(one, other, given)).within_reach()
-    # each drawn anew from the seed: of tables of one length the same rows
-    parts = [np.random.default_rng(seed).permutation(len(rows))[:sample] for rows in (table.original, table.release)]
-    if not all(map(len, parts)):
-        raise EmptyDataError.no_records("the original" if not len(parts[0]) else "the release")
-    stacked = np.vstack([table.original[parts[0]], table.release[parts[1]]])
-    member = np.repeat([0.0, 1.0], list(map(len, parts)))
-    design = transformer(table.numeric, told=True).fit_transform(stacked)
+    for what, rows in (("the original", table.original), ("the release", table.release)):
+        if not len(rows):
+            raise EmptyDataError.no_records(what)
+    before, after = _in_order(table.original), _in_order(table.release)
+    copied = np.array_equal(before, after, equal_nan=True)
+    parts = [_drawn(before, sample, [seed, 0]), _drawn(after, sample, [seed, 0 if copied else 1])]
+    parameters: int | None = None
     with one_thread():
-        value, expected, parameters = _by_regression(design, member) if model == "logistic" else _by_tree(design, member, seed)
-    c = float(member.mean())
-    made = Made(len(member), "category", seed=seed, version=__version__)
+        if model == "logistic":
+            value, expected, parameters = _by_regression(parts, table.numeric, len(before))
+        else:
+            value, expected = _by_tree(parts, table.numeric, before, seed)
+    seen, drawn = map(len, parts)
+    c = drawn / (seen + drawn)
+    made = Made(seen + drawn, "category", seed=seed, version=__version__)
     ratio = value / expected if expected > 0.0 else None
-    return Propensity(value, c * (1.0 - c), expected, ratio, parameters, model, table.names, len(parts[0]), len(parts[1]), made)
+    return Propensity(value, c * (1.0 - c), expected, ratio, parameters, model, table.names, seen, drawn, made)
 
 
-def _by_regression(design: NDArray[np.float64], member: NDArray[np.float64]) -> tuple[float, float, int]:
-    """Return the error of a logistic regression, the expected one, and its parameters."""
+def _in_order(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows in the order of their values, so that what is drawn does not depend on the order they came in."""
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+def _drawn(rows: NDArray[np.float64], sample: int | None, seed: list[int]) -> NDArray[np.float64]:
+    """Draw some rows, none twice."""
+    return rows if sample is None else rows[np.random.default_rng(seed).permutation(len(rows))[:sample]]
+
+
+def _by_regression(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_], whole: int) -> tuple[float, float, int]:
+    r"""Return the error of a logistic regression, the expected one, and its parameters.
+
+    Near the null the error is :math:`c^2 (1-c)^2 |\bar z_1 - \bar z_0|^2`, the distance of the tables' means in directions of
+    variance 1. A mean of n draws from the N records of the original has the variance 1/n, one of n records drawn without
+    replacement 1/n - 1/N, in each direction.
+    """
     from sklearn.linear_model import LogisticRegression
 
+    design, member = _stacked(parts, numeric)
     c, directions = member.mean(), _directions(design)
     k = directions.shape[1] + 1
-    expected = float((k - 1) * (1.0 - c) ** 2 * c / len(member))
+    original, release = map(len, parts)
+    expected = float((k - 1) * (c * (1.0 - c)) ** 2 * (1.0 / release + 1.0 / original - 1.0 / whole))
     if k == 1:
         return 0.0, expected, k
     fit = LogisticRegression(C=_PENALTY, tol=1e-7, max_iter=10_000).fit(directions, member)
     return _error(fit.predict_proba(directions)[:, 1], c), expected, k
 
 
-def _by_tree(design: NDArray[np.float64], member: NDArray[np.float64], seed: int) -> tuple[float, float, None]:
-    """Return the error of a tree, and its mean over shuffled memberships."""
+def _by_tree(
+    parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_], whole: NDArray[np.float64], seed: int
+) -> tuple[float, float]:
+    """Return the error of a tree, and its mean where draws from the whole original stand in the place of both tables."""
     from sklearn.tree import DecisionTreeClassifier
 
-    def error(labels: NDArray[np.float64]) -> float:
-        tree = DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=seed).fit(design, labels)
-        return _error(tree.predict_proba(design)[:, 1], labels.mean())
+    def error(parts: Sequence[NDArray[np.float64]]) -> float:
+        design, member = _stacked(parts, numeric)
+        tree = DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=seed).fit(design, member)
+        return _error(tree.predict_proba(design)[:, 1], member.mean())
 
-    generator = np.random.default_rng(seed)
-    return error(member), float(np.mean([error(generator.permutation(member)) for _ in range(_SHUFFLES)])), None
+    original, release = map(len, parts)
+    random = np.random.default_rng([seed, 2])
+    redrawn = [
+        [whole[random.permutation(len(whole))[:original]], whole[random.integers(0, len(whole), release)]]
+        for _ in range(_REDRAWS)
+    ]
+    return error(parts), float(np.mean(list(map(error, redrawn))))
+
+
+def _stacked(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the design matrix of both tables, and which rows are of the release."""
+    design = transformer(numeric, told=True).fit_transform(np.vstack(parts))
+    return np.asarray(design), np.repeat([0.0, 1.0], list(map(len, parts)))
 
 
 def _error(scores: NDArray[np.float64], c: float) -> float:

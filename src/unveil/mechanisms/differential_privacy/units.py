@@ -56,9 +56,10 @@ class Unit:
         """What a reader must know of the guarantee."""
         most = f"{self.contribution:,} record{'s' if self.contribution > 1 else ''}"
         if self.person is None:
+            together = f", for any {most} together" if self.contribution > 1 else ""
             return (
-                f"The guarantee is per record, for {most} together: nobody's records were cut. It holds for a person only if "
-                f"nobody has more than {most}; name the column of persons to make sure."
+                f"The guarantee is per record{together}: no column of persons was named, so it holds for a person only if "
+                f"nobody has more than {most}."
             )
         return f"The guarantee is per person: at most {most} of each person count, chosen at random."
 
