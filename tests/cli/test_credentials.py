@@ -16,6 +16,7 @@ import unveil
 from unveil.cli import run
 from unveil.credentials import hidden_in_message, without_credentials
 from unveil.errors import DataNotFoundError, UnveilError, listed, shown
+from unveil.project import DataSection
 from unveil.report import page, write
 
 SECRET = "hunter2"  # noqa: S105 - the one that must not be seen
@@ -190,6 +191,12 @@ def test_a_report_that_goes_to_such_a_place_is_said_to_be_written_without_it(
     with _heard() as printed:
         assert run(["dr", "paper-2", "--key", "Age*", "--out", f"pg:u:{SECRET}@h.json"]) == 0
     assert printed.getvalue() == "written: pg:***@h.json\n"
+
+
+def test_a_project_shows_itself_without_it() -> None:
+    section = DataSection(path=f"postgresql://u:{SECRET}@h/d?table=t")
+    assert repr(section).startswith("DataSection(path='postgresql://***@h/d?table=t', ")
+    assert SECRET not in repr(unveil.Project(Path("unveil.toml"), section))
 
 
 def test_an_error_can_be_sent_to_another_process() -> None:

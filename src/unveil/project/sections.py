@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import codecs
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.attributes import KINDS, NULLS, ROLES, Kind, Nulls, Role
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, PartitionError, ProjectError
 from unveil.partitions import Partition
 from unveil.partitions._match import text_of
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["SECTIONS", "Attribute", "DataSection", "Section"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DataSection:
     """Where the data is and how to read it.
 
@@ -59,6 +60,12 @@ class DataSection:
     missing: tuple[str, ...] = ()
     nulls: Nulls = "category"
     weights: str | None = None
+
+    def __repr__(self) -> str:
+        """Return one line: every field, and of an address no credentials."""
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        told["path"] = None if self.path is None else without_credentials(self.path)
+        return f"DataSection({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
 
 @dataclass(frozen=True, slots=True)
