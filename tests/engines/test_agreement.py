@@ -71,7 +71,7 @@ def rates(data: Any) -> list[Any]:
         unveil.discrimination_rate(data, KEY, secret, nulls=nulls, weights=weights).to_dict()
         for nulls, weights, secret in policies
     ]
-    return [*found, unveil.discrimination_rate(data, [INCOME, "born", "member"], AGE, bootstrap=20, seed=7).to_dict()]
+    return [*found, unveil.discrimination_rate(data, [INCOME, "born", "member"], AGE, interval=True).to_dict()]
 
 
 def scans(data: Any) -> list[Any]:

@@ -74,12 +74,10 @@ def test_one_record_has_no_identity_to_hide() -> None:
         ({"key": "y", "sensitive": "x", "nulls": "error"}, NullsError, r"'x' \(1\)"),
         ({"key": "y", "weights": "x"}, UnsupportedDataError, "not numbers"),
         ({"key": "y", "sensitive": "x", "weights": "x"}, ArgumentError, "named as weights and as an attribute"),
-        ({"key": "y", "sensitive": "x", "bootstrap": 9, "seed": -1}, ArgumentError, "not -1"),
         ({"key": "x", "weights": "w"}, ArgumentError, "1 of the weights"),
         ({"key": "y", "sensitive": "x", "partitions": {"w": [["a"]]}}, ArgumentError, "not among those measured"),
-        ({"key": "y", "bootstrap": 10}, ArgumentError, "no meaning against record identity"),
-        ({"key": "y", "sensitive": "x", "bootstrap": -1}, ArgumentError, "not -1"),
-        ({"key": "y", "sensitive": "x", "bootstrap": 9, "confidence": 1.0}, ArgumentError, "between 0 and 1"),
+        ({"key": "y", "interval": True}, ArgumentError, "no meaning against record identity"),
+        ({"key": "y", "sensitive": "x", "interval": True, "confidence": 1.0}, ArgumentError, "between 0 and 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
@@ -103,29 +101,6 @@ def test_lists_cannot_be_counted() -> None:
 def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(UnsupportedDataError, match="type int"):
         unveil.discrimination_rate(3, "y")
-
-
-def test_the_bootstrap_is_repeatable_and_holds_the_truth() -> None:
-    first = unveil.discrimination_rate("adult", "education", "income-per-year", bootstrap=200, seed=7)
-    again = unveil.discrimination_rate("adult", "education", "income-per-year", bootstrap=200, seed=7)
-    other = unveil.discrimination_rate("adult", "education", "income-per-year", bootstrap=200, seed=8)
-    assert first.interval is not None
-    assert again.interval == first.interval
-    assert other.interval != first.interval
-    assert first.interval.low < first.value < first.interval.high
-    assert first.interval.high - first.interval.low < 0.02
-    assert first.to_dict()["interval"]["seed"] == first.made.seed == 7
-
-
-def test_the_bootstrap_takes_the_bias_of_noise_out() -> None:
-    """A key that is pure noise has a plug-in rate far above zero; the interval lies below it."""
-    rows = 400
-    frame = pl.DataFrame({"y": [(at * 7919) % 97 for at in range(rows)], "x": [(at * at + at // 3) % 5 for at in range(rows)]})
-    result = unveil.discrimination_rate(frame, "y", "x", bootstrap=200, seed=1)
-    assert result.interval is not None
-    assert result.interval.high < result.value
-    assert result.adjusted is not None
-    assert abs(result.adjusted) < 0.12
 
 
 def test_key_columns_with_the_names_of_figures_keep_their_values() -> None:

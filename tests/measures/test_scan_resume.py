@@ -226,7 +226,7 @@ def test_an_estimate_says_so_wherever_it_is_shown(tmp_path: Path, capsys: pytest
         assert answer["error"] > 0
         assert run(["dr", str(path), "--key", "key", "--max-distinct", "900"]) == 0
         assert "Approximate: there are more than 900 combinations" in " ".join(capsys.readouterr().out.split())
-        assert run(["dr", str(path), "--key", "key", "--max-distinct", "900", "--bootstrap", "5"]) == 2
+        assert run(["dr", str(path), "--key", "key", "--max-distinct", "900", "--interval"]) == 2
         found = approximate_rate(path, "key", max_distinct=900)
         assert "standard error" in repr(found)
         assert found.to_frame().height == 3

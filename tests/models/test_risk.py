@@ -177,3 +177,37 @@ def test_records_without_any_key_value_are_no_special_uniques() -> None:
 def test_individual_risk_and_wildcards_do_not_go_together() -> None:
     with pytest.raises(ArgumentError, match="no meaning where nulls match anything"):
         unveil.measure(pl.DataFrame({"a": ["p", None], "w": [1.0, 2.0]}), "a", weights="w", nulls="wildcard")
+
+
+def test_with_weights_the_log_linear_figure_leads_and_the_individual_risk_says_that_it_understates() -> None:
+    """Against the truth: a tenth of Adult, every record standing for ten people."""
+    keys = ["age", "education", "sex", "race", "native-country"]
+    adult = unveil.datasets.adult()
+    sample = adult.sample(adult.height // 10, seed=1).with_columns(pl.lit(10.0).alias("weight"))
+    found = unveil.measure(sample, keys, weights="weight", population=adult)
+    order = list(found.risk)
+    assert order.index("loglinear") < order.index("individual_exact")
+    truth = found.risk["marketer"]["average"]
+    assert found.risk["loglinear"]["rate"] == pytest.approx(truth, rel=0.15)
+    assert found.risk["loglinear"]["sampling_fraction"] == pytest.approx(0.1)
+    assert found.risk["individual_exact"]["rate"] < 0.6 * truth
+    assert all("understates" in found.risk[name]["note"] for name in ("individual_exact", "individual_approximate"))
+    figures = {figure.label: figure.value for figure in found.view().figures}
+    assert figures["correct matches"] == f"{found.risk['loglinear']['expected']:,.1f}"
+    assert any("read the log-linear figure" in note for note in found.view().notes)
+
+
+def test_the_log_linear_model_comes_with_its_fit_and_an_interval_or_the_reason_for_none() -> None:
+    keys = ["age", "education", "sex", "race", "native-country"]
+    adult = unveil.datasets.adult()
+    sample = adult.sample(adult.height // 10, seed=1)
+    one, two = (unveil.measure(sample, keys, sampling_fraction=0.1, loglinear=order, population=adult) for order in (1, 2))
+    truth = one.uniqueness["simple"]["population_uniques"]
+    first, second = one.uniqueness["loglinear"], two.uniqueness["loglinear"]
+    assert first["fit"]["verdict"] == "overstates"
+    assert first["interval"]["low"] <= truth <= first["interval"]["high"]
+    assert second["fit"]["verdict"] == "understates"
+    assert second["interval"] is None
+    assert "understates" in second["interval_reason"]
+    assert any("95 % interval" in note and "overstates" in note for note in one.view().notes)
+    assert any("no interval: the model follows the sample" in note for note in two.view().notes)

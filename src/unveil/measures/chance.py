@@ -1,49 +1,23 @@
-"""How much of a Discrimination Rate is chance? Its expected value under random relabelling, and a bootstrap interval.
+"""How much of a Discrimination Rate is chance? Its expected value under random relabelling.
 
-The plug-in rate rises with the number of classes even when the key is noise. Two answers: the adjusted rate, from which
-the rate expected of a randomly relabelled key of the same class sizes is removed, and an interval from resampled records.
-Neither means anything against record identity, where every relabelling is alike and a bootstrap repeats records.
+The plug-in rate rises with the number of classes even when the key is noise. From the adjusted rate, the rate expected of a
+randomly relabelled key of the same class sizes is removed. It means nothing against record identity, where every relabelling
+is alike.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from unveil.counts.grouping import summed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.counts import Classes
-
-__all__ = ["Interval", "adjusted_rate", "beyond_chance", "bootstrap_interval", "expected_information_bits"]
+__all__ = ["adjusted_rate", "beyond_chance", "expected_information_bits"]
 
 _TAIL = 25.0
 """Hypergeometric terms beyond a distance t with exp(-2 t^2 / draws) < exp(-2 _TAIL) < 1e-21 are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A confidence interval and how it was made."""
-
-    low: float
-    high: float
-    confidence: float
-    resamples: int
-    seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "low": self.low,
-            "high": self.high,
-            "confidence": self.confidence,
-            "resamples": self.resamples,
-            "seed": self.seed,
-        }
 
 
 def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], secrets: NDArray[np.int64]) -> float | None:
@@ -126,63 +100,3 @@ def _expected_piece(
         p[~inside] = 0.0
         information = np.where(inside & (n > 0), n / total * np.log2(total * n / (a * 1.0 * b_of_row)), 0.0)
     return np.asarray((p * information).sum(axis=1) / p.sum(axis=1))
-
-
-def bootstrap_interval(
-    keys: Classes,
-    secrets: Classes,
-    n: NDArray[np.int64],
-    mass: NDArray[np.float64],
-    *,
-    rate: float,
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> Interval:
-    """Return the basic bootstrap interval of a rate: records are drawn with replacement, so cells from a multinomial.
-
-    The basic interval mirrors the resampled rates around the measured one, which takes out the upward bias that every
-    resample adds; it is cut to [0, 1]. A resample in which the sensitive attribute is constant has no rate and is left out.
-
-    Parameters
-    ----------
-    keys, secrets
-        The classes of the key and of the sensitive attribute over the same cells.
-    n, mass
-        Records and mass of each cell; a cell's weight is resampled at its mean.
-    rate
-        The measured rate.
-    resamples, confidence, seed
-        How many resamples, the share of them inside the interval, and the seed of the generator.
-    """
-    generator = np.random.default_rng(seed)
-    records = int(n.sum())
-    share, weight = n / records, mass / n
-    rates = np.empty(resamples)
-    for at in range(resamples):
-        rates[at] = _rate(keys, secrets, generator.multinomial(records, share) * weight)
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.nanquantile(rates, [tail, 1.0 - tail])
-    return Interval(
-        low=float(np.clip(2.0 * rate - high, 0.0, 1.0)),
-        high=float(np.clip(2.0 * rate - low, 0.0, 1.0)),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-def _rate(keys: Classes, secrets: Classes, mass: NDArray[np.float64]) -> float:
-    """Return the Discrimination Rate of cells of which some may be empty; NaN where it is undefined."""
-    total = mass.sum()
-    secret_mass = summed(secrets.of_cell, mass, len(secrets))
-    key_mass = summed(keys.of_cell, mass, len(keys))
-    entropy = _sum_m_log_m(np.array([total])) - _sum_m_log_m(secret_mass)
-    if np.count_nonzero(secret_mass) < 2:  # noqa: PLR2004
-        return float("nan")
-    return float(1.0 - (_sum_m_log_m(key_mass) - _sum_m_log_m(mass)) / entropy)
-
-
-def _sum_m_log_m(mass: NDArray[np.float64]) -> float:
-    held = mass[mass > 0]
-    return float((held * np.log2(held)).sum())

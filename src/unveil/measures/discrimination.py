@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_seed
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
-from unveil.measures.chance import Interval, adjusted_rate, bootstrap_interval
+from unveil.measures.chance import adjusted_rate
 from unveil.measures.entropy import entropy_bits, entropy_by_class
+from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View, jsonable
@@ -95,7 +96,9 @@ class DiscriminationRate(Result):
     adjusted
         The rate with what chance would give removed; None against record identity, and with weights (`adjusted_reason`).
     interval
-        The bootstrap interval, where one was asked for.
+        A confidence interval of the population's rate, where one was asked for and can be trusted.
+    interval_reason
+        Why there is no interval although one was asked for; None otherwise.
     table
         The rate of each value of the key.
     made
@@ -109,6 +112,7 @@ class DiscriminationRate(Result):
     adjusted: float | None
     adjusted_reason: str | None
     interval: Interval | None
+    interval_reason: str | None
     table: ByValue
     made: Made
 
@@ -136,6 +140,7 @@ class DiscriminationRate(Result):
             "adjusted": self.adjusted,
             "adjusted_reason": self.adjusted_reason,
             "interval": None if self.interval is None else self.interval.to_dict(),
+            "interval_reason": self.interval_reason,
             "records": self.records,
             "classes": len(self.table.classes),
             "by_value": self.by_value,
@@ -168,7 +173,9 @@ class DiscriminationRate(Result):
         found = [Figure("Discrimination Rate", self.value, _KIND_MEANING[self.kind])]
         if self.interval is not None:
             inner = f"{number(self.interval.low)} to {number(self.interval.high)}"
-            found.append(Figure(f"{self.interval.confidence:.0%} interval", inner, f"{self.interval.resamples} resamples"))
+            found.append(
+                Figure(f"{100.0 * self.interval.confidence:.4g}% interval", inner, "of the rate in the population sampled")
+            )
         if self.adjusted is not None:
             found.append(Figure("adjusted for chance", self.adjusted, "0 is what a random key of these classes gives"))
         found.append(Figure("kind", self.kind))
@@ -183,6 +190,8 @@ class DiscriminationRate(Result):
             notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
         if self.adjusted is None and self.adjusted_reason and self.made.sensitive:
             notes.append(f"Not adjusted for chance: {self.adjusted_reason}.")
+        if self.interval_reason:
+            notes.append(f"No interval: {self.interval_reason}.")
         return notes
 
 
@@ -207,9 +216,8 @@ def discrimination_rate(
     partitions: Mapping[str, Any] | None = None,
     nulls: str = "category",
     weights: str | None = None,
-    bootstrap: int = 0,
+    interval: bool = False,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> DiscriminationRate:
     r"""Measure how far the columns `key` refine the column `sensitive`.
 
@@ -235,8 +243,9 @@ def discrimination_rate(
         "category": a null is a value. "drop": leave out a record with a null in a named column, and report it. "error": refuse.
     weights
         A column of sampling weights: each record's share of the population. Kinds are still decided on records.
-    bootstrap, confidence, seed
-        How many resamples to take for an interval (0: none), its confidence, and the generator's seed.
+    interval, confidence
+        Whether to give an interval for the rate in the population that the records are a random sample of, and its confidence.
+        Where none can be trusted, the result says why.
 
     Returns
     -------
@@ -270,7 +279,7 @@ def discrimination_rate(
     """
     keys, secrets = sides_of(key, sensitive)
     blocks = checked_partitions(partitions, (*keys, *secrets))
-    _check_resampling(bootstrap, confidence, seed, against_records=not secrets)
+    _check_interval(confidence, interval=interval, against_records=not secrets)
     table = tallied(data, [*keys, *secrets], nulls=nulls, weights=weights)
     if not secrets and table.weights is not None:
         table = _with_weight_column(table, table.weights)
@@ -283,13 +292,10 @@ def discrimination_rate(
         sensitive=secrets,
         partitions={name: block.to_dict() for name, block in blocks.items()},
         weights=weights,
-        seed=seed if bootstrap else None,
         version=__version__,
     )
     result = rate_of(counts, keys, secrets, made)
-    if bootstrap:
-        result = _with_interval(result, counts, bootstrap, confidence, seed)
-    return result
+    return _with_interval(result, counts, confidence) if interval else result
 
 
 def rate_of(
@@ -366,7 +372,7 @@ def _result(
     nothing = np.zeros(len(share), dtype=bool)
     table = ByValue(classes, dr=1.0 - share * by_class / entropy, posterior=1.0 - by_class / entropy, telling=nothing)
     value = max(0.0, 1.0 - conditional / entropy)
-    return DiscriminationRate(value, entropy, conditional, kind, adjusted, reason, None, table, made)
+    return DiscriminationRate(value, entropy, conditional, kind, adjusted, reason, None, None, table, made)
 
 
 def _telling(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -382,30 +388,21 @@ def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> Code
     return replace(table, columns=(*table.columns, column))
 
 
-def _check_resampling(bootstrap: int, confidence: float, seed: int, *, against_records: bool) -> None:
-    checked_seed(seed)
-    if bootstrap < 0:
-        raise ArgumentError(f"bootstrap is the number of resamples, so not {bootstrap}.")
+def _check_interval(confidence: float, *, interval: bool, against_records: bool) -> None:
     if not 0.0 < confidence < 1.0:
         raise ArgumentError(f"confidence lies between 0 and 1, so it is not {confidence}.")
-    if bootstrap and against_records:
-        raise ArgumentError("a bootstrap has no meaning against record identity: it repeats records; name a sensitive attribute.")
+    if interval and against_records:
+        raise ArgumentError(
+            "an interval has no meaning against record identity: in a larger sample every record is another; "
+            "name a sensitive attribute."
+        )
 
 
-def _with_interval(
-    result: DiscriminationRate, counts: Counts, resamples: int, confidence: float, seed: int
-) -> DiscriminationRate:
-    interval = bootstrap_interval(
-        counts.classes(result.made.key),
-        counts.classes(result.made.sensitive),
-        counts.n,
-        counts.mass,
-        rate=result.value,
-        resamples=resamples,
-        confidence=confidence,
-        seed=seed,
-    )
-    return replace(result, interval=interval)
+def _with_interval(result: DiscriminationRate, counts: Counts, confidence: float) -> DiscriminationRate:
+    keys, secrets = counts.classes(result.made.key), counts.classes(result.made.sensitive)
+    if reason := refused_interval(counts, keys, secrets):
+        return replace(result, interval_reason=reason)
+    return replace(result, interval=rate_interval(keys, secrets, counts.n, rate=result.value, confidence=confidence))
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unveil.counts import Counts
 
 __all__ = [
+    "UNDERSTATES",
     "HouseholdRisk",
     "IndividualRisk",
     "RiskMethod",
@@ -33,6 +34,12 @@ __all__ = [
     "population_sizes",
     "simple_uniqueness",
 ]
+
+UNDERSTATES = (
+    "understates: for samples of 2, 10 and 30 % of Adult by age, education, sex, race and native country it gave 0.29, 0.52 "
+    "and 0.73 of the true number of correct matches, the log-linear model 1.04, 1.05 and 1.02"
+)
+"""What was measured of the individual risk from weights, and of what follows from it."""
 
 RiskMethod: TypeAlias = Literal["exact", "approximate"]
 
@@ -203,6 +210,11 @@ def individual_risk(sample: ArrayLike, population: ArrayLike, *, method: RiskMet
 
     Notes
     -----
+    It understates. The sum of the weights of a class estimates F well only if the class is large. A class of one record of weight
+    50 may well be alone, and the model does not know that keys are sparse. For samples of 2, 10 and 30 % of Adult by five
+    columns the expected number of re-identifications was 0.29, 0.52 and 0.73 of the truth, by seven columns 0.15, 0.41 and 0.66;
+    `loglinear_uniqueness` gave 1.02 to 1.05 and 1.11 to 1.26 of it.
+
     Linear in the number of classes. sdcMicro's `indivRisk` uses its approximation for f = 3 too, and its `measure_risk`
     lowers p by 0.0001 first; the exact figures agree.
 

@@ -8,14 +8,16 @@ the population, and the rest is the Poisson distribution.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from unveil.errors import ArgumentError
+from unveil.measures.interval import Interval
+from unveil.measures.loglinear_fit import ModelFit, fit_of, uniques_interval
 from unveil.measures.population import checked_sampling_fraction, checked_sizes
 
 if TYPE_CHECKING:
@@ -26,7 +28,11 @@ __all__ = ["LoglinearUniqueness", "ModelOrder", "expected_counts", "loglinear_un
 ModelOrder: TypeAlias = Literal[1, 2]
 
 _MOST_CELLS = 5_000_000
-"""The largest table that the model of all two-way interactions is fitted to: 40 MB."""
+"""The largest table that the model of all two-way interactions is fitted to, 40 MB, and that a fit is checked over."""
+_BLOCK = 2**20
+"""The cells of a table that are looked at together."""
+_FEW, _NODES = 200.0, 64
+"""Up to so many people E(1/F) is an integral over so many nodes; above, its expansion is as good."""
 _MOST_CYCLES, _CLOSE_ENOUGH = 200, 1e-6
 """Iterative fitting ends when no margin is further than this from its count, in records, or after so many cycles."""
 
@@ -48,6 +54,14 @@ class LoglinearUniqueness:
     correct_matches
         tau 2: the expected number of correct matches when every sample unique is matched at random with one of the people
         of its cell.
+    expected
+        The expected number of correct matches when every record is matched so, those that are not unique as well.
+    highest
+        The highest E(1/F) of a record; None where there are none.
+    interval, interval_reason
+        A confidence interval of `population_uniques`, or why there is none that could be trusted.
+    fit, fit_reason
+        How far the model is off, by the diagnostics of Skinner and Shlomo, or why that was not computed.
     population_unique_share, correct_match_share
         Both as shares of the sample uniques; None where there are none.
     unique_cells
@@ -66,6 +80,12 @@ class LoglinearUniqueness:
     order: ModelOrder
     population_uniques: float
     correct_matches: float
+    expected: float
+    highest: float | None
+    interval: Interval | None
+    interval_reason: str | None
+    fit: ModelFit | None
+    fit_reason: str | None
     population_unique_share: float | None
     correct_match_share: float | None
     unique_cells: NDArray[np.int64]
@@ -86,6 +106,12 @@ class LoglinearUniqueness:
             "order": self.order,
             "population_uniques": self.population_uniques,
             "correct_matches": self.correct_matches,
+            "expected": self.expected,
+            "highest": self.highest,
+            "interval": None if self.interval is None else self.interval.to_dict(),
+            "interval_reason": self.interval_reason,
+            "fit": None if self.fit is None else self.fit.to_dict(),
+            "fit_reason": self.fit_reason,
             "population_unique_share": self.population_unique_share,
             "correct_match_share": self.correct_match_share,
             "unique_cells": self.unique_cells.tolist(),
@@ -99,11 +125,12 @@ class LoglinearUniqueness:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """The records expected in the cells asked for, and how the fit ended."""
+    """The records expected in the cells that hold some, those expected in all cells in pieces, and how the fit ended."""
 
     expected: NDArray[np.float64]
-    cycles: int
-    deviation: float
+    blocks: Callable[[], Iterator[NDArray[np.float64]]]
+    cycles: int = 0
+    deviation: float = 0.0
 
 
 def loglinear_uniqueness(
@@ -113,6 +140,8 @@ def loglinear_uniqueness(
     *,
     sampling_fraction: float,
     order: ModelOrder = 1,
+    weights: ArrayLike | None = None,
+    confidence: float = 0.95,
 ) -> LoglinearUniqueness:
     r"""Estimate how many sample uniques are population uniques, and how many of them a random match would get right.
 
@@ -138,6 +167,12 @@ def loglinear_uniqueness(
         1: the columns are independent, :math:`\lambda_k = N \prod_a N_{a,k} / N` from the one-way margins, evaluated at the
         sample's cells only. 2: all two-way interactions, by iterative proportional fitting of the whole table, of at most
         5,000,000 cells.
+    weights
+        The sum of the sampling weights in each cell, where records stand for different numbers of people: then the people of a
+        cell outside the sample are lambda times its mean weight less one. None: every record stands for 1 / pi.
+    confidence
+        Of the interval of tau 1. It is given where the model's fit can be checked (tables of at most 5,000,000 cells) and
+        is not found to be far off; then it held the truth in over 95 % of simulated samples.
 
     Raises
     ------
@@ -172,30 +207,43 @@ def loglinear_uniqueness(
     counts = checked_sizes(n, "n")
     columns = _checked_codes(codes, sizes, len(counts))
     at = np.flatnonzero(counts == 1)
-    fit = _fit(columns, sizes, counts, order, at)
-    unsampled = (1.0 - pi) / pi * fit.expected
-    uniqueness = np.exp(-unsampled)
-    some = unsampled > 0.0
-    match = np.ones(len(at))
-    match[some] = -np.expm1(-unsampled[some]) / unsampled[some]
-    alone, matched = float(uniqueness.sum()), float(match.sum())
+    model = _fit(columns, sizes, counts, order)
+    each = np.full(len(counts), 1.0 / pi) if weights is None else np.asarray(weights, dtype=np.float64) / counts
+    unsampled = np.maximum(each - 1.0, 0.0) * model.expected
+    uniqueness, match = np.exp(-unsampled[at]), _expected_match(counts, unsampled)
+    alone, matched = float(uniqueness.sum()), float(match[at].sum())
+    table_cells = math.prod(int(size) for size in sizes)
+    checked = table_cells <= _MOST_CELLS
+    fit = fit_of(model.blocks(), model.expected, counts, pi) if checked else None
+    reason = None if checked else f"the table has {table_cells:,} cells, more than {_MOST_CELLS:,}; use fewer or coarser columns"
+    interval = (
+        "the fit of the model was not checked"
+        if fit is None
+        else uniques_interval(fit, uniqueness, sampling_fraction=pi, confidence=confidence)
+    )
     return LoglinearUniqueness(
         records=int(counts.sum()),
         cells=len(counts),
-        table_cells=math.prod(int(size) for size in sizes),
+        table_cells=table_cells,
         sample_uniques=len(at),
         sampling_fraction=pi,
         order=order,
         population_uniques=alone,
         correct_matches=matched,
+        expected=float(counts @ match),
+        highest=float(match.max()) if len(match) else None,
+        interval=interval if isinstance(interval, Interval) else None,
+        interval_reason=interval if isinstance(interval, str) else None,
+        fit=fit,
+        fit_reason=reason,
         population_unique_share=alone / len(at) if len(at) else None,
         correct_match_share=matched / len(at) if len(at) else None,
         unique_cells=at,
         uniqueness=uniqueness,
-        match=match,
-        converged=fit.deviation <= _CLOSE_ENOUGH,
-        cycles=fit.cycles,
-        deviation=fit.deviation,
+        match=match[at],
+        converged=model.deviation <= _CLOSE_ENOUGH,
+        cycles=model.cycles,
+        deviation=model.deviation,
     )
 
 
@@ -211,7 +259,7 @@ def expected_counts(
     """
     counts = checked_sizes(n, "n")
     columns = _checked_codes(codes, sizes, len(counts))
-    return _fit(columns, sizes, counts, order, np.arange(len(counts))).expected
+    return _fit(columns, sizes, counts, order).expected
 
 
 def _checked_codes(codes: Sequence[ArrayLike], sizes: Sequence[int], cells: int) -> list[NDArray[np.int64]]:
@@ -226,31 +274,50 @@ def _checked_codes(codes: Sequence[ArrayLike], sizes: Sequence[int], cells: int)
     return [column.astype(np.int64) for column in columns]
 
 
-def _fit(
-    columns: list[NDArray[np.int64]],
-    sizes: Sequence[int],
-    n: NDArray[np.int64],
-    order: ModelOrder,
-    at: NDArray[np.int64],
-) -> _Fit:
+def _expected_match(f: NDArray[np.int64], unsampled: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Return E(1 / (f + P)) for P Poisson: :math:`\int_0^1 t^{f-1} e^{-\mu (1 - t)} dt`."""
+    people = f + unsampled
+    match = 1.0 / people + unsampled / people**3
+    few = people <= _FEW
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    t, held = (nodes + 1.0) / 2.0, np.flatnonzero(few)
+    for piece in np.array_split(held, max(1, len(held) * _NODES // _BLOCK)):
+        inside = (f[piece, None] - 1) * np.log(t) - unsampled[piece, None] * (1.0 - t)
+        match[piece] = np.exp(inside) @ weights / 2.0
+    alone = (f == 1) & (unsampled > 0.0)
+    match[alone] = -np.expm1(-unsampled[alone]) / unsampled[alone]
+    match[unsampled == 0.0] = 1.0 / f[unsampled == 0.0]
+    return match
+
+
+def _fit(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64], order: ModelOrder) -> _Fit:
     if order == 1:
-        return _Fit(_independent(columns, sizes, n, at), 0, 0.0)
+        return _independent(columns, sizes, n)
     if order != 2:  # noqa: PLR2004
         raise ArgumentError(f"order {order} is unknown; it is 1 (independence) or 2 (all two-way interactions).")
-    return _two_way(columns, sizes, n, at)
+    return _two_way(columns, sizes, n)
 
 
-def _independent(
-    columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64], at: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _independent(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64]) -> _Fit:
     total = float(n.sum())
-    expected = np.full(len(at), total)
-    for codes, size in zip(columns, sizes, strict=True):
-        expected *= np.bincount(codes, weights=n, minlength=size)[codes[at]] / total
-    return expected
+    shares = [np.bincount(codes, weights=n, minlength=size) / max(total, 1.0) for codes, size in zip(columns, sizes, strict=True)]
+    expected = np.full(len(n), total)
+    for codes, share in zip(columns, shares, strict=True):
+        expected *= share[codes]
+    return _Fit(expected, lambda: _products(total, shares))
 
 
-def _two_way(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64], at: NDArray[np.int64]) -> _Fit:
+def _products(total: float, shares: list[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]:
+    """Yield the products of the shares, one of each column, times the total: the largest columns together, the others in turn."""
+    outer = sorted(shares, key=len)
+    inner = total * outer.pop()
+    while outer and len(inner) * len(outer[-1]) <= _BLOCK:
+        inner = np.outer(inner, outer.pop()).ravel()
+    for factors in product(*outer):
+        yield inner * math.prod(factors)
+
+
+def _two_way(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64]) -> _Fit:
     """Scale a table of ones to the observed two-way margins in turn, until it has them all."""
     table_cells = math.prod(int(size) for size in sizes)
     if table_cells > _MOST_CELLS:
@@ -263,7 +330,8 @@ def _two_way(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[
     shape = tuple(int(sizes[axis]) for axis in varied)
     codes = tuple(columns[axis] for axis in varied)
     if len(varied) <= 2 or len(n) == 0:  # noqa: PLR2004
-        return _Fit(n[at].astype(np.float64), 0, 0.0)
+        saturated = n.astype(np.float64)
+        return _Fit(saturated, lambda: iter([saturated]))
     margins = [
         (kept, tuple(axis for axis in range(len(shape)) if axis not in kept), _margin(codes, shape, n, kept))
         for kept in combinations(range(len(shape)), 2)
@@ -273,7 +341,7 @@ def _two_way(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[
     while deviation > _CLOSE_ENOUGH and cycles < _MOST_CYCLES:
         deviation = max(_scale(table, summed, wanted) for _, summed, wanted in margins)
         cycles += 1
-    return _Fit(table[tuple(column[at] for column in codes)], cycles, deviation)
+    return _Fit(table[codes], lambda: iter([table.ravel()]), cycles, deviation)
 
 
 def _margin(

@@ -176,7 +176,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     sampling_fraction
         The share of the population that `data` is: population uniqueness by Pitman, Zayatz, SNB and Dankar's rule.
     weights
-        A column of sampling weights: individual risk (Benedetti and Franconi).
+        A column of sampling weights: the risk of a record, by a log-linear model and by Benedetti and Franconi.
     household
         A column that says who lives together: household risk, from the individual risk.
     special
@@ -245,7 +245,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     )
     return Measurement(
         models=measured,
-        risk=_risks(classes, homes, whole, threshold, weighted=weights is not None),
+        risk=_risks(classes, kept.over(keys) if weights is not None else None, homes, whole, threshold),
         uniqueness=_uniqueness(kept, keys, classes, whole, sampling_fraction, special=special, loglinear=loglinear),
         vulnerability=_vulnerabilities(classes),
         classes=len(classes),
@@ -302,9 +302,9 @@ def _closeness(name: str, values: Sequence[Any], scale: Scale | None) -> Iterato
 
 
 def _risks(
-    classes: Equivalence, homes: Counts | None, population: Population | None, threshold: float, *, weighted: bool
+    classes: Equivalence, cells: Counts | None, homes: Counts | None, population: Population | None, threshold: float
 ) -> dict[str, Any]:
-    """Return the risks by intruder, and with weights the individual and household risks."""
+    """Return the risks by intruder, and with weights, which `cells` have, those of a record."""
     alike = classes.size if population is None else population.size.astype(np.float64)
     outsider = intruder_risk(classes, alike, threshold).to_dict()
     if population is None:
@@ -314,17 +314,36 @@ def _risks(
         "journalist": outsider,
         "marketer": dict(outsider),
     }
-    return found | _individual(classes, homes) if weighted else found
+    return found if cells is None else found | _matches(cells) | _individual(classes, homes)
+
+
+def _matches(cells: Counts) -> dict[str, Any]:
+    """Return the risk of a record under a log-linear model of the key, each cell being sampled as its weights say."""
+    from unveil.measures.loglinear import loglinear_uniqueness
+
+    fraction = min(1.0, cells.records / float(cells.mass.sum()))
+    sizes = [len(column.values) for column in cells.columns]
+    fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=fraction, weights=cells.mass)
+    return {
+        "loglinear": {
+            "highest": fitted.highest,
+            "rate": fitted.expected / fitted.records,
+            "expected": fitted.expected,
+            "sampling_fraction": fraction,
+            "fit": None if fitted.fit is None else fitted.fit.to_dict(),
+            "fit_reason": fitted.fit_reason,
+        }
+    }
 
 
 def _individual(classes: Equivalence, homes: Counts | None) -> dict[str, Any]:
     """Return the individual risk under both methods, and the household risk that follows from the exact one."""
-    from unveil.measures.individual import household_risk, individual_risk
+    from unveil.measures.individual import UNDERSTATES, household_risk, individual_risk
 
     exact = individual_risk(classes.own, classes.mass, method="exact")
     rough = individual_risk(classes.own, classes.mass, method="approximate")
     found: dict[str, Any] = {
-        f"individual_{risk.method}": {"highest": risk.highest, "rate": risk.rate, "expected": risk.expected}
+        f"individual_{risk.method}": {"highest": risk.highest, "rate": risk.rate, "expected": risk.expected, "note": UNDERSTATES}
         for risk in (exact, rough)
     }
     if homes is not None:
@@ -335,6 +354,7 @@ def _individual(classes: Equivalence, homes: Counts | None) -> dict[str, Any]:
             "highest": together.highest,
             "rate": together.rate,
             "expected": together.expected,
+            "note": UNDERSTATES,
         }
     return found
 
@@ -391,7 +411,11 @@ def _loglinear(cells: Counts, sampling_fraction: float | None, order: int) -> di
         "order": order,
         "sample_uniques": fitted.sample_uniques,
         "population_uniques": fitted.population_uniques,
+        "interval": None if fitted.interval is None else fitted.interval.to_dict(),
+        "interval_reason": fitted.interval_reason,
         "correct_matches": fitted.correct_matches,
+        "fit": None if fitted.fit is None else fitted.fit.to_dict(),
+        "fit_reason": fitted.fit_reason,
         "converged": fitted.converged,
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from unveil.measures.individual import UNDERSTATES
 from unveil.results import Figure, Table, View
 from unveil.results.masking import MASK
 from unveil.results.numbers import counted
@@ -29,6 +30,13 @@ _WORDS = {
     "basic_beta_likeness": "basic beta-likeness",
     "enhanced_beta_likeness": "enhanced beta-likeness",
     "delta_disclosure": "delta-disclosure",
+}
+
+
+_VERDICTS = {
+    "fits": "no fault found",
+    "overstates": "it leaves out dependence, and overstates",
+    "understates": "it follows the sample, and understates",
 }
 
 
@@ -57,6 +65,11 @@ def _figures(found: Measurement) -> list[Figure]:
         Figure("records at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
         Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the records"),
     ]
+    if "loglinear" in found.risk:
+        matches = found.risk["loglinear"]
+        figures.append(
+            Figure("correct matches", f"{matches['expected']:,.1f}", "expected of the whole file, by a log-linear model")
+        )
     if found.met is not None:
         figures.insert(0, Figure("requirements", "met" if found.met else "NOT met"))
     return figures
@@ -111,6 +124,9 @@ def _notes(found: Measurement) -> list[str]:
         notes.append(f"{counted(found.suppressed, 'record')} suppressed in every key attribute: counted apart, without a class.")
     if found.made.dropped:
         notes.append(f"{counted(found.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
+    if "individual_exact" in found.risk:
+        notes.append(f"Risk of a record: read the log-linear figure. Individual risk from weights {UNDERSTATES}.")
+        notes.append(_fit_of_matches(found.risk["loglinear"]))
     if "special" in found.uniqueness:
         special = found.uniqueness["special"]
         notes.append(
@@ -122,10 +138,31 @@ def _notes(found: Measurement) -> list[str]:
             f"{simple['population_uniques']:,} of {simple['sample_uniques']:,} sample uniques are unique in the population."
         )
     if "loglinear" in found.uniqueness:
-        fitted = found.uniqueness["loglinear"]
-        notes.append(f"Log-linear model: {fitted['population_uniques']:,.1f} of the sample uniques unique in the population.")
+        notes.append(_loglinear(found.uniqueness["loglinear"]))
     if "population" in found.uniqueness:
         chosen = found.uniqueness["population"]["dankar"]
         if chosen["value"] is not None:
             notes.append(f"Population uniques: about {chosen['value']:,.0f} ({chosen['model']}, by Dankar's rule).")
     return notes
+
+
+def _loglinear(model: dict[str, Any]) -> str:
+    """Say how many sample uniques are population uniques, within which bounds, and whether the model fits."""
+    words = f"Log-linear model: {model['population_uniques']:,.1f} of the sample uniques unique in the population"
+    if model["interval"] is not None:
+        inside = model["interval"]
+        words += f", {100.0 * inside['confidence']:.4g} % interval {inside['low']:,.0f} to {inside['high']:,.0f}"
+    else:
+        words += f"; no interval: {model['interval_reason']}"
+    return f"{words}. {_verdict(model['fit'], model['fit_reason'], 'uniques_z')}"
+
+
+def _fit_of_matches(model: dict[str, Any]) -> str:
+    words = f"Log-linear model: {model['expected']:,.1f} correct matches expected, {model['sampling_fraction']:.2%} being sampled"
+    return f"{words}. {_verdict(model['fit'], model['fit_reason'], 'matches_z')}"
+
+
+def _verdict(fit: dict[str, Any] | None, reason: str | None, z: str) -> str:
+    if fit is None:
+        return f"Its fit was not checked: {reason}."
+    return f"Its fit: {_VERDICTS[fit['verdict']]} (z = {fit[z]:,.1f})."

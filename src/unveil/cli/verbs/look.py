@@ -44,9 +44,11 @@ def dr(
     partition: PartitionFile = None,
     nulls: NullPolicy = None,
     weights: Weights = None,
-    bootstrap: Annotated[int, typer.Option(help="Resamples for an interval; 0: none.")] = 0,
+    interval: Annotated[
+        bool, typer.Option("--interval", help="Give an interval for the rate in the population that was sampled.")
+    ] = False,
     confidence: Annotated[float, typer.Option(help="The interval's confidence.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="The seed of the resampling, or of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the sample that --max-distinct draws.")] = 0,
     max_distinct: Annotated[
         int | None,
         typer.Option(
@@ -72,9 +74,9 @@ def dr(
     if inputs.key is None:
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     secrets = one_sensitive(inputs, sensitive, identity=identity)
-    if max_distinct is not None and (inputs.partitions or inputs.weights or bootstrap or inputs.nulls != "category"):
+    if max_distinct is not None and (inputs.partitions or inputs.weights or interval or inputs.nulls != "category"):
         raise ArgumentError(
-            "--max-distinct does not go with --partition, --weights, --bootstrap or another --nulls than category."
+            "--max-distinct does not go with --partition, --weights, --interval or another --nulls than category."
         )
     with showing_bytes():
         if max_distinct is not None:
@@ -92,9 +94,8 @@ def dr(
             partitions=inputs.partitions,
             nulls=inputs.nulls,
             weights=inputs.weights,
-            bootstrap=bootstrap,
+            interval=interval,
             confidence=confidence,
-            seed=seed,
         )
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 

@@ -1,0 +1,250 @@
+r"""Within which bounds does the population's Discrimination Rate lie? A confidence interval that allows for sparse classes.
+
+The records are taken as a random sample of a population in which the key has the rate :math:`\theta`. The measured rate D lies
+above it by a bias b: classes of few records look purer than they are. How large b is depends on the rate and on the shape of
+the dependence, which a sparse table does not show. But it has bounds. If the key tells nothing, b is known: the rate that random
+relabelling gives, :math:`b_0`. Among populations of the same rate,
+
+- b is largest where every class leaves the same uncertainty (each mixes a common distribution with one value of its
+  own), or where the small classes leave all of it. It follows from the binomial distribution, class size by class size.
+- b is smallest where some classes tell nothing and the others everything, :math:`b = (1 - \theta) b_0`, or less if the small
+  classes tell everything; or where a class leaves few values, equally likely, whose bias is small for what they leave uncertain.
+
+So the interval runs from the :math:`\theta` that explains :math:`D - z s` with the largest bias to the one that explains
+:math:`D + z s` with the smallest, s being the standard error by the delta method. Nothing is resampled or drawn.
+Its coverage is simulated in `benchmarks/coverage.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts.grouping import summed
+from unveil.measures.chance import expected_information_bits
+from unveil.measures.entropy import entropy_bits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.counts import Classes, Counts
+
+__all__ = ["Interval", "rate_interval", "refused_interval"]
+
+_FEWEST_PER_CLASS = 3
+_FEWEST_PER_VALUE = 20
+"""Records per class of the key, and per sensitive value, below which coverage was not measured."""
+_LARGE_CLASS = 200
+"""From this size on the bias of a class is that of Miller and Madow."""
+_MOST_GROUPS = 24
+"""Class sizes, and shares of sensitive values, are put together into so many groups at most, on a logarithmic scale."""
+_MIXTURES = np.linspace(0.0, 1.0, 9)
+"""How much of its own value a class has, in the populations with the largest bias."""
+_RATES = 201
+"""The rates between which the bias is taken as linear."""
+_TINY = 1e-300
+_LN2 = float(np.log(2.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval of a figure of the population."""
+
+    low: float
+    high: float
+    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"low": self.low, "high": self.high, "confidence": self.confidence}
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Values put together: the mean of each group, and how many it holds."""
+
+    mean: NDArray[np.float64]
+    times: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> _Groups:
+        held, times = np.unique(values, return_counts=True)
+        if len(held) > _MOST_GROUPS:
+            scale = np.log(held / held[0])
+            at = np.minimum((scale / scale[-1] * _MOST_GROUPS).astype(np.int64), _MOST_GROUPS - 1)
+            count, total = np.bincount(at, weights=times), np.bincount(at, weights=times * held)
+            some = count > 0
+            return cls(total[some] / count[some], count[some].astype(np.float64))
+        return cls(held.astype(np.float64), times.astype(np.float64))
+
+
+def refused_interval(counts: Counts, keys: Classes, secrets: Classes) -> str | None:
+    """Return why no interval is given that could be trusted, or None where one is."""
+    if counts.weight is not None:
+        return "with weights the records are no simple random sample, and how far the weights are from one is not known"
+    if counts.records < _FEWEST_PER_CLASS * len(keys):
+        return _too_few(
+            counts.records, len(keys), "classes of the key", _FEWEST_PER_CLASS, "name fewer or coarser key attributes"
+        )
+    if counts.records < _FEWEST_PER_VALUE * len(secrets):
+        return _too_few(counts.records, len(secrets), "sensitive values", _FEWEST_PER_VALUE, "partition the sensitive attribute")
+    return None
+
+
+def rate_interval(keys: Classes, secrets: Classes, n: NDArray[np.int64], *, rate: float, confidence: float) -> Interval:
+    """Return the interval of a rate from the cells of a count table.
+
+    Parameters
+    ----------
+    keys, secrets
+        The classes of the key and of the sensitive attribute over the same cells.
+    n
+        The records of each cell.
+    rate
+        The measured rate.
+    confidence
+        The share of samples whose interval holds the population's rate, at least; as far as that was measured.
+
+    References
+    ----------
+    .. [1] Miller (1955), Note on the bias of information estimates, Information theory in psychology, 95-100.
+    .. [2] Paninski (2003), Estimation of entropy and mutual information, Neural computation 15(6), 1191-1253.
+    """
+    entropy = entropy_bits(secrets.mass)
+    by_chance = expected_information_bits(keys.n, secrets.n) / entropy
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * _standard_error(keys, secrets, n, max(0.0, rate - by_chance))
+    shares = secrets.n / secrets.n.sum()
+    theta = np.linspace(0.0, 1.0, _RATES)
+    most = np.maximum(_even_bias(theta, keys.n, shares, entropy), _uneven_bias(theta, keys.n, shares, entropy, smallest=False))
+    scale = by_chance / max(float(most[0]), _TINY)  # of records drawn without replacement; the curves are with
+    most = np.maximum(most, _even_bias(theta, keys.n, np.full_like(shares, 1.0 / len(shares)), entropy))
+    least = np.minimum(
+        _few_values_bias(theta, keys.n, shares, entropy), _uneven_bias(theta, keys.n, shares, entropy, smallest=True)
+    )
+    low = float(np.interp(rate - reach, np.maximum.accumulate(theta + most * scale), theta))
+    high = float(np.interp(rate + reach, np.maximum.accumulate(theta + least * scale), theta))
+    return Interval(min(low, high), high, confidence)
+
+
+def _too_few(records: int, count: int, what: str, fewest: int, hint: str) -> str:
+    return (
+        f"{records:,} records are too few for {count:,} {what}: an interval needs {fewest} for each, since with fewer "
+        f"nothing is known of how often it holds; {hint}"
+    )
+
+
+def _standard_error(keys: Classes, secrets: Classes, n: NDArray[np.int64], rate: float) -> float:
+    r"""Return the standard error of the rate by the delta method.
+
+    A record (x, y) moves the rate by :math:`(\log_2 p(x|y) - (1 - DR) \log_2 p(x)) / H(X)`, of which this is the standard
+    deviation over the root of the records. So that a pure class does not count as certain, :math:`p(x|y)` has one record
+    more in every class, spread as the sensitive values are. Values absent from a class follow from those of the whole.
+    """
+    share = secrets.n / secrets.n.sum()
+    bits = -np.log2(share)
+    entropy = float(share @ bits)
+    size = keys.n + 1.0
+    own, of_class, value = share[secrets.of_cell], keys.of_cell, bits[secrets.of_cell]
+    p = (n + own) / size[of_class]
+    held = -np.log2(p) - (1.0 - rate) * value
+    unseen = rate * value + np.log2(size)[of_class]
+    log_size = np.log2(size)
+    whole = (rate * entropy + log_size, rate**2 * float(share @ bits**2) + 2.0 * rate * entropy * log_size + log_size**2)
+    moments = [
+        float(keys.n @ (whole[power - 1] / size + _per_class(keys, p * held**power - own / size[of_class] * unseen**power)))
+        for power in (1, 2)
+    ]
+    records = float(keys.n.sum())
+    mean, square = moments[0] / records, moments[1] / records
+    return float(np.sqrt(max(0.0, square - mean**2) / records) / entropy)
+
+
+def _per_class(keys: Classes, terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    return summed(keys.of_cell, terms, len(keys))
+
+
+def _even_bias(
+    theta: NDArray[np.float64], sizes: NDArray[np.int64], shares: NDArray[np.float64], entropy: float
+) -> NDArray[np.float64]:
+    """Return the bias of populations of these rates whose classes all mix the same shares with one value of their own."""
+    groups = _Groups.of(shares)
+    others = np.outer(1.0 - _MIXTURES, groups.mean)
+    own = np.minimum(1.0, others + _MIXTURES[:, None])
+    # a class of the own value v has the terms of `others`, but that of `own` for v; v is drawn as the sensitive values are
+    weight = groups.times * groups.mean
+    uncertain = _term_bits(others) @ groups.times + (_term_bits(own) - _term_bits(others)) @ weight
+    bias_of_others = _missing_bits(sizes, others.ravel()).reshape(others.shape)
+    bias_of_own = _missing_bits(sizes, own.ravel()).reshape(own.shape)
+    bias = (bias_of_others @ groups.times + (bias_of_own - bias_of_others) @ weight) / entropy
+    return np.interp(theta, 1.0 - uncertain / entropy, bias)
+
+
+def _uneven_bias(
+    theta: NDArray[np.float64], sizes: NDArray[np.int64], shares: NDArray[np.float64], entropy: float, *, smallest: bool
+) -> NDArray[np.float64]:
+    """Return the bias of populations in which some classes tell everything, the smallest or the largest, and the others nothing.
+
+    Bias is a matter of small classes. But that a class is small may be chance: sizes that vary no more than chance makes them
+    vary say nothing of which classes are small in the population, and all are taken as alike.
+    """
+    groups, held = _Groups.of(sizes), _Groups.of(shares)
+    order = np.argsort(groups.mean) if smallest else np.argsort(-groups.mean)
+    mass = groups.mean * groups.times / float(sizes.sum())
+    of_size = np.array(
+        [_missing_bits(np.array([size]), held.mean) @ held.times for size in np.rint(groups.mean).astype(np.int64)]
+    )
+    bias = mass * of_size / entropy
+    told = np.concatenate([[0.0], np.cumsum(mass[order])])
+    left = np.concatenate([[0.0], np.cumsum(bias[order])])
+    varied = max(0.0, 1.0 - float(sizes.mean()) / max(float(sizes.var()), _TINY))
+    total = float(bias.sum())
+    return np.asarray((1.0 - varied) * (1.0 - theta) * total + varied * (total - np.interp(theta, told, left)))
+
+
+def _few_values_bias(
+    theta: NDArray[np.float64], sizes: NDArray[np.int64], shares: NDArray[np.float64], entropy: float
+) -> NDArray[np.float64]:
+    """Return the bias of populations whose classes tell nothing, or leave a few values, equally likely, or tell everything."""
+    held = _Groups.of(shares)
+    nothing = float(_missing_bits(sizes, held.mean) @ held.times) / entropy
+    few = np.unique(np.geomspace(2.0, max(2.0, 2.0**entropy), _MIXTURES.size).round())[::-1]
+    uncertain = np.log2(few)
+    uncertain[-1] = min(1.0, 2.0 * (1.0 - float(shares.max())))  # classes of two values, as many as the shares allow
+    bias = few * _missing_bits(sizes, 1.0 / few) / np.log2(few) * uncertain / entropy
+    rates = 1.0 - uncertain / entropy
+    inside = rates > 0.0
+    corners, least = rates[inside], np.minimum(bias[inside], (1.0 - rates[inside]) * nothing)
+    return np.asarray(np.interp(theta, [0.0, *corners, 1.0], [nothing, *least, 0.0]))
+
+
+def _missing_bits(sizes: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Return how much of :math:`-p \log_2 p` the plug-in estimate misses, on average over the records of the classes.
+
+    In a class of s records the value is seen k times, k binomial with s and p, and :math:`-k/s \log_2 k/s` is taken for it.
+    """
+    term = _term_bits(p)
+    large = sizes >= _LARGE_CLASS
+    missing = np.minimum((1.0 - p) / (2.0 * _LN2) * np.count_nonzero(large), term * float(sizes[large].sum()))
+    groups = _Groups.of(sizes[~large]) if not bool(large.all()) else _Groups(np.empty(0), np.empty(0))
+    for size, times in zip(np.rint(groups.mean).astype(np.int64).tolist(), (groups.mean * groups.times).tolist(), strict=True):
+        missing += times * (term - _expected_bits(size, p))
+    return missing / float(sizes.sum())
+
+
+def _expected_bits(size: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the expected plug-in term of values of these shares, in a class of so many records."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    k = np.arange(1, size)  # a value that every record holds, or none, has the term zero
+    log_ways = gammaln(size + 1) - gammaln(k + 1) - gammaln(size - k + 1)
+    chance = np.exp(log_ways + xlogy(k, p[:, None]) + xlog1py(size - k, -p[:, None]))
+    return np.asarray(chance @ _term_bits(k / size))
+
+
+def _term_bits(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.special import entr
+
+    return np.asarray(entr(p) / _LN2)
