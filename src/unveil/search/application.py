@@ -27,7 +27,7 @@ class Applied:
     Attributes
     ----------
     labels
-        For each key attribute the label of every group at its level, behind them that of what is suppressed.
+        For each key attribute the label of every group at its level and, unless it is one of these, that of what is suppressed.
     codes
         For each key attribute the label that each record gets.
     suppressed
@@ -65,8 +65,9 @@ def applied(space: Space, node: Node, table: Table, gone: NDArray[np.bool_], cod
     labels, coded = {}, {}
     for one, level, column in zip(space.attributes, node, groups, strict=True):
         known = one.levels.labels[one.lowest + level]
-        labels[one.name] = [*known, SUPPRESSED]
-        coded[one.name] = np.where(suppressed, len(known), column)
+        star = known.index(SUPPRESSED) if SUPPRESSED in known else len(known)
+        labels[one.name] = known if star < len(known) else [*known, SUPPRESSED]
+        coded[one.name] = np.where(suppressed, star, column)
     return Applied(labels, coded, suppressed)
 
 

@@ -191,9 +191,10 @@ class _Search:
             self.closed[_below(place)] = True
 
     def _kept_to(self, point: Point, gone: NDArray[np.bool_] | None) -> bool:
-        """Whether a release keeps to the thresholds; what chance gives is reckoned only where the plain degrees do."""
+        """Whether a release keeps to the thresholds and is not beaten; what chance gives is reckoned where the rest will do."""
         thresholds = self.ask.thresholds
-        if any(thresholds.misses(name, degree) for name, degree in point.degrees.items()):
+        missed = any(thresholds.misses(name, degree) for name, degree in point.degrees.items())
+        if missed or (thresholds.degrees and self.found.dominates(point.figures)):
             return False
         return not thresholds.missed(point, self.ask.adjusted_at(point.node, gone) if thresholds.degrees else {})
 

@@ -156,6 +156,7 @@ class _Search:
         self.bounds: NDArray[np.float64] = self._first_bounds()
         self.failing: NDArray[np.int64] = np.zeros((0, len(space.shape)), dtype=np.int64)
         self.most = math.inf  # what a node may cost at the most to be as good as the best so far
+        self.tying = False  # whether the lowest cost is known, and only lower levels are looked for
 
     def run(self) -> Found:
         """Search until nothing better can be left, or the budget is used up."""
@@ -251,18 +252,20 @@ class _Search:
     def _offer(self, node: Node, score: float, lost: int) -> None:
         """Take a node that meets the requirements for the best one if it costs less, or the same at lower levels."""
         if math.isnan(score):
-            raise ArgumentError(
-                "the objective gave NaN for a generalisation; a cost must be a number, infinite where it is to be avoided."
-            )
-        if score < math.inf and self._hopeful(node, score):
+            raise ArgumentError("the objective gave NaN for a generalisation; give a number, infinite where it is to be avoided.")
+        best = self.seen.score
+        slack = self._slack(best) if self.seen.node is not None else 0.0
+        if score < best - slack or (score <= self.most < math.inf and self._lower(node)):
             self.seen.score, self.seen.node, self.seen.suppressed = score, node, lost
             self.most = score + self._slack(score)
 
     def _hopeful(self, node: Node, bound: float) -> bool:
-        """Whether a node that costs so much, or more, may be better than the best so far."""
-        if bound > self.most or self.seen.node is None:
-            return self.seen.node is None
-        return bound < self.seen.score - self._slack(self.seen.score) or lowest_first(node) < lowest_first(self.seen.node)
+        """Whether a node that costs so much, or more, may be better than the best so far, if only by lower levels."""
+        return bound < self.seen.score or (bound <= self.most and self._lower(node))
+
+    def _lower(self, node: Node) -> bool:
+        """Whether a node has lower levels than the best so far."""
+        return self.seen.node is not None and lowest_first(node) < lowest_first(self.seen.node)
 
     def _slack(self, score: float) -> float:
         """Return by how much scores differ that are equal; those of separable objectives add up to 1."""
@@ -331,8 +334,13 @@ class _Search:
         while self.seen.node is not None and self.seen.node != before:
             before = self.seen.node
             for node in _neighbours(before, self.space.shape):
-                if not self.whole or (not self.closed[node] and self._hopeful(node, self.bounds[node])):
+                if not self.whole or (not self.closed[node] and self._worth_a_step(node)):
                     self.look(node)
+
+    def _worth_a_step(self, node: Node) -> bool:
+        """Whether a neighbour may be better; those that cost the same wait until the lowest cost is known."""
+        bound = float(self.bounds[node])
+        return self._hopeful(node, bound) if self.tying else bound < self.seen.score
 
     def _visit_rest(self) -> None:
         """Look at every node that may be better, the most general first."""
@@ -346,11 +354,13 @@ class _Search:
                 self.look(self._node(at))
 
     def _visit_ties(self) -> None:
-        """Look at the nodes that may cost as much as the best one at lower levels, the most general first."""
+        """Look at the nodes that may cost as much as the best one at lower levels, the lowest first, until one does."""
+        self.tying = True
         tied = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() <= self.most))
         if self.seen.node is None or len(tied) > _MOST_TIED:
+            self._descend()
             return
-        for node in sorted((self._node(at) for at in tied.tolist()), key=lowest_first, reverse=True):
+        for node in sorted((self._node(at) for at in tied.tolist()), key=lowest_first):
             if not self.closed[node] and self._hopeful(node, float(self.bounds[node])):
                 self.look(node)
 
@@ -370,6 +380,7 @@ class _Search:
         while waiting:
             self.lowest, node, first = heapq.heappop(waiting)
             if self.lowest >= self.seen.score:
+                self.tying = True
                 self._descend()
                 return True
             if not self.budget.nodes and not self.budget.seconds and time.monotonic() - self.began > _PATIENCE:

@@ -65,8 +65,6 @@ class Front(Result):
         The level of every key attribute in each.
     combined
         The rate of all original key attributes together given all protected ones, of each.
-    adjusted
-        The degrees of each without what chance would give, by need; they are compared with the degrees asked for.
     choice
         The place among them of the one that is preferred.
     complete
@@ -92,7 +90,6 @@ class Front(Result):
     points: Sequence[Point]
     transformations: Sequence[Mapping[str, int]]
     combined: Sequence[float | None]
-    adjusted: Sequence[Mapping[str, float | None]]
     choice: int
     complete: bool
     lattice: int
@@ -105,6 +102,12 @@ class Front(Result):
     notes: tuple[str, ...]
     repeatable: Repeatable
     maker: Callable[[Mapping[str, int]], Release]
+    adjuster: Callable[[Point], Mapping[str, float | None]]
+
+    @property
+    def adjusted(self) -> list[Mapping[str, float | None]]:
+        """The degrees of each release without what chance would give, by need; they are compared with the degrees asked for."""
+        return [self.adjuster(point) for point in self.points]
 
     @property
     def chosen(self) -> Release:
@@ -131,7 +134,7 @@ class Front(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return every release on the front, without its records."""
         return {
-            "front": [self._row(at) for at in range(len(self))],
+            "front": [self._row(at, adjusted) for at, adjusted in enumerate(self.adjusted)],
             "chosen": self.choice,
             "complete": self.complete,
             "reasons": dict(self.reasons),
@@ -144,21 +147,21 @@ class Front(Result):
             "version": __version__,
         }
 
-    def _row(self, at: int) -> dict[str, Any]:
+    def _row(self, at: int, adjusted: Mapping[str, float | None]) -> dict[str, Any]:
         point = self.points[at]
         return {
             "transformation": dict(self.transformations[at]),
             "identity": {"risk": point.identity, "combined": self.combined[at]},
             "homogeneity": {"risk": mean([*point.homogeneity.values()]), "by_sensitive": dict(point.homogeneity)},
             "needs": dict(point.degrees),
-            "adjusted": dict(self.adjusted[at]),
+            "adjusted": dict(adjusted),
             "loss": point.loss,
             "suppressed": point.suppressed,
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row a release: its levels and its figures."""
-        points = self.points
+        points, adjusted = self.points, self.adjusted
         return {
             "chosen": [at == self.choice for at in range(len(points))],
             **{f"level of {name}": [levels[name] for levels in self.transformations] for name in self.heights},
@@ -166,7 +169,7 @@ class Front(Result):
             "identity combined": list(self.combined),
             **{f"homogeneity of {name}": [point.homogeneity[name] for point in points] for name in points[0].homogeneity},
             **{f"degree of {name}": [point.degrees[name] for point in points] for name in self.needs},
-            **{f"adjusted degree of {name}": [degrees[name] for degrees in self.adjusted] for name in self.needs},
+            **{f"adjusted degree of {name}": [degrees[name] for degrees in adjusted] for name in self.needs},
             "loss": [point.loss for point in points],
             "suppressed": [point.suppressed for point in points],
         }
@@ -325,7 +328,6 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         points=found.points,
         transformations=[question.space.transformation(point.node) for point in found.points],
         combined=[question.combined(point) for point in found.points],
-        adjusted=[question.adjusted(point) for point in found.points],
         choice=_choice(found.points, prefer),
         complete=found.complete,
         lattice=question.space.size,
@@ -352,6 +354,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         notes=marked([*_notes(proposed, reasons, found), *_uncovered(question)], maker.repeatable),
         repeatable=maker.repeatable,
         maker=maker,
+        adjuster=question.adjusted,
     )
 
 
