@@ -410,4 +410,4 @@ def test_numbers_at_the_limits_of_a_floating_point_number_have_an_answer(values:
         assert by_value is not None
         assert by_value.value == pytest.approx(expected["t_closeness", "pay", "value"].value)
     else:
-        assert by_value is None or 0 <= by_value.value <= 1
+        assert by_value is None or 0 <= (by_value.value or 0) <= 1

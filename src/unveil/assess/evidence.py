@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,5 +60,7 @@ def _hashed(role: str, place: str) -> list[InputFile]:
 
 
 def _standard_input() -> InputFile:
-    content = locate("-").content
-    return InputFile("data", "standard input", len(content), hashlib.sha256(content).hexdigest())
+    kept = locate("-")
+    if kept.path is not None:
+        return replace(_hashed("data", kept.path)[0], place=kept.place)
+    return InputFile("data", kept.place, len(kept.content), hashlib.sha256(kept.content).hexdigest())
