@@ -318,15 +318,17 @@ def test_a_main_thread_that_does_not_hear_is_not_waited_for(crowd: Path, waiting
     assert names_in(crowd.parent) == ["crowd.parquet"]
 
 
-def test_a_signal_that_comes_while_files_take_their_places_is_too_late(crowd: Path) -> None:
+def test_a_signal_that_comes_while_files_take_their_places_waits_for_all_of_them(crowd: Path) -> None:
     before = (
         "import os, signal\nfrom pathlib import Path\nreplace = Path.replace\n"
         "def interrupted(self, target):\n    os.kill(os.getpid(), signal.SIGTERM)\n    return replace(self, target)\n"
         "Path.replace = interrupted\n"
+        "import time, unveil.cli.releases as releases\nreleases.told_written = lambda *_: time.sleep(20)\n"
     )
     words = ("anonymize", str(crowd), "--key", "age", "--k", "2", "--out", "r.csv", "--link", "link.csv")
     done = call(*words, before=before, cwd=crowd.parent)
-    assert done.returncode == 0
+    assert done.returncode == 143
+    assert b"terminated; written before that: " in done.stderr
     assert names_in(crowd.parent) == ["crowd.parquet", "link.csv", "r.csv"]
 
 

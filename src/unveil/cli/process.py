@@ -28,6 +28,8 @@ _PATIENCE = 5.0
 """Seconds after which a main thread that has not heard a signal is given up."""
 _AGAIN = 1.0
 """Seconds within which the same signal, sent to the process and to its group, counts once."""
+_MOMENT = 0.02
+"""Seconds that files need to take their places, about."""
 _LEAST_MEMORY = 3 << 29
 """Bytes of memory that the libraries need to be loaded at all."""
 _MEMORY_OF_THREAD = 128 << 20
@@ -71,7 +73,8 @@ def listening(*, debug: bool) -> Iterator[None]:
 def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as signals are handed over
     """Interrupt the main thread; if it is interrupted already, end the process at once."""
     _hears.set()
-    if taking_place():
+    if taking_place():  # all files or none: it is sent again when they are there
+        threading.Timer(_MOMENT, os.kill, [os.getpid(), number]).start()
         return
     now = time.monotonic()
     if any(number == other and now - then < _AGAIN for other, then in _heard):
