@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +16,16 @@ from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+
+
+def started(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Start a process that hears the signals it is sent, also where whoever started the tests has them ignored."""
+
+    def hear() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+
+    return subprocess.Popen(command, preexec_fn=hear, **options)  # noqa: PLW1509 - it does nothing but that
 
 
 def shared(path: str) -> Path:

@@ -31,6 +31,7 @@ __all__ = [
     "UndefinedMeasureError",
     "UnsupportedDataError",
     "UnveilError",
+    "is_unicode",
     "listed",
     "near_miss",
     "shown",
@@ -44,6 +45,15 @@ def shown(name: object) -> str:
     """Quote a name for a message, without credentials; a very long one is cut, so that a message stays one line."""
     text = repr(without_credentials(name))
     return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...'"
+
+
+def is_unicode(text: object) -> bool:
+    """Whether a text holds whole characters only; half a surrogate pair comes from bytes that are no text."""
+    try:
+        str(text).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def listed(names: Iterable[object]) -> str:
@@ -193,6 +203,14 @@ class UnsupportedDataError(UnveilError, TypeError):
         """Report a column of lists, structures or bytes."""
         return cls(
             f"column {shown(column)} holds {kind} values, which cannot be counted; leave it out, or turn it into text or numbers."
+        )
+
+    @classmethod
+    def no_characters(cls, column: str) -> UnsupportedDataError:
+        """Report a column that holds half a surrogate pair."""
+        return cls(
+            f"column {shown(column)} holds half a surrogate pair, in its name or its values, which is no character; read the "
+            "data in the encoding it was written in."
         )
 
     @classmethod

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
 import re
 import secrets
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -16,13 +19,31 @@ from typing import BinaryIO
 from unveil.credentials import without_credentials
 from unveil.errors import OutputError, UnveilError
 
-__all__ = ["atomic_write", "cannot_write", "check_replaceable", "file_in_hand", "together"]
+__all__ = [
+    "atomic_write",
+    "cannot_write",
+    "check_replaceable",
+    "failures_reported",
+    "file_in_hand",
+    "hidden_folder",
+    "placed",
+    "private_file",
+    "remove_hidden",
+    "taking_place",
+    "together",
+]  # fmt: skip
 
 _LONGEST_PREFIX = 40
 _SYSTEM_ERROR = re.compile(r"\(os error ([0-9]+)\)")
 """How a library that writes for us says what the system said."""
 _waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
 """The hidden files that are written and wait for others, each with the place it will take; None: none waits."""
+_hidden: set[Path] = set()
+"""Files and folders that are there for the time of the work only."""
+placed: list[Path] = []
+"""The files that have taken their places, in that order."""
+_taking_place: set[object] = set()
+"""One mark for every block of files that is taking its place now."""
 
 
 @contextlib.contextmanager
@@ -47,13 +68,11 @@ def together() -> Iterator[None]:
     before = _waiting.set(written)
     try:
         yield
-        for hidden, real in written:
-            _take_place(hidden, real)
+        _take_places(written)
     finally:
         _waiting.reset(before)
         for hidden, _ in written:
-            with contextlib.suppress(OSError):
-                hidden.unlink(missing_ok=True)
+            _remove(hidden)
 
 
 @contextlib.contextmanager
@@ -85,25 +104,74 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
     real = Path(os.path.realpath(path))
     hidden = real.with_name(f".{real.name[:_LONGEST_PREFIX]}.{secrets.token_hex(8)}.tmp")
     others, waits = _waiting.get(), False
+    _hidden.add(hidden)
     try:
-        with hidden.open("xb") as file:
+        with failures_reported(path, hidden), hidden.open("xb") as file:
             if private or mode is not None:
                 hidden.chmod(0o600 if private else mode or 0o600)  # before there is anything to read
             yield file
             _to_disk(file, hidden)
         if others is None:
-            _take_place(hidden, real)
+            _take_places([(hidden, real)])
         else:
             others.append((hidden, real))
             waits = True
-    except OSError as error:
-        if isinstance(error, UnveilError) or str(error.filename or hidden) != str(hidden):
-            raise  # the block's own trouble, with another file
-        raise cannot_write(path, error) from error
     finally:
         if not waits:
-            with contextlib.suppress(OSError):
-                hidden.unlink(missing_ok=True)
+            _remove(hidden)
+
+
+@contextlib.contextmanager
+def failures_reported(path: str | os.PathLike[str], written: Path | None = None) -> Iterator[None]:
+    """Turn what the system, or a library that writes for us, says of a file that cannot be written into one line about `path`.
+
+    An error that names another file than the one `written` passes through: it is the block's own trouble.
+    """
+    try:
+        yield
+    except UnveilError:
+        raise
+    except OSError as error:
+        if written is not None and str(error.filename or written) != str(written):
+            raise
+        raise cannot_write(path, error) from error
+    except Exception as error:
+        said = _SYSTEM_ERROR.search(str(error))
+        if said is None:
+            raise
+        raise cannot_write(path, OSError(int(said[1]), os.strerror(int(said[1])))) from error
+
+
+@contextlib.contextmanager
+def hidden_folder(beside: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a hidden folder in the folder of a file, for the time of the block."""
+    folder = Path(os.path.realpath(beside)).parent / f".unveil-{secrets.token_hex(8)}"
+    _hidden.add(folder)
+    try:
+        with failures_reported(beside):
+            folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        _remove(folder)
+
+
+def private_file() -> tuple[Path, BinaryIO]:
+    """Open a new temporary file that its owner alone may read, and that is removed when the process ends."""
+    path = Path(tempfile.gettempdir(), f"unveil-{secrets.token_hex(16)}")
+    _hidden.add(path)
+    atexit.register(_remove, path)
+    return path, os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
+
+
+def remove_hidden() -> None:
+    """Remove what is there for the time of the work only, wherever the work has got to."""
+    for path in tuple(_hidden):
+        _remove(path)
+
+
+def taking_place() -> bool:
+    """Whether files are taking their places now: an interrupt would leave one of two, and comes too late to save anything."""
+    return bool(_taking_place)
 
 
 def file_in_hand(path: str | os.PathLike[str]) -> Path:
@@ -145,11 +213,12 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
         errno.EROFS: "the disk is read-only; choose another place.",
         errno.ENOSPC: "the disk is full.",
         errno.EDQUOT: "the disk quota is used up.",
+        errno.EFBIG: "a file may not grow that large here.",
         errno.ENAMETOOLONG: "the file name is too long.",
     }
     said = _SYSTEM_ERROR.search(str(error))
     number = error.errno or (int(said[1]) if said else 0)
-    reason = reasons.get(number) or f"{error.strerror or error}."
+    reason = reasons.get(number) or f"{(error.strerror or 'the system gives no reason').lower()}."
     return OutputError(f"cannot write {without_credentials(path)!r}: {reason}")
 
 
@@ -163,13 +232,29 @@ def _to_disk(file: BinaryIO, hidden: Path) -> None:
     os.fsync(file.fileno())
 
 
-def _take_place(hidden: Path, real: Path) -> None:
-    """Let a file that is on the disk take its place in one step."""
+def _take_places(written: list[tuple[Path, Path]]) -> None:
+    """Let files that are on the disk take their places, each in one step."""
+    mark = object()
+    _taking_place.add(mark)
     try:
-        hidden.replace(real)
-    except OSError as error:
-        raise cannot_write(real, error) from error
-    _folder_to_disk(real.parent)
+        for hidden, real in written:
+            with failures_reported(real):
+                hidden.replace(real)
+            placed.append(real)
+        for folder in {real.parent for _, real in written}:
+            _folder_to_disk(folder)
+    finally:
+        _taking_place.discard(mark)
+
+
+def _remove(path: Path) -> None:
+    """Remove a hidden file or folder, which may be gone already."""
+    with contextlib.suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    _hidden.discard(path)
 
 
 def _folder_to_disk(folder: Path) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import unveil
-from helpers import shared
+from helpers import shared, started
 from unveil.cli import run
 
 UNVEIL = str(Path(sys.executable).with_name("unveil"))
@@ -445,7 +445,7 @@ def test_an_interrupt_exits_with_130_and_writes_nothing(tmp_path: Path) -> None:
     Path("old.csv").write_text("an older release\n", encoding="utf-8")
     text = unveil.datasets.adult().write_csv().encode()
     models = ("--k", "3", "--t", "0.05:kl:income-per-year", "--suppression", "0.3")
-    with subprocess.Popen(
+    with started(
         [UNVEIL, "anonymize", "-", *words(keys + more), *models, "--out", "old.csv", "--link", "link.csv", "--json"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip

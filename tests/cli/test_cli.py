@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import unveil
+from helpers import started
 from unveil.cli import run
 
 UNVEIL = str(Path(sys.executable).with_name("unveil"))
@@ -235,7 +236,7 @@ def test_a_missing_folder_is_found_out_before_the_work(people: Path, capsys: pyt
 
 def test_an_interrupt_exits_with_130_and_leaves_nothing(tmp_path: Path) -> None:
     target = tmp_path / "scan.json"
-    process = subprocess.Popen([UNVEIL, "scan", "adult", "--out", str(target)], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = started([UNVEIL, "scan", "adult", "--out", str(target)], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     time.sleep(2.5)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 import unveil
+from helpers import started
 from unveil.errors import ArgumentError, DataFileError, DataNotFoundError, EngineError, UnsupportedDataError
 
 UNVEIL = str(Path(sys.executable).with_name("unveil"))
@@ -104,7 +105,7 @@ def test_an_interrupt_ends_the_query(tmp_path: Path) -> None:
     with duckdb.connect(str(file)) as connection:
         connection.execute("CREATE VIEW long AS SELECT range % 7 AS a FROM range(1_000_000_000_000)")
     command = [UNVEIL, "dr", f"{file}?table=long", "--key", "a"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while _seconds_worked(process.pid) < 4:
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import unveil
+from helpers import started
 from unveil.errors import EngineError, UnsupportedDataError
 from unveil.models import KAnonymity
 from unveil.sources import open_source
@@ -224,7 +225,7 @@ def test_an_interrupt_ends_the_query_and_leaves_no_table(postgres: str, run: Run
         ["anonymize", f"{postgres}?table=writing_long", "--key", "a", "--k", "1", "--out", f"{postgres}?table=interrupted"]
     )
     for words in commands:
-        process = subprocess.Popen([UNVEIL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = started([UNVEIL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while not run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")[0][0]:
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import unveil
+from helpers import started
 from unveil.cli import run
 from unveil.counts.refine import Refiner
 from unveil.errors import ArgumentError, DataFileError, OutputError
@@ -106,9 +107,7 @@ def test_an_interrupt_says_that_the_checkpoint_is_kept_and_how_to_go_on(
     pl.DataFrame({name: np.random.default_rng(at).integers(0, 2 + at, 2000) for at, name in enumerate(keys)}).write_parquet(data)
     kept = tmp_path / "kept" if named else Path(f"{data}.unveil-scan")
     command = ["scan", str(data), *(["--checkpoint", str(kept)] if named else ["--resume"])]
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with started([sys.executable, "-c", INTERRUPTED, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while not kept.exists() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)

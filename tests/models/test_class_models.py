@@ -415,3 +415,36 @@ def test_a_requirement_named_twice_or_no_model_is_refused() -> None:
         unveil.measure("paper-2", "Age*", "Disease", models=["k=5"])  # type: ignore[list-item]
     with pytest.raises(ArgumentError, match=r"entry 1 must be a Model .*, not a class"):
         unveil.measure("paper-2", "Age*", "Disease", models=[KAnonymity])  # type: ignore[list-item]
+
+
+INFINITE = {"inf": math.inf, "-inf": -math.inf}
+
+
+@pytest.mark.parametrize("value", INFINITE.values(), ids=INFINITE)
+def test_an_infinite_number_is_a_value_with_a_rank_and_no_distance(value: float) -> None:
+    frame = pl.DataFrame({"room": [1, 1, 1, 2, 2, 2], "pay": [1.0, 2.0, value, 1.0, 2.0, 3.0]})
+    other = frame.with_columns(pl.col("pay").replace([value], [math.copysign(1e6, value)]))
+    found, expected = (unveil.measure(some, "room", "pay").models for some in (frame, other))
+    assert set(expected) - set(found) == {("t_closeness", "pay", "value")}
+    for place, measured in found.items():
+        assert measured.value == expected[place].value, place
+    with pytest.raises(ArgumentError, match="'pay' needs finite numbers"):
+        unveil.measure(frame, "room", "pay", models=[TCloseness("pay", 0.5, distance="value")])
+    assert unveil.measure(frame, "pay", "room").to_dict()["models"]["k_anonymity"]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    "values", [(2**60, 2**60 + 1, 2**60 + 3), (-1e308, 0.0, 1e308), (5e-324, 1e-323, 1e300)], ids=["long", "wide", "tiny"]
+)
+def test_numbers_at_the_limits_of_a_floating_point_number_have_an_answer(values: tuple[float, ...]) -> None:
+    """Two integers may be one floating-point number, and a difference of two numbers may be infinite."""
+    frame = pl.DataFrame({"room": [1, 1, 2, 2, 2], "pay": [values[0], values[1], values[0], values[1], values[2]]})
+    small = frame.with_columns(pl.col("pay").replace_strict(values, [0.0, 1.0, 3.0]))
+    found, expected = (unveil.measure(some, "room", "pay").models for some in (frame, small))
+    assert found["t_closeness", "pay", "rank"].value == expected["t_closeness", "pay", "rank"].value
+    by_value = found.get(("t_closeness", "pay", "value"))
+    if isinstance(values[0], int):
+        assert by_value is not None
+        assert by_value.value == pytest.approx(expected["t_closeness", "pay", "value"].value)
+    else:
+        assert by_value is None or 0 <= (by_value.value or 0) <= 1

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,8 @@ def _digest(path: Path, state: Any) -> str:
 
 
 def _standard_input(key: bytes | None) -> InputFile:
-    content = locate("-").content
-    keyed = None if key is None else hmac.digest(key, content, "sha256").hex()
-    return InputFile("data", "standard input", len(content), None, keyed)
+    kept = locate("-")
+    if kept.path is not None:
+        return replace(_file("data", kept.path, key)[0], place=kept.place)
+    keyed = None if key is None else hmac.digest(key, kept.content, "sha256").hex()
+    return InputFile("data", kept.place, len(kept.content), None, keyed)

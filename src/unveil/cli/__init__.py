@@ -1,7 +1,8 @@
 """The command line: one verb per job, each a thin door onto one public function.
 
-Results go to standard output, progress and complaints to standard error. Exit codes: 0 done, 1 a policy or model is not
-met, 2 bad usage or bad input (one line, no traceback), 130 interrupted.
+Results go to standard output, progress and complaints to standard error. Exit codes: 0 done, 1 a policy or model is not met, and
+nothing else, 2 bad usage, bad input or no room (one line, no traceback), 3 an unexpected failure (one line; the traceback with
+`--debug`), 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -11,10 +12,6 @@ from collections.abc import Sequence
 
 __all__ = ["StoppedError", "main"]
 
-INTERRUPTED = 130
-NOT_MET = 1
-BAD_INPUT = 2
-
 
 class StoppedError(Exception):
     """An interrupt after which a file is kept: which, and how to go on with it."""
@@ -22,47 +19,75 @@ class StoppedError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(arguments))
+    from unveil.cli.process import flushed, listening, own_streams, supervised
+
+    words, debug = _words(arguments)
+
+    def work() -> int:
+        with own_streams(native=debug), listening(debug=debug):
+            return flushed(_ended(words, debug=debug))
+
+    sys.exit(supervised(work))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line within a program and return its exit code; signals and streams stay the program's."""
+    words, debug = _words(arguments)
+    return _ended(words, debug=debug)
+
+
+def _words(arguments: Sequence[str] | None) -> tuple[list[str], bool]:
+    """Return the words of the command line without `--debug`, which may stand anywhere before `--`, and whether it does."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    end = words.index("--") if "--" in words else len(words)
+    rest = [word for word in words[:end] if word != "--debug"]
+    return [*rest, *words[end:]] or ["--help"], len(rest) < end
+
+
+def _ended(words: Sequence[str], *, debug: bool) -> int:
+    """Do what the words say; whatever comes of it ends in an exit code, and in a line where something went wrong."""
+    from unveil.output import placed
+
+    placed.clear()
     try:
-        return _code(words)
-    except KeyboardInterrupt:
-        return _complain("interrupted; nothing was written.", INTERRUPTED, words)
-    except StoppedError as stop:
-        return _complain(f"interrupted; {stop}", INTERRUPTED, words)
+        return _done(words)
+    except BaseException as error:  # noqa: BLE001 - a panic of a compiled library is no Exception
+        if debug:
+            import traceback
+
+            traceback.print_exception(error)
+        return _told(error, words)
 
 
-def _code(words: list[str]) -> int:
-    import typer
-    from typer.exceptions import TyperException
-
-    from unveil.cli.verbs import app
-    from unveil.errors import ModelNotMetError, UnveilError
+def _told(error: BaseException, words: Sequence[str]) -> int:
+    """Say in one line what went wrong, and return the exit code."""
+    from unveil.cli.process import say
 
     try:
-        code = typer.main.get_command(app).main(args=words or ["--help"], prog_name="unveil", standalone_mode=False)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    except ModelNotMetError as error:
-        return _complain(str(error), NOT_MET, words)
-    except UnveilError as error:
-        return _complain(str(error), BAD_INPUT, words)
-    except TyperException as error:
-        return _complain(f"{error.format_message()} (try: unveil --help)", BAD_INPUT, words)
-    except MemoryError:
-        return _complain("there is not enough memory for this; name fewer columns.", BAD_INPUT, words)
-    if code == INTERRUPTED:
-        raise KeyboardInterrupt
-    return code if isinstance(code, int) else 0
+        from unveil.cli.failures import explained
 
+        message, code = explained(error, words)
+    except BaseException as another:  # noqa: BLE001 - not even the libraries that explain it could be loaded
+        message, code = f"unexpected failure: {type(error).__name__}, then {type(another).__name__}.", 3
+    if message:
+        from unveil.credentials import hidden_in_message
 
-def _complain(message: str, code: int, words: Sequence[str]) -> int:
-    """Say what is wrong in one line, without the credentials of an address among the words of the command line."""
-    from unveil.credentials import hidden_in_message
-
-    print("unveil:", " ".join(hidden_in_message(message, words).split()), file=sys.stderr)  # noqa: T201 - the command line speaks here
+        say(hidden_in_message(message, words))
     return code
+
+
+def _done(words: Sequence[str]) -> int:
+    import typer
+
+    from unveil.cli.process import say
+    from unveil.cli.verbs import app
+    from unveil.notices import NOTICE
+
+    NOTICE.set(say)
+    program = typer.main.get_command(app)
+    try:
+        with program.make_context("unveil", list(words)) as context:
+            program.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return 0

@@ -45,6 +45,8 @@ app = _Program(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    epilog="Exit codes: 0 done; 1 a policy or a model is not met, and nothing else; 2 bad usage or bad input, no memory or no "
+    "room on the disk; 3 an unexpected failure; 130 interrupted; 143 terminated.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -60,5 +62,6 @@ def _version(asked: bool) -> None:
 @app.callback()
 def unveil(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure; before or behind the verb.")] = False,
 ) -> None:
     """See what a table of personal data gives away before you publish it."""

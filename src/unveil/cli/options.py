@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from unveil.attributes import Role
 from unveil.cli.apart import check_read
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, listed, shown
+from unveil.output import cannot_write
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -236,21 +236,40 @@ def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: b
 
         report.write(result, out, spreadsheet_safe=spreadsheet_safe)
         sys.stderr.write(f"written: {without_credentials(out)}\n")
+    if as_json:
+        text = json.dumps(result.to_dict(), ensure_ascii=not _is_unicode(sys.stdout.encoding), allow_nan=False)
+        _print(lambda: sys.stdout.write(f"{text}\n"))
+    elif out is None:
+        _print(lambda: _show(result))
+
+
+def _print(write: Callable[[], object]) -> None:
+    """Print an answer to its end, or say why that cannot be; a reader who has gone, as `head` does, has all he wants."""
+    from unveil.cli.process import turned_away
+
     try:
-        if as_json:
-            sys.stdout.write(json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n")
-        elif out is None:
-            _show(result)
+        write()
         sys.stdout.flush()
     except BrokenPipeError:
-        # the reader has gone, as `head` does; what is left in the buffer has nowhere to go
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        turned_away()
+    except OSError as error:
+        turned_away()
+        raise cannot_write("standard output", error) from error
 
 
 def _show(result: Result) -> None:
+    """Show an answer in the terminal."""
     from rich.console import Console
 
-    Console().print(result)
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704 - what rich has caught; it would end the process with exit code 1
+
+    Terminal().print(result)
+
+
+def _is_unicode(encoding: str | None) -> bool:
+    return (encoding or "").lower().replace("-", "").replace("_", "").startswith("utf")
 
 
 @contextmanager

@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
+from unveil.compilation import compiled
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _grown(array: NDArray[Any], *, most: int | None = None) -> NDArray[Any]:
     return larger
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state of the walk, array by array
     rows, max_size, below, frames, state, cells, starts, tally, touched, lists, heads, budget,  # noqa: ANN001
 ):  # fmt: skip
@@ -241,7 +241,7 @@ def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state 
     return stopped
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _note(cell, subset, lists, heads, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Keep the set for a cell that is unique on it, unless one within it is kept already; return how many blocks are used."""
     at = heads[cell]
@@ -265,7 +265,7 @@ def _note(cell, subset, lists, heads, used):  # type: ignore[no-untyped-def]  # 
     return used + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one loop, kept whole for speed
     row, subset, cells, begin, starts, first, runs, tally, touched, lists, heads, used,  # noqa: ANN001
 ):  # fmt: skip
@@ -302,7 +302,7 @@ def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - on
     return used
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one loop, kept whole for speed
     row, subset, cells, begin, end, starts, first, runs, free, tally, touched, lists, heads, used,  # noqa: ANN001
 ):  # fmt: skip
@@ -348,7 +348,7 @@ def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one
     return used, new_runs
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _join(rows, lowest, cells, base, starts, first, runs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Join cells of a class that agree in all columns below `lowest`, and drop classes in which nobody can be unique."""
     kept = 0
@@ -377,7 +377,7 @@ def _join(rows, lowest, cells, base, starts, first, runs):  # type: ignore[no-un
     return new_runs
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _agree(rows, lowest, one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Whether two cells hold the same values in all columns below `lowest`, the most telling one asked first."""
     for at in range(lowest - 1, -1, -1):  # noqa: SIM110 - compiled
@@ -386,7 +386,7 @@ def _agree(rows, lowest, one, other):  # type: ignore[no-untyped-def]  # noqa: A
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _count(heads, lists, by_code, starts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Count each cell's minimal uniques, in the entry after its own."""
     for cell in range(heads.shape[0]):
@@ -397,7 +397,7 @@ def _count(heads, lists, by_code, starts):  # type: ignore[no-untyped-def]  # no
             at = lists[at, 0]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _collect(  # type: ignore[no-untyped-def]  # noqa: ANN202
     heads, lists, by_code, order, starts, sets, by_size, by_column,  # noqa: ANN001
 ):  # fmt: skip

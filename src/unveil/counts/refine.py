@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 
+from unveil.compilation import compiled
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -114,7 +116,7 @@ class Refiner:
         """Return the classes of the parent's columns and one more, given by its code in every cell and its number of values."""
         cells = np.empty(len(parent.cells), dtype=np.uint32)
         starts = np.empty(len(parent.cells) // 2 + 2, dtype=np.uint32)
-        kept, runs, multiple, single, mixed, balanced, settled_sum, class_sum, uncertainty = _split(  # type: ignore[call-arg]
+        kept, runs, multiple, single, mixed, balanced, settled_sum, class_sum, uncertainty = _split(
             parent.cells, parent.starts, codes, size, self._n, self._weight, self._secret, self._secret_sizes,
             self._logs, *workspace, cells, starts,
         )  # fmt: skip
@@ -146,7 +148,7 @@ def _term(n, logs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return n * math.log2(n)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0913, PLR0915 - one loop, kept whole for speed
     cells, starts, codes, size_of_column, n, weight, secret, secret_sizes, logs,  # noqa: ANN001
     value_count, slot, joint, touched, secret_n, secret_mass, secret_touched,  # noqa: ANN001

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ def count_keys(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
     return counts
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _count(key, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for at in range(key.shape[0]):
         counts[np.uint64(key[at])] += 1

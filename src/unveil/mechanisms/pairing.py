@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled
 
 __all__ = ["near_partners"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def near_partners(reach, draws):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return the partner of every rank, at most `reach` away; itself where all others in reach have one.
 
@@ -31,7 +32,7 @@ def near_partners(reach, draws):  # type: ignore[no-untyped-def]  # noqa: ANN001
     return partner
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _remove(free, place, size, rank):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     last = free[size - 1]
     free[place[rank]], place[last] = last, place[rank]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,11 +40,11 @@ class Scale:
 
     def has_order(self, values: Sequence[Any]) -> bool:
         """Whether the values can be ranked."""
-        return self.order is not None or self.has_distances(values)
+        return self.order is not None or _are_numbers(values)
 
     def has_distances(self, values: Sequence[Any]) -> bool:
-        """Whether the values are numbers, all of them."""
-        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+        """Whether the values are numbers, all of them, and the lowest and the highest a finite distance apart."""
+        return _are_numbers(values) and (not values or math.isfinite(max(values) - min(values)))
 
     def gaps(self, spread: Spread, *, by_value: bool) -> tuple[Spread, NDArray[np.float64]]:
         """Return the spread with its values in order, and the distance of each value to the next, summing to 1."""
@@ -57,9 +59,12 @@ class Scale:
         if not by_value:
             return ranks, np.full(number - 1, 1.0 / (number - 1))
         if not self.has_distances(values):
-            raise ArgumentError(f"the value distance of {shown(self.attribute)} needs numbers, and not all its values are.")
-        steps = np.diff(np.sort(np.array([float(value) for value in values])))
-        return ranks, steps / steps.sum()
+            needed = "finite numbers" if _are_numbers(values) else "numbers"
+            raise ArgumentError(
+                f"the value distance of {shown(self.attribute)} needs {needed}, and not all its values are; use another distance."
+            )
+        rising = sorted(values)  # as they are: large integers that differ may be one floating-point number
+        return ranks, np.array([(high - low) / (rising[-1] - rising[0]) for low, high in pairwise(rising)])
 
     def levels(self, values: Sequence[Any]) -> list[NDArray[np.int64]]:
         """Return the group of every value at each level of the hierarchy below its root."""
@@ -73,9 +78,9 @@ class Scale:
     def _ranks(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Return the rank of every value."""
         if self.order is None:
-            if not self.has_distances(values):
+            if not _are_numbers(values):
                 raise ArgumentError(f"the values of {shown(self.attribute)} have no order; give one, or use another distance.")
-            return np.argsort(np.argsort([float(value) for value in values]))
+            return np.argsort(sorted(range(len(values)), key=values.__getitem__))
         place = {str(value): at for at, value in enumerate(self.order)}
         missing = sum(str(value) not in place for value in values)
         if missing:
@@ -83,6 +88,10 @@ class Scale:
                 f"{missing:,} of the {len(values):,} values of {shown(self.attribute)} are not in the order given."
             )
         return np.argsort(np.argsort([place[str(value)] for value in values]))
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def _reordered(spread: Spread, ranks: NDArray[np.int64]) -> Spread:

@@ -8,13 +8,14 @@ counts them by the set in which they differ, and sums over subsets give the matc
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled
 
 __all__ = ["cheapest", "restore", "suppress"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in for every row the set of attributes in which it differs from one; attribute by attribute, which vectorises."""
     found[:] = 0
@@ -25,7 +26,7 @@ def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: AN
                 found[other] |= bit * np.int32((column[other] != own) & (column[other] >= 0))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Replace every entry by the sum of those of its subsets."""
     for at in range(attributes):
@@ -35,7 +36,7 @@ def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: AN
                 sums[chosen] += sums[chosen ^ bit]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """For every set of cells of a row that may go: the records that then match it, and those of them that lack a match."""
     _differences(codes, row, differs)
@@ -49,7 +50,7 @@ def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ig
     _over_subsets(helped, codes.shape[0])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return the cheapest set of cells that makes a row match k records, of equals that which helps most others.
 
@@ -70,7 +71,7 @@ def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-
     return best
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what making each of some rows match k records costs, as things stand."""
     found, differs = np.empty(rows.shape[0]), np.empty(codes.shape[1], np.int32)
@@ -81,7 +82,7 @@ def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-u
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Go through rows, each of one record; where one lacks matches, suppress its cheapest set of cells.
 
@@ -107,7 +108,7 @@ def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-u
         weight[row] = np.int64(left)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def restore(codes, weight, size, k, original, rows, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Put suppressed cells back, row by row and in the order of attributes given, where no row falls below k matches."""
     differs = np.empty(codes.shape[1], np.int32)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
+from unveil.compilation import compiled
 from unveil.counts.grouping import summed
 from unveil.search.requirements import Requirements
 
@@ -262,14 +262,14 @@ def _joined(some: Sequence[Parts]) -> Parts:
     return Parts(np.concatenate([one.order for one in some]), np.concatenate([[0], np.cumsum(sizes)]))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for place in range(order.shape[0]):
         out[next_[of_place[place]]] = order[place]
         next_[of_place[place]] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return lowest and highest rank and whether nulls stand beside values; or the level and group of the lowest node."""
     first = np.int64(codes[order[start]])
@@ -292,7 +292,7 @@ def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-u
     return low, high, nulls > 0
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _describe(order, starts, codes, trees, nulls, groups, low, high, mixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for part in range(starts.shape[0] - 1):
         for at in range(codes.shape[0]):
@@ -301,7 +301,7 @@ def _describe(order, starts, codes, trees, nulls, groups, low, high, mixed):  # 
             )
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _propose(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0913
     order, starts, tried, codes, trees, nulls, groups, widths, n, smallest, mode, child, number, chosen  # noqa: ANN001
 ):  # fmt: skip
@@ -350,7 +350,7 @@ def _propose(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PL
                 break
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _gain(order, start, stop, codes, groups, widths, level, node, n, smallest, scratch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Return what would be gained if every child that is large enough were a part of its own."""
     below, gain = groups[level - 1], 0.0
@@ -364,7 +364,7 @@ def _gain(order, start, stop, codes, groups, widths, level, node, n, smallest, s
     return gain
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     values = weight = np.int64(0)
     for place in range(start, stop):
@@ -375,7 +375,7 @@ def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: 
     return 2 if values >= smallest and weight - values >= smallest else 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, scratch, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Cut an ordered attribute where the halves are nearest to equal; relaxed, records of the median go to both sides."""
     for place in range(start, stop):
@@ -403,7 +403,7 @@ def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, 
     return 2
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
     """Give every child of a node a part; pooled, those that are too small share one, made large enough from another."""
     for place in range(start, stop):
@@ -443,7 +443,7 @@ def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, na
     return np.int64(1) if fails else found
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _pool(starts, asked, wrong, first, child, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Put the children that violate a model into one part."""
     for part in range(starts.shape[0] - 1):

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled, compiled_in_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,13 +209,13 @@ def _slots(rows: int) -> int:
     return 1 << max(4, (4 * rows - 1).bit_length())
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled_in_place
 def _mixed(mixed, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(32))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Rewrite one field of every key and add up the records of equal keys; returns how many keys there are."""
     found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
@@ -246,7 +247,7 @@ def _merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Give rows of one masked key one number, in the order in which they come; returns how many numbers there are."""
     found, last = 0, np.uint64(slots.shape[0] - 1)
@@ -273,7 +274,7 @@ def _number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def] 
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Add up the cost of every column's codes over the records of the rows chosen; returns how many records they are."""
     records = np.int64(0)
@@ -287,7 +288,7 @@ def _sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: ign
     return records
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def merge_word(keys, n, rows, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Merge as `_merge` does the first rows of keys of one word with one amount each; returns how many keys there are."""
     found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)

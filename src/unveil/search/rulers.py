@@ -16,9 +16,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
+from unveil.compilation import compiled
 from unveil.models.base import TOLERANCE, SecretModel
 from unveil.models.classes import TCloseness
 from unveil.search.space import Secret
@@ -93,7 +93,7 @@ def ruler_of(model: SecretModel, secret: Secret) -> Ruler | None:
     return Ruler(threshold, secret.share, none, np.argsort(ranks), gaps).with_farthest()
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _mark(size, held, share, groups, order, gaps, threshold, farthest, violating, lasting, limit, far):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0913
     values, levels = share.shape[0], groups.shape[0]
     gap, sums = np.empty(values), np.empty(values)

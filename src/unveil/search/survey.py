@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
+from unveil.compilation import compiled
 from unveil.search.rollup import merge_word
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def survey(rolled: RollUp, k: int) -> Survey | None:
     return Survey(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in found))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _walk(keys, n, shape, fields, maps, starts, first, k, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in the figures of all nodes, in the order of the walk."""
     depths, rows = shape.shape[0], keys.shape[0]
@@ -84,7 +84,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, found):  # type: ignor
             depth += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _look(n, rows, k, found, node):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     small, classes, squares = np.int64(0), np.int64(0), np.int64(0)
     for row in range(rows):
@@ -96,7 +96,7 @@ def _look(n, rows, k, found, node):  # type: ignore[no-untyped-def]  # noqa: ANN
     found[0, node], found[1, node], found[2, node] = small, classes, squares
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _power(size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     found = 16
     while found < size:

@@ -17,7 +17,7 @@ import polars as pl
 
 from unveil.attributes import require_columns
 from unveil.credentials import without_credentials
-from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError, near_miss, shown
+from unveil.errors import DataNotFoundError, DuplicateColumnError, UnsupportedDataError, is_unicode, near_miss, shown
 from unveil.sources import datasets, files
 from unveil.sources.objects import column_of_objects
 
@@ -150,6 +150,8 @@ def text_names(names: Sequence[object], place: str) -> tuple[str, ...]:
     """Return column names, refusing those that are no text or stand twice."""
     if strange := [name for name in names if not isinstance(name, str)]:
         raise UnsupportedDataError(f"{place}: {len(strange)} column names are not text; rename the columns.")
+    if strange := [name for name in names if not is_unicode(name)]:
+        raise UnsupportedDataError.no_characters(str(strange[0]))
     if len(set(names)) < len(names):
         raise DuplicateColumnError.named(str(next(name for name in names if names.count(name) > 1)), place)
     return tuple(str(name) for name in names)
@@ -166,7 +168,12 @@ def _to_polars(series: nw.Series[Any]) -> pl.Series:
         return pl.Series(series.name, series.to_numpy())
     try:
         return series.to_polars()
+    except UnicodeEncodeError:
+        raise UnsupportedDataError.no_characters(series.name) from None
     except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError) as reason:
         if type(reason).__module__.startswith("pyarrow") or not isinstance(reason, ImportError):
-            return column_of_objects(series.name, series.to_list())
+            values = series.to_list()
+            if not all(is_unicode(value) for value in values if isinstance(value, str)):
+                raise UnsupportedDataError.no_characters(series.name) from None
+            return column_of_objects(series.name, values)
         return pl.Series(series.name, series.to_list(), strict=False)

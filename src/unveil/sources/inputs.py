@@ -1,7 +1,7 @@
 """Where the bytes come from: a file, a pipe or standard input, compressed or not.
 
 Bytes that can be read only once (standard input, a pipe) are kept for the life of the process, so that the names of the
-columns can be asked first and the values afterwards.
+columns can be asked first and the values afterwards: up to 256 MiB in memory, more in a private temporary file.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import io
 import os
 import stat
 import sys
+import threading
 import zlib
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from unveil.credentials import without_credentials
-from unveil.errors import DataFileError, DataNotFoundError, EmptyDataError, near_miss, shown
+from unveil.errors import DataFileError, DataNotFoundError, EmptyDataError, OutputError, is_unicode, near_miss, shown
+from unveil.notices import NOTICE
+from unveil.output import private_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +35,15 @@ _HEAD = 4096
 _LONGEST_PLACE = 200
 _MOST_SIBLINGS = 10_000
 _PATTERN_CHARACTERS = frozenset("*?[]{}")
+_MOST_HELD = 256 << 20
+"""Bytes that are kept in memory; of more, all are kept in a temporary file."""
+_PATIENCE = 1.0
+"""Seconds after which it is said what a read waits for."""
 
-_held: dict[tuple[object, ...], bytes] = {}
+_held: dict[tuple[object, ...], bytes | str] = {}
+"""What could be read only once: its bytes, or the temporary file that keeps them."""
+_places: dict[str, str] = {}
+"""Where the bytes of every temporary file came from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +87,22 @@ def locate(path: str | os.PathLike[str]) -> Input:
     """Find what `path` names ("-": standard input), refusing what is missing, empty or no file."""
     text = os.fsdecode(path)
     if text == "-":
-        return _not_empty(Input("standard input", "", content=_standard_input()))
-    place = _place(text)
+        return _not_empty(_once("standard input", "", _standard_input()))
+    place = _places.get(text) or _place(text)
     found = _stat(text, place)
     if stat.S_ISDIR(found.st_mode):
         raise DataFileError(f"{place}: this is a folder; name a file in it.")
     suffix = _suffix(text)
     if stat.S_ISFIFO(found.st_mode):
-        return _not_empty(Input(place, suffix, content=_piped(text, place, found)))
+        return _not_empty(_once(place, suffix, _piped(text, place, found)))
     if not stat.S_ISREG(found.st_mode):
         raise DataFileError(f"{place}: this is a device, not a file; name a file, or '-' for standard input.")
     return _not_empty(Input(place, suffix, path=text))
+
+
+def _once(place: str, suffix: str, kept: bytes | str) -> Input:
+    """Return what could be read only once as it is kept."""
+    return Input(place, suffix, path=kept) if isinstance(kept, str) else Input(place, suffix, content=kept)
 
 
 def _not_empty(source: Input) -> Input:
@@ -135,29 +151,74 @@ def _suffix(path: str) -> str:
 
 def _is_literal(path: str) -> bool:
     """Tell whether an engine takes a path as it stands, and for no pattern of paths."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return not _PATTERN_CHARACTERS.intersection(path)
+    return is_unicode(path) and not _PATTERN_CHARACTERS.intersection(path)
 
 
-def _standard_input() -> bytes:
+def _standard_input() -> bytes | str:
     try:
         stream = sys.stdin.buffer
         key = (stream,)
         if key not in _held:
-            _held[key] = stream.read()
-    except (AttributeError, OSError, ValueError):
+            with _told_after(0.0 if sys.stdin.isatty() else None, "standard input is read; end it with Ctrl-D"):
+                _held[key] = _kept(stream, "standard input")
+    except (AttributeError, ValueError, OSError) as error:
+        if isinstance(error, OutputError):
+            raise
         raise DataFileError("standard input: it is closed; name a file instead.") from None
     return _held[key]
 
 
-def _piped(path: str, place: str, found: os.stat_result) -> bytes:
+def _piped(path: str, place: str, found: os.stat_result) -> bytes | str:
     key = ("pipe", found.st_dev, found.st_ino)
     if key not in _held:
         try:
-            _held[key] = Path(path).read_bytes()
+            with ExitStack() as opened:
+                with _told_after(_PATIENCE, f"waiting for a writer of the pipe {place}"):
+                    stream = opened.enter_context(Path(path).open("rb", buffering=0))
+                _held[key] = _kept(stream, place)
         except OSError as error:
+            if isinstance(error, OutputError):
+                raise
             raise _unreadable(place, error) from None
     return _held[key]
+
+
+def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
+    """Read to the end: return the bytes, or the path of the temporary file that keeps them."""
+    first = bytearray()
+    while len(first) <= _MOST_HELD:
+        chunk = stream.read(_CHUNK)
+        if not chunk:
+            return bytes(first)
+        first += chunk
+    try:
+        path, file = private_file()
+        with file:
+            file.write(first)
+            first.clear()
+            while chunk := stream.read(_CHUNK):
+                file.write(chunk)
+    except OSError as error:
+        reason = (error.strerror or "the system gives no reason").lower()
+        raise OutputError(
+            f"{place}: what is longer than {_MOST_HELD >> 20:,} MiB is kept in a temporary file, and that cannot be written: "
+            f"{reason}; set TMPDIR to a folder with room, or name a file."
+        ) from None
+    _places[str(path)] = place
+    return str(path)
+
+
+@contextmanager
+def _told_after(seconds: float | None, what: str) -> Iterator[None]:
+    """Say what is waited for when the block lasts longer than this; None: never."""
+    notice = NOTICE.get()
+    if notice is None or seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, notice, [f"{what}."])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

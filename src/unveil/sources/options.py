@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError, is_unicode, shown
 
 __all__ = ["ReadOptions"]
 
@@ -55,6 +55,9 @@ def _check_missing(missing: object) -> None:
     """Refuse one text, whose characters would be taken for texts."""
     if isinstance(missing, str):
         raise ArgumentError("missing is one text; give a tuple of texts, such as ('?', 'NA').")
+    for text in missing if isinstance(missing, tuple) else ():
+        if not is_unicode(text):
+            raise ArgumentError(f"missing {shown(text)} holds half a surrogate pair, which is no character; give a text.")
 
 
 def _check_encoding(encoding: str) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from unveil.errors import ArgumentError, DataChangedError, UnveilError
-from unveil.output import atomic_write, cannot_write, together
+from unveil.errors import ArgumentError, DataChangedError
+from unveil.output import atomic_write, failures_reported, hidden_folder, together
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.fingerprint import fingerprint_of_files
 from unveil.sources.frames import Source
@@ -263,11 +262,8 @@ def _rewritten(
         if progress is not None:
             progress(done, 2 * records.records)
 
-    folder = Path(out).resolve().parent
-    with _trouble_reported(out):
-        hidden = tempfile.TemporaryDirectory(prefix=".unveil-", dir=folder)
-    with hidden as room:
-        parts = _Parts(Path(room), out, 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
+    with hidden_folder(out) as room:
+        parts = _Parts(room, out, 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
         seen = 0
         change.begin()
         for batch in records.batches(by_hand=by_hand):
@@ -281,19 +277,6 @@ def _rewritten(
             tell(parts.records)
         change.end()
         return parts.write(link, records.names, texts, tell)
-
-
-@contextmanager
-def _trouble_reported(out: str) -> Iterator[None]:
-    """Turn what the system, or Polars, says of a file that cannot be written into one line about the release."""
-    try:
-        yield
-    except pl.exceptions.ComputeError as error:  # Parquet that does not go onto the disk
-        raise cannot_write(out, OSError(str(error))) from error
-    except OSError as error:
-        if isinstance(error, UnveilError):
-            raise
-        raise cannot_write(out, error) from error
 
 
 class _Parts:
@@ -326,7 +309,7 @@ class _Parts:
         """Write what waits for a bucket."""
         if self._waiting[at]:
             place = self._room / f"{at}-{len(self._files[at])}.arrow"
-            with _trouble_reported(self._out):
+            with failures_reported(self._out):
                 pl.concat([frame for frame, _ in self._waiting[at]]).write_ipc(place, compression="lz4")
                 place.with_suffix(".rows").write_bytes(np.concatenate([rows for _, rows in self._waiting[at]]).tobytes())
             self._files[at].append(place)
@@ -349,7 +332,7 @@ class _Parts:
         self, link: str | None, names: tuple[str, ...], texts: HarmlessTexts | None, tell: Callable[[int], None]
     ) -> WrittenFile:
         """Write the release and, on request, the correspondence."""
-        with _trouble_reported(self._out), together(), ExitStack() as open_files:
+        with failures_reported(self._out), together(), ExitStack() as open_files:
             pairs = open_files.enter_context(atomic_write(link, private=True)) if link is not None else None
             if pairs is not None:
                 pairs.write(b"original,release\n")

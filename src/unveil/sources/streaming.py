@@ -136,16 +136,24 @@ class StreamSource(Source):
 
 def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
     """Open a folder of Parquet files, or a file that is large enough to be counted in batches and of a format that allows it."""
-    stream = Stream(path, options)
-    if os.path.isdir(path):  # noqa: PTH112 - to Path the empty path is the present folder
-        names = tuple(ParquetFiles.at(path).schema)
-    elif not os.path.isfile(path) or _unpacked(path) < LIMITS.get().stream_from:  # noqa: PTH113
+    file = _on_disk(path)
+    if os.path.isdir(file):  # noqa: PTH112 - to Path the empty path is the present folder
+        names = tuple(ParquetFiles.at(file).schema)
+    elif not os.path.isfile(file) or _unpacked(file) < LIMITS.get().stream_from:  # noqa: PTH113
         return None
-    elif files._format(locate(path)) in ("parquet", "delimited"):  # noqa: SLF001
-        names = tuple(files.column_names(path, options))
+    elif files._format(locate(file)) in ("parquet", "delimited"):  # noqa: SLF001
+        names = tuple(files.column_names(file, options))
     else:
         return None
+    stream = Stream(file, options)
     return StreamSource(without_credentials(path), names, stream.collect, stream.tally, stream=stream)
+
+
+def _on_disk(path: str) -> str:
+    """Return where the bytes of standard input or of a pipe are, if they are kept in a file; else the path itself."""
+    if path == "-" or Path(path).is_fifo():
+        return locate(path).path or path
+    return path
 
 
 def _unpacked(path: str) -> int:

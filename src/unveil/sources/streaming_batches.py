@@ -6,6 +6,7 @@ words: a record with too few or too many fields, bytes that are no text, a damag
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from urllib.parse import unquote
 import numpy as np
 import polars as pl
 
-from unveil.errors import DataFileError, listed
+from unveil.errors import DataFileError, is_unicode, listed
 from unveil.sources import columnar, delimited
 from unveil.sources.inputs import Input, locate
 from unveil.sources.lossless import typed
@@ -107,7 +108,7 @@ class ParquetFiles:
         ]
         size = Path(path).stat().st_size
         with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001 - of this room
-            lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            lazy = pl.scan_parquet(_for_engine(source, path), glob=False, hive_partitioning=False)
             height = int(lazy.select(pl.len()).collect().item())
         for start in range(0, height, rows):
             with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001
@@ -130,6 +131,11 @@ class ParquetFiles:
 def _schema(source: Input) -> dict[str, pl.DataType]:
     with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001
         return dict(pl.read_parquet_schema(source.for_engine()))
+
+
+def _for_engine(source: Input, path: str) -> str | io.BytesIO:
+    """Return the path, as no pattern; of a path that is no text, the bytes."""
+    return path if is_unicode(path) else source.for_engine()
 
 
 def _hidden(file: Path, folder: str) -> bool:

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numba
 import numpy as np
 
+from unveil.compilation import compiled
 from unveil.errors import OutputError
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ def _scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     return key ^ (key >> np.uint64(32))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _number(values, row, found, known, code, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     mask = np.uint64(known.shape[0] - 1)
     half = known.shape[0] // 2
@@ -350,7 +351,7 @@ def _number(values, row, found, known, code, size):  # type: ignore[no-untyped-d
     return row, size
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_word(rows, amounts, row, table, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Add keys of one word; an entry of the table is a key and its count, so that one look at memory finds both."""
     mask = np.uint64(table.shape[0] - 1)
@@ -369,7 +370,7 @@ def _add_word(rows, amounts, row, table, used, room):  # type: ignore[no-untyped
     return row, used
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_words(rows, amounts, row, table, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Add keys of several words."""
     mask = np.uint64(table.shape[0] - 1)

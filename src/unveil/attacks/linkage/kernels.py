@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled, compiled_in_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class Releases(NamedTuple):
     high: NDArray[np.float64]
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@compiled_in_place
 def _distance(originals: Originals, row: int, releases: Releases, job: int, bound: float) -> float:
     """Return the distance of an original row to what a release row covers, or any sum above the bound that it exceeds."""
     total = 0.0
@@ -82,7 +83,7 @@ def _distance(originals: Originals, row: int, releases: Releases, job: int, boun
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _stretch(originals: Originals, releases: Releases, job: int, bound: float) -> tuple[int, int, int]:
     """Return an attribute and the stretch of rows, in its order, outside of which every row is farther than the bound."""
     size = originals.positions.shape[0]
@@ -107,7 +108,7 @@ def _stretch(originals: Originals, releases: Releases, job: int, bound: float) -
     return best, begin, end
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def pair_distances(
     originals: Originals, rows: NDArray[np.int64], releases: Releases, jobs: NDArray[np.int64], out: NDArray[np.float64]
 ) -> None:
@@ -116,7 +117,7 @@ def pair_distances(
         out[at] = _distance(originals, rows[at], releases, jobs[at], math.inf)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def least_distances(
     originals: Originals, releases: Releases, known: NDArray[np.float64], begin: int, end: int, out: NDArray[np.float64]
 ) -> None:
@@ -136,7 +137,7 @@ def least_distances(
         out[job] = best
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def count_around(
     originals: Originals,
     weight: NDArray[np.float64],

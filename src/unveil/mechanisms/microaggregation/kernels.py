@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class _Pool(NamedTuple):
     distance: NDArray[np.float64]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def optimal(values, k):
     """Return where to cut sorted values into runs of at least k with the least squared error.
 
@@ -77,7 +78,7 @@ def optimal(values, k):
     return np.array(cuts[::-1])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def mdav(points, codes, weights, k, stop):
     """Return the group of every record: two groups a round while 3k records are left, one of 2k or more, then the rest."""
     pool, left, made = _pool(points, codes, weights), points.shape[1], 0
@@ -96,7 +97,7 @@ def mdav(points, codes, weights, k, stop):
     return pool.group
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def v_mdav(points, codes, weights, k, gain, stop):
     """Return the group of every record: k around the one farthest from the centre of all, and up to k - 1 more that fit.
 
@@ -122,7 +123,7 @@ def v_mdav(points, codes, weights, k, gain, stop):
     return pool.group
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _extend(pool, left, made, k, gain, gap):
     """Add to the group just made, which stands behind the records left, one by one those that fit, up to 2k - 1."""
     gap[:] = np.inf
@@ -141,7 +142,7 @@ def _extend(pool, left, made, k, gain, gap):
     return left
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _narrow(pool, left, member, gap):
     """Keep in `gap` how far each record left is from the nearest member of the group, now that this one belongs to it."""
     _from_record(pool, left, member)
@@ -149,7 +150,7 @@ def _narrow(pool, left, member, gap):
         gap[pool.row[at]] = min(gap[pool.row[at]], pool.distance[at])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _pool(points, codes, weights):
     n = points.shape[1]
     count = np.zeros((codes.shape[0], codes.max() + 1 if codes.size else 0), dtype=np.int64)
@@ -161,7 +162,7 @@ def _pool(points, codes, weights):
     return _Pool(points.copy(), codes.copy(), weights, np.arange(n), np.arange(n), group, total, count, np.empty(n))
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _from_centre(pool, left):
     """Measure the records left from their centre; what a nominal attribute adds for every record is left out."""
     pool.distance[:left] = 0.0
@@ -173,7 +174,7 @@ def _from_centre(pool, left):
             pool.distance[at] += pool.weights[attribute] * (1.0 - share)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _from_record(pool, left, record):
     """Measure the records left from the one at a place."""
     pool.distance[:left] = 0.0
@@ -185,13 +186,13 @@ def _from_record(pool, left, record):
                 pool.distance[at] += pool.weights[attribute]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _add_squares(values, centre, left, distance):
     for at in range(left):
         distance[at] += (values[at] - centre) ** 2
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _farthest(pool, left):
     """Return the place of the farthest record; of several, of the first."""
     distance, best = pool.distance, 0
@@ -201,7 +202,7 @@ def _farthest(pool, left):
     return best
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _nearest(pool, left, k):
     """Return the places of the k nearest records, nearest first; of several, the first."""
     found = np.empty(k, dtype=np.int64)
@@ -220,14 +221,14 @@ def _nearest(pool, left, k):
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _before(pool, one, other):
     """Whether the record at one place comes before that at another: nearer, or as near and earlier."""
     near, far = pool.distance[one], pool.distance[other]
     return near < far or (near == far and pool.row[one] < pool.row[other])
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _take(pool, left, places, group):
     """Put the records at these places into a group, behind those left, and return how many are left."""
     for at in np.sort(places)[::-1]:
@@ -241,7 +242,7 @@ def _take(pool, left, places, group):
     return left
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _exchange(pool, one, other):
     for attribute in range(pool.points.shape[0]):
         line = pool.points[attribute]

@@ -1,0 +1,137 @@
+"""What a run that failed says in one line, and with which exit code it ends.
+
+The words of an exception that nobody expected may hold data values, so it is told by its type and place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import unveil
+from unveil.cli import StoppedError
+from unveil.cli.process import ending, turned_away
+from unveil.errors import ModelNotMetError, UnveilError
+from unveil.output import placed
+
+__all__ = ["explained"]
+
+_NOT_MET, _BAD_INPUT, _UNEXPECTED = 1, 2, 3
+_SCARCE = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file may not grow that large",
+    errno.EROFS: "the disk is read-only",
+    errno.EIO: "the disk cannot be read or written",
+    errno.EMFILE: "too many files are open",
+    errno.ENFILE: "too many files are open",
+}
+"""What the system may lack, whatever asks for it."""
+_NO_MEMORY = (
+    "can't allocate",
+    "can't start new thread",
+    "cannot allocate",
+    "failed to map segment",
+    "memory allocation",
+    "out of memory",
+    "unable to allocate",
+)
+"""How libraries say that they got no memory."""
+
+
+def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
+    """Return what is said of a failure, nothing where nothing is, and the exit code."""
+    unexpected = (
+        f"unexpected failure of {_verb(words)!r}: {type(error).__name__}{_place(error)}; {_written()}. "
+        "The same command with --debug shows the traceback."
+    )
+    return _foreseen(error) or _scarce(error) or (unexpected, _UNEXPECTED)
+
+
+def _foreseen(error: BaseException) -> tuple[str, int] | None:
+    """Return what is said of an interrupt, of what this package refuses, and of a reader who has gone."""
+    if isinstance(error, KeyboardInterrupt | StoppedError):
+        word, code = ending()
+        return f"{word}; {error if isinstance(error, StoppedError) else f'{_written()}.'}", code
+    if isinstance(error, UnveilError):
+        return str(error), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
+    from typer.exceptions import TyperException  # here, as the program may have been interrupted while it was loaded
+
+    if isinstance(error, TyperException):
+        return f"{error.format_message()} (try: unveil --help)", _BAD_INPUT
+    return ("", 0) if _reader_has_gone(error) else None
+
+
+def _scarce(error: BaseException) -> tuple[str, int] | None:
+    """Return what is said where the system has no more memory, no more room, or no output."""
+    if any(map(_tells_of_memory, _chain(error))):
+        return f"there is not enough memory for this; {_written()}. Name fewer columns, or allow more memory.", _BAD_INPUT
+    if not isinstance(error, OSError):
+        return None
+    if error.errno == errno.EBADF and _output_is_closed():
+        return "standard output is closed; open it, or name a file with --out.", _BAD_INPUT
+    if error.errno not in _SCARCE:
+        return None
+    place = f" ({error.filename})" if error.filename else ""
+    return f"{_SCARCE[error.errno]}{place}; {_written()}.", _BAD_INPUT
+
+
+def _written() -> str:
+    return f"written before that: {', '.join(map(str, placed))}" if placed else "nothing was written"
+
+
+def _verb(words: Sequence[str]) -> str:
+    """Return the words that say what was being done."""
+    verbs = [word for word in words[: 2 if words[0] == "hierarchy" else 1] if not word.startswith("-")]
+    return " ".join(["unveil", *verbs])
+
+
+def _place(error: BaseException) -> str:
+    """Return the line of this package where it happened, or that called what failed."""
+    package = Path(unveil.__file__).parent
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename).is_relative_to(package):
+            return f" at {Path(frame.filename).relative_to(package).as_posix()}, line {frame.lineno}"
+    return ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Give an exception and those it came from."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return iter(seen)
+
+
+def _tells_of_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    return any(words in str(error).lower() for words in _NO_MEMORY)
+
+
+def _reader_has_gone(error: BaseException) -> bool:
+    """Whether nobody reads standard output any more, as after `| head`, and that is all."""
+    if not any(isinstance(one, BrokenPipeError) for one in _chain(error)):
+        return False
+    if isinstance(error, SystemExit):  # as rich has it
+        return True
+    if hasattr(select, "poll"):
+        polling = select.poll()
+        polling.register(1, 0)
+        if not any(event & select.POLLERR for _, event in polling.poll(0)):
+            return False  # it was another pipe
+    turned_away()
+    return True
+
+
+def _output_is_closed() -> bool:
+    try:
+        os.write(1, b"")
+    except OSError:
+        return True
+    return False

@@ -1,0 +1,216 @@
+"""The process that the command line is: its signals, its streams, and what becomes of it where memory is limited.
+
+A signal that asks the process to end raises `KeyboardInterrupt` in the main thread, so that all is cleaned up as on Ctrl-C. Where
+the main thread is busy in compiled code and does not hear it, another thread removes the hidden files and ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from unveil.output import placed, remove_hidden, taking_place
+
+__all__ = ["ending", "flushed", "listening", "own_streams", "say", "supervised", "turned_away"]
+
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_PATIENCE = 5.0
+"""Seconds after which a main thread that has not heard a signal is given up."""
+_AGAIN = 1.0
+"""Seconds within which the same signal, sent to the process and to its group, counts once."""
+_MOMENT = 0.02
+"""Seconds that files need to take their places, about."""
+_LEAST_MEMORY = 3 << 29
+"""Bytes of memory that the libraries need to be loaded at all."""
+_MEMORY_OF_THREAD = 128 << 20
+"""Bytes that every further thread of theirs sets aside."""
+
+_heard: list[tuple[int, float]] = []
+"""The signals heard that ask the process to end, each with its time."""
+_hears = threading.Event()
+
+
+def say(message: str) -> None:
+    """Say something in one line on standard error."""
+    with contextlib.suppress(OSError, ValueError):  # nobody is there to hear it
+        print("unveil:", " ".join(message.split()), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks here
+
+
+# Signals --------------------------------------------------------------------------------------------------------------
+
+
+def ending() -> tuple[str, int]:
+    """Return in a word why the process ends, and its exit code: that of the signal heard, else that of Ctrl-C."""
+    number = _heard[0][0] if _heard else signal.SIGINT
+    return _WORDS.get(signal.Signals(number), "the terminal was closed"), 128 + number
+
+
+@contextlib.contextmanager
+def listening(*, debug: bool) -> Iterator[None]:
+    """Hear the signals that ask the process to end, except those that whoever started it has it ignore."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    threading.Thread(target=_watch, args=(reader,), name="unveil-signals", daemon=True).start()
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    sys.unraisablehook = _uncaught(sys.unraisablehook, debug=debug)
+    threading.excepthook = _uncaught(threading.excepthook, debug=debug)
+    for number in _ENDING:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _hear)
+    yield
+
+
+def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as signals are handed over
+    """Interrupt the main thread; if it is interrupted already, end the process at once."""
+    _hears.set()
+    if taking_place():  # all files or none: it is sent again when they are there
+        threading.Timer(_MOMENT, os.kill, [os.getpid(), number]).start()
+        return
+    now = time.monotonic()
+    if any(number == other and now - then < _AGAIN for other, then in _heard):
+        return
+    _heard.append((number, now))
+    if len(_heard) > 1:
+        _leave()
+    raise KeyboardInterrupt
+
+
+def _watch(reader: int) -> None:
+    """Wait for a signal, which the system tells here at once; end the process if the main thread does not hear it."""
+    while said := os.read(reader, 1):
+        if said[0] in _ENDING and signal.getsignal(said[0]) is _hear and not _hears.wait(_PATIENCE):
+            _heard.append((said[0], time.monotonic()))
+            _leave()
+
+
+def _leave() -> None:
+    """End the process at once, with nothing left behind."""
+    remove_hidden()
+    word, code = ending()
+    say(f"{word}." if placed else f"{word}; nothing was written.")
+    os._exit(code)
+
+
+def _uncaught(otherwise: Callable[[Any], Any], *, debug: bool) -> Callable[[Any], Any]:
+    """Return what is done about an exception that nothing catches: an interrupt ends the process, others show with `--debug`."""
+
+    def tell(uncaught: Any) -> None:
+        if isinstance(uncaught.exc_value, KeyboardInterrupt) and _heard:
+            _leave()
+        if debug:
+            otherwise(uncaught)
+
+    return tell
+
+
+# Streams --------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def own_streams(*, native: bool) -> Iterator[None]:
+    """Keep standard error for what this program says, unless compiled libraries (`native`) may write there too.
+
+    These write what went wrong by themselves, sometimes with data values in it.
+    """
+    _open_closed()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # half a surrogate pair, or a character that the encoding lacks
+    if native:
+        yield
+        return
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    before, kept, nowhere = sys.stderr, os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    sys.stderr = os.fdopen(kept, "w", encoding=before.encoding, errors="backslashreplace", buffering=1)
+    yield
+
+
+def _open_closed() -> None:
+    """Give the standard streams that are closed a place, so that no file takes their numbers; what is printed there fails."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)  # noqa: PLR2004 - takes the lowest number free
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def flushed(code: int) -> int:
+    """Return the exit code once everything is printed, or that of an output that cannot be."""
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):  # Python would end with a code of its own
+        sys.stderr = io.StringIO()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has gone, as `head` does
+        turned_away()
+    except OSError as error:
+        turned_away()
+        if not code:
+            say(f"cannot write to standard output: {(error.strerror or 'the system gives no reason').lower()}.")
+        return code or 2
+    return code
+
+
+def turned_away() -> None:
+    """Let what is still to be printed go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def supervised(work: Callable[[], int]) -> int:
+    """Return the exit code of the work, done by a child where memory is limited: it may end without having said why."""
+    limit = _memory_limit()
+    if limit is None:
+        return work()
+    if limit < _LEAST_MEMORY:
+        say(f"the memory limit of {limit >> 20:,} MiB (ulimit -v) is too low; allow at least {_LEAST_MEMORY >> 20:,} MiB.")
+        return 2
+    for setting in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS"):  # a thread that gets no memory may wait for ever
+        os.environ.setdefault(setting, str(max(1, min(os.cpu_count() or 1, (limit - _LEAST_MEMORY) // _MEMORY_OF_THREAD))))
+    child = os.fork()
+    return _waited_for(child, limit) if child else work()
+
+
+def _waited_for(child: int, limit: int) -> int:
+    """Pass signals on to the child, and return its exit code, or that of a child that got no memory."""
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda sent, _: os.kill(child, sent))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code >= 0:
+        return code
+    name = signal.Signals(-code).name
+    say(f"there is not enough memory for this, which ended in {name}: the limit is {limit >> 20:,} MiB (ulimit -v); allow more.")
+    return 2
+
+
+def _memory_limit() -> int | None:
+    """Return the bytes that this process may take, where that is limited."""
+    try:
+        import resource
+    except ImportError:  # a system without such limits
+        return None
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
