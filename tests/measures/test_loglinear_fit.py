@@ -41,7 +41,7 @@ def fitted(random: np.random.Generator, people: np.ndarray, fraction: float) -> 
 
 @pytest.mark.parametrize(("dependence", "fraction"), [(0.0, 0.02), (0.0, 0.3), (0.3, 0.1), (0.3, 0.3)])
 def test_the_interval_of_population_uniques_holds_the_truth(dependence: float, fraction: float) -> None:
-    """In over 97 % of the samples; 60 of a true 80 % would hold 54 or more once in 30 runs."""
+    """In 95 % of the samples and more; if it were 80 %, 54 of 60 or more would hold once in 30 runs."""
     random = np.random.default_rng(2)
     held = []
     for _ in range(60):
