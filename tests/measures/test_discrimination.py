@@ -74,7 +74,7 @@ def test_one_record_has_no_identity_to_hide() -> None:
         ({"key": "y", "sensitive": "x", "nulls": "error"}, NullsError, r"'x' \(1\)"),
         ({"key": "y", "weights": "x"}, UnsupportedDataError, "not numbers"),
         ({"key": "y", "sensitive": "x", "weights": "x"}, ArgumentError, "named as weights and as an attribute"),
-        ({"key": "y", "sensitive": "x", "bootstrap": 9, "seed": -1}, ArgumentError, "not -1"),
+        ({"key": "y", "sensitive": "x", "bootstrap": 9, "seed": -1}, ArgumentError, "seed is -1"),
         ({"key": "x", "weights": "w"}, ArgumentError, "1 of the weights"),
         ({"key": "y", "sensitive": "x", "partitions": {"w": [["a"]]}}, ArgumentError, "not among those measured"),
         ({"key": "y", "bootstrap": 10}, ArgumentError, "no meaning against record identity"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_seed
+from unveil.arguments import checked_arguments, checked_seed, shown_number
 from unveil.attributes import Names, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
@@ -373,9 +373,9 @@ def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> Code
 def _check_resampling(bootstrap: int, confidence: float, seed: int, *, against_records: bool) -> None:
     checked_seed(seed)
     if bootstrap < 0:
-        raise ArgumentError(f"bootstrap is the number of resamples, so not {bootstrap}.")
+        raise ArgumentError(f"bootstrap is the number of resamples, so not {shown_number(bootstrap)}.")
     if not 0.0 < confidence < 1.0:
-        raise ArgumentError(f"confidence lies between 0 and 1, so it is not {confidence}.")
+        raise ArgumentError(f"confidence lies between 0 and 1, so it is not {shown_number(confidence)}.")
     if bootstrap and against_records:
         raise ArgumentError("a bootstrap has no meaning against record identity: it repeats records; name a sensitive attribute.")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_size, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
 from unveil.mechanisms.coincidence import equal_shares
@@ -107,7 +107,7 @@ def synthesize(
         raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
     random, fewest = seeded(seed, "synthesis"), checked_count("leaf", leaf, least=1)
     chosen = choose(data, attributes, nulls)
-    wanted = chosen.records.records if records is None else checked_count("records", records, least=1)
+    wanted = chosen.records.records if records is None else checked_size("records", records)
     columns = _columns(chosen, wanted, fewest, random)
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     settings = {"method": method, "records": wanted, "leaf": fewest, "nulls": nulls, "seed": seed}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.grouping import group
@@ -130,7 +130,7 @@ def suppress_locally(
 
 def _checked_k(k: int) -> int:
     if k < 1:
-        raise ArgumentError(f"k is a whole number from 1, so it is not {k}.")
+        raise ArgumentError(f"k is a whole number from 1, so it is not {shown_number(k)}.")
     return k
 
 
@@ -140,7 +140,7 @@ def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.
         if name not in keys:
             raise ArgumentError(f"an importance is given for {shown(name)}, which is no key attribute.")
         if not 0.0 < price < np.inf:
-            raise ArgumentError(f"the importance of {shown(name)} is a number above 0, so it is not {price:g}.")
+            raise ArgumentError(f"the importance of {shown(name)} is a number above 0, so it is not {shown_number(price)}.")
     return np.array([float(importance.get(name, 1.0)) for name in keys])
 
 
@@ -272,10 +272,8 @@ def _released(
 
 def _with_nulls(records: Microdata, name: str, nulled: NDArray[np.bool_]) -> Any:
     """Return a column with nulls put in; it keeps its type."""
-    column = records.column(name)
-    return column.clone().scatter(np.flatnonzero(nulled), None)
+    return records.nulled(name, nulled)
 
 
 def _summary(protected: Microdata, name: str, cells: int) -> dict[str, Any]:
-    column = protected.column(name)
-    return {"labels": int(column.n_unique()), "changed": cells, "loss": cells / protected.records}
+    return {"labels": protected.distinct(name), "changed": cells, "loss": cells / protected.records}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_number
+from unveil.arguments import checked_arguments, checked_number, checked_size, shown_number
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
@@ -27,6 +27,7 @@ __all__ = ["safepub", "safepub_delta"]
 
 _LARGEST_K = 1 << 20
 _LARGEST_EPSILON = 20.0
+_LEAST_EPSILON = 1e-10
 _ROUNDING = 1.0 + 1e-12
 """Where gamma n is whole up to rounding, it counts as exceeded."""
 _NOTE = (
@@ -136,8 +137,9 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     from scipy.stats import binom
 
     if not 0.0 < sampling <= -math.expm1(-epsilon) * (1.0 + 1e-12):
-        raise ArgumentError(f"sampling is {sampling!r}; it must be above 0 and at most 1 - exp(-epsilon).")
-    checked_count("k", k, least=1)
+        raise ArgumentError(f"sampling is {shown_number(sampling)}; it must be above 0 and at most 1 - exp(-epsilon).")
+    checked_size("k", k)
+    checked_number("epsilon", epsilon, above=_LEAST_EPSILON)
     gamma = -math.expm1(-epsilon) + sampling * math.exp(-epsilon)
     divergence = gamma * math.log(gamma / sampling) - (1.0 - gamma) * epsilon
     reached, found = k, 0.0
