@@ -26,12 +26,14 @@ __all__ = [
     "checked_number",
     "checked_seed",
     "checked_share",
+    "checked_size",
     "checked_word",
     "shown_number",
 ]
 
 _Door = TypeVar("_Door", bound=Callable[..., Any])
 
+_MOST_RECORDS = 10**8
 _LONGEST = 10**30
 LARGEST_SEED = 2**63 - 1
 """What a command line, a project file and every generator can hold."""
@@ -106,6 +108,13 @@ def checked_count(name: str, value: Any, *, least: int, most: int | None = None,
         raise ArgumentError(f"{name} is {shown_number(value)}; it must be an integer of at least {least}.")
     if most is not None and value > most:
         raise ArgumentError(f"{name} is {shown_number(value)}, and there are only {most:,} {of}.")
+    return int(value)
+
+
+def checked_size(name: str, value: Any) -> int:
+    """Return how many records to make, at least one and at most what a machine holds; refuse others."""
+    if not fits(value, int) or not 1 <= value <= _MOST_RECORDS:
+        raise ArgumentError(f"{name} is {shown_number(value)}; it must be an integer from 1 to {_MOST_RECORDS:,}.")
     return int(value)
 
 

@@ -146,13 +146,19 @@ def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
                 if not fits(name, inner[0]):
                     return "a name in it", name, inner[0]
                 if not fits(entry, inner[1]):
-                    return f"what stands under {shown(name)}", entry, inner[1]
+                    return _deeper(f"what stands under {shown(name)}", entry, inner[1])
         elif (kind is Iterable or _names(kind, Sequence)) and _is_list(value):
             several = inner if kind is tuple and inner[1:] != (...,) else itertools.repeat(inner[0])
             for at, (entry, wanted) in enumerate(zip(value, several, strict=False), 1):
                 if not fits(entry, wanted):
-                    return f"entry {at}", entry, wanted
+                    return _deeper(f"entry {at}", entry, wanted)
     return "", value, hint
+
+
+def _deeper(part: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
+    """Return where in a part something does not fit: in a part of its own, or the part as a whole."""
+    within, found, wanted = misfit(value, hint)
+    return (f"{part}, {within}", found, wanted) if within else (part, value, hint)
 
 
 def _read(annotation: Any, names: _Names) -> Any:

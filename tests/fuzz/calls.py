@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +19,7 @@ from unveil.partitions import builders
 from unveil.project import Policy
 from unveil.utility.needs import utility
 
-__all__ = ["CALLS", "OFTEN", "RIGHT", "Scene", "parameters_of", "right"]
+__all__ = ["CALLS", "NEEDED", "OFTEN", "RIGHT", "Scene", "parameters_of", "right"]
 
 
 @dataclass(slots=True)
@@ -30,16 +30,23 @@ class Scene:
     table: Table
     folder: Path
     tidy: bool
+    taken: set[str] = field(default_factory=set)
+    """The columns that an argument names already."""
 
     def names(self, some: list[str] | None = None, most: int = 3) -> Any:
         """One name or several; a column twice, or one that is not there, now and then."""
         known = (self.table.names if some is None else some) or self.table.names or ["nothing"]
         chosen = self.rng.sample(known, k=min(len(known), self.rng.randint(1, most)))
+        self.taken |= set(chosen)
         return chosen[0] if len(chosen) == 1 and self.rng.random() < 0.5 else chosen
 
     def name(self, some: list[str] | None = None) -> str:
         """One name."""
         return str(self.rng.choice((self.table.names if some is None else some) or self.table.names or ["nothing"]))
+
+    def other_name(self) -> str:
+        """One name, one that no argument names already where there is one."""
+        return self.name([name for name in self.table.names if name not in self.taken])
 
     def another(self) -> Any:
         """Another table: the same data, some of its records changed, or a new one."""
@@ -54,7 +61,7 @@ class Scene:
 
     def model(self) -> Any:
         """A model with a figure that tables of this size can meet."""
-        name, rng = self.name(), self.rng
+        name, rng = self.other_name(), self.rng
         some: list[Callable[[], Any]] = [
             lambda: models.KAnonymity(rng.randint(1, 5)),
             lambda: models.KAnonymity(),
@@ -234,7 +241,8 @@ RIGHT: dict[str, Draw] = {
     "original": _DATA,
     "project_or_data": _DATA,
     **dict.fromkeys(("key", "columns", "attributes", "given"), _NAMES),
-    **dict.fromkeys(("sensitive", "column", "attribute", "target"), _NAME),
+    **dict.fromkeys(("column", "attribute", "target"), _NAME),
+    "sensitive": Scene.other_name,
     **dict.fromkeys(("weights", "household", "id", "groups"), _NAME),
     **dict.fromkeys(("strata", "within", "identifiers", "pseudonyms", "calibrate", "continuous", "categorical"), _NAMES),
     "nulls": _one_of("category", "drop", "error", "wildcard", "keep", "skip"),
@@ -275,14 +283,14 @@ RIGHT: dict[str, Draw] = {
     "same_order": _one_of(True, False),
     "link_records": _one_of(True, False),
     "rule": Scene.builder,
-    "policy": _one_of("cell-size-5", {"k": 3}, None),
+    "policy": _one_of("cell-size-5", {"k_anonymity": 3}),
     "project": _one_of(None),
     "baseline": _one_of(None),
     "allow": _one_of(0.0, 0.1),
     "hierarchy": lambda scene: scene.hierarchy(scene.name()),
     "releases": lambda scene: {"original": scene.table.data, "other": scene.another()},
     "privacy": _one_of("k", ["k", "prosecutor"], ["t", "attack"]),
-    "losses": _one_of("entropy_loss", ["suppressed"], ()),
+    "losses": _one_of("entropy_loss", ["suppressed"]),
     "sample": _one_of(None, 50, 1000),
     "ways": _one_of(1, 2, 3),
     "pmse": _one_of(True, False),
@@ -383,7 +391,7 @@ RIGHT: dict[str, Draw] = {
     "function": _one_of(str, lambda _: None),
     "document": _one_of({"blocks": [["a"], ["b"]]}, {"edges": [0, 10]}, [["a"], ["b"]]),
     "spec": Scene.partition,
-    "rules": _one_of({"k": 3}, {"k": {"at_least": 3}}, {"presets": ["cell-size-5"]}),
+    "rules": _one_of({"k_anonymity": 3}, {"k_anonymity": {"at_least": 3}}, {"preset": "cell-size-5"}),
     "backend": _one_of("polars", "pandas", "pyarrow"),
     "start": _one_of(0, 5),
     "units": _one_of(("month", "year"), ("year",)),
@@ -414,6 +422,8 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
     ("direct_identifiers", "sample"): _one_of(10, 1000),
     ("anonymize_front", "needs"): _each(Scene.need, 1),
     ("attacks.distance_linkage", "attributes"): _NAMES,
+    ("attacks.structure_linkage", "original"): _codes,
+    ("attacks.structure_linkage", "release"): _codes,
     ("compare", "link"): _one_of(None),
     ("trade_off", "link"): _one_of(None),
     ("anonymize_into", "link"): _path("link.csv"),
@@ -433,6 +443,11 @@ _METHODS = {
     "mechanisms.synthesize": ("trees", "marginals"), "mechanisms.pseudonymize": ("hmac", "random"), "attacks.interval_disclosure": ("rank", "deviation"),
 }  # fmt: skip
 
+NEEDED = {
+    "mechanisms.pram": ("retention",), "check": ("policy", "key"), "mechanisms.sample": ("size",), "loss": ("same_order",), "mechanisms.dp_histogram": ("values",),
+    "mechanisms.pseudonymize": ("key_file",), "trade_off": ("losses",), "mechanisms.round_values": ("base",), "tasks": ("same_order",), "mechanisms.top_bottom_code": ("top",),
+}  # fmt: skip
+"""Arguments that a call does not ask for by itself, and without which it says little."""
 _NULLS = {
     "measure": ("category", "drop", "error", "wildcard"),
     "mechanisms.dp_sum": ("error", "skip"),

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from rich.console import Console
 
 import unveil
-from fuzz.calls import CALLS, OFTEN, Scene, parameters_of, right
+from fuzz.calls import CALLS, NEEDED, OFTEN, Scene, parameters_of, right
 from fuzz.oracles import ORACLES
 from fuzz.tables import draw_table, same
 from fuzz.values import MARKER, WRONG
@@ -73,7 +73,7 @@ target = "disease"
 given = ["age"]
 
 [policy]
-k = { at_least = 2 }
+k_anonymity = { at_least = 2 }
 """
 
 
@@ -84,7 +84,7 @@ class HangError(BaseException):
 def run_case(number: int, folder: Path) -> Outcome:
     """Draw a case and run it."""
     rng = Random(f"unveil {number}")
-    tidy = rng.random() < 0.5
+    tidy = rng.random() < 0.65
     begun(folder)
     scene = Scene(rng, draw_table(rng, folder, tidy=tidy), folder, tidy)
     label = rng.choice(OFTEN)
@@ -112,9 +112,11 @@ def run_case(number: int, folder: Path) -> Outcome:
 
 def _arguments(scene: Scene, label: str) -> dict[str, Any]:
     rng, known = scene.rng, parameters_of(label)
-    wanted = [name for name, one in known.items() if one.default is one.empty or rng.random() < 0.2]
+    wanted = [
+        name for name, one in known.items() if one.default is one.empty or name in NEEDED.get(label, ()) or rng.random() < 0.08
+    ]
     arguments = {name: right(label, name, scene) for name in wanted}
-    if rng.random() < 0.45:
+    if rng.random() < 0.35:
         for name in rng.sample(list(known), k=min(len(known), rng.choice([1, 1, 1, 2]))):
             arguments[name] = rng.choice(WRONG)()
     return {name: arguments[name] for name in known if name in arguments}

@@ -38,7 +38,6 @@ _ODD_NAMES = [
     "level_0",
     "key",
     "value",
-    "\n",
     "1",
     "literal",
     "len",
@@ -170,7 +169,9 @@ def _built(library: str, kinds: dict[str, str], columns: dict[str, list[Any]], p
     if library.startswith("pandas"):
         frame = pd.DataFrame({name: _pandas(library, kinds[name], some) for name, some in columns.items()})
         return Table(frame, library, kinds, {name: frame[name].tolist() for name in columns})
-    held = pl.DataFrame([pl.Series(name, some, dtype=KINDS[kinds[name]][0], strict=False) for name, some in columns.items()])
+    held = pl.DataFrame(
+        [pl.Series("cells", some, dtype=KINDS[kinds[name]][0], strict=False).alias(name) for name, some in columns.items()]
+    )
     if library == "polars":
         return Table(held, library, kinds, _listed(held))
     if library == "lazy":

@@ -280,7 +280,7 @@ def test_a_budget_that_is_none_is_refused(epsilon: Any) -> None:
         ("dp_sum", {"attribute": "f", "bounds": (0, 1), "mechanism": "geometric"}, "whole numbers"),
         ("dp_sum", {"attribute": "x", "bounds": (0, 1.5), "mechanism": "geometric"}, "whole bounds"),
         ("dp_histogram", {"attribute": "c"}, "either"),
-        ("dp_histogram", {"attribute": "c", "values": "ab"}, "as a list"),
+        ("dp_histogram", {"attribute": "c", "values": "ab"}, "values must be a list, not a text"),
         ("dp_histogram", {"attribute": "c", "values": [["a"]]}, "each named once"),
         ("dp_sum", {"attribute": "x", "bounds": (0, 1e-320)}, "bounds"),
         ("dp_histogram", {"attribute": "c", "values": ["a", "a"]}, "each named once"),

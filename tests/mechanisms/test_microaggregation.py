@@ -249,7 +249,7 @@ def test_the_mean_keeps_means_and_standardised_groups_ignore_units() -> None:
 def test_aggregates_by_kind() -> None:
     """A group of four: mean 4, median 2.5; lower median b; mode y (z as often, but later)."""
     table = pl.DataFrame({"x": [1, 2, 3, 10], "o": list("abcd"), "s": list("yzzy"), "d": [True, True, False, True]})
-    release = microaggregate(table, ["x", "o", "s", "d"], k=4, orders={"o": "abcd"}, keep_order=True)
+    release = microaggregate(table, ["x", "o", "s", "d"], k=4, orders={"o": list("abcd")}, keep_order=True)
     assert release.data.row(0) == (4.0, "b", "y", True)
     medians = microaggregate(table, ["x"], k=4, aggregate="median", keep_order=True)
     assert medians.data["x"].to_list() == [2.5] * 4
@@ -339,7 +339,7 @@ TABLE = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "b", "c"], "f": [1.0, flo
     [
         ("x", {"k": 4}, "k is 4, and there are only 3 records"),
         ("x", {"k": 0}, "k is 0; it must be an integer of at least 1"),
-        ("x", {"k": 2.5}, "k is 2.5; it must be an integer"),
+        ("x", {"k": 2.5}, "k must be a whole number, not a number"),
         ("x", {"method": "mdva"}, "did you mean 'mdav'"),
         ("x", {"gain": 0}, "gain is 0; it must be a number above 0"),
         ("s", {"aggregate": "mean"}, "'mean' does not fit 's', which is nominal; it is one of: mode"),

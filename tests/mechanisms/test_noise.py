@@ -167,7 +167,7 @@ def test_figures_compare_before_and_after() -> None:
         ("x", {"method": "gaussian"}, "method 'gaussian' is unknown"),
         ("x", {"covariance": [[1]]}, "method 'uncorrelated' takes none"),
         ("x", {"method": "correlated", "covariance": [[1, 2], [2, 1]]}, r"must be a matrix of 1 x 1 finite numbers"),
-        ("x", {"method": "correlated", "covariance": [["a"]]}, "no matrix of numbers"),
+        ("x", {"method": "correlated", "covariance": [["a"]]}, "covariance: entry 1, entry 1 must be a number"),
         (
             ["x", "y"],
             {"method": "correlated", "covariance": [[1, 2], [2, 1]]},

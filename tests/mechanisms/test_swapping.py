@@ -84,7 +84,11 @@ def test_a_smaller_window_keeps_correlations_better() -> None:
 def test_windows_by_attribute_orders_and_dates() -> None:
     table = people(100).with_columns(day=pl.date(2020, 1, 1) + pl.duration(days=pl.col("id")))
     release = rank_swap(
-        table, ["age", "region", "day"], window={"age": 10, "region": 40, "day": 5}, orders={"region": "abcde"}, keep_order=True
+        table,
+        ["age", "region", "day"],
+        window={"age": 10, "region": 40, "day": 5},
+        orders={"region": list("abcde")},
+        keep_order=True,
     )
     assert release.figures["window"] == {"age": 10, "region": 40, "day": 5}
     assert release.data["day"].dtype == pl.Date
@@ -158,11 +162,11 @@ def test_seeds_and_libraries(mechanism: Any) -> None:
         (rank_swap, "age", {"window": 101}, "at most 100"),
         (rank_swap, "age", {"window": float("nan")}, "must be a number"),
         (rank_swap, "age", {"window": {"sex": 3}}, "a window is given for 'sex'"),
-        (rank_swap, ["age", "income"], {"window": {"age": 3}}, "the window of 'income' is None"),
+        (rank_swap, ["age", "income"], {"window": {"age": 3}}, "the window of 'income' is nothing; it must be a number"),
         (rank_swap, "age", {"window": 0.1}, r"a window of 0.1 % of 400 records of 'age' holds no other record.*0.25 %"),
         (rank_swap, "sex", {}, "rank swapping needs an order, and attribute 'sex' holds text"),
         (swap, "age", {"share": 0}, "share is 0; it must be a number above 0 and at most 1"),
-        (swap, "age", {"share": "half"}, "share is 'half'"),
+        (swap, "age", {"share": "half"}, "share must be a number, not a text"),
         (swap, "age", {"within": "age"}, "'age' is swapped and must stay"),
         (swap, "age", {"seed": -1}, "seed is -1; it must be a whole number from 0"),
     ],

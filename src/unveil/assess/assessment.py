@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.assess.advice import Advice, advice_on
 from unveil.assess.evidence import InputFile, input_files
 from unveil.assess.rates import AttributeRate, Disclosure, Measure, attribute_rate, disclosure
@@ -253,7 +253,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     [('ZIP', 0.9299), ('Age', 0.7632)]
     """
     if small < 1:
-        raise ArgumentError(f"small is a number of records, at least 1, so not {small}.")
+        raise ArgumentError(f"small is a number of records, at least 1, so not {shown_number(small)}.")
     source, plan = _opened(project_or_data, project)
     told = Progress(progress)
     with_roles = _Roles.of(source, plan, key, sensitive, weights)

@@ -262,8 +262,7 @@ def _values(records: Microdata, name: str) -> tuple[int, float]:
     nothing = column.is_null()
     if column.dtype.is_(type(column)("text", [""]).dtype):
         nothing = nothing | (column == SUPPRESSED).fill_null(value=True)
-    said = column.filter(~nothing)
-    return said.n_unique(), float(nothing.sum()) / records.records
+    return records.distinct(name, (~nothing).to_numpy()), float(nothing.sum()) / records.records
 
 
 def _reasons(

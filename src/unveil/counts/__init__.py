@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import require_columns
+from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import Codes, group, summed, tally
 from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
@@ -215,7 +215,7 @@ class Counts:
 @checked_arguments
 def count(
     data: Data,
-    columns: Sequence[str],
+    columns: Names,
     *,
     partitions: Mapping[str, Any] | None = None,
     nulls: str = "category",
@@ -240,7 +240,7 @@ def count(
     >>> unveil.count("paper-2", ["Age*"])
     Counts(Age*: 3 cells, 9 records)
     """
-    return count_table(tallied(data, columns, nulls=nulls, weights=weights), partitions)
+    return count_table(tallied(data, names_of(columns), nulls=nulls, weights=weights), partitions)
 
 
 def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) -> Counts:

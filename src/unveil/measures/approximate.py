@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import count
 from unveil.counts.grouping import summed
@@ -195,7 +195,7 @@ def approximate_rate(
     DiscriminationRate(Age -> Disease: 0.7002, partial-identifier)
     """
     if max_distinct < 1:
-        raise ArgumentError(f"max_distinct is how many combinations may be held, so not {max_distinct}.")
+        raise ArgumentError(f"max_distinct is how many combinations may be held, so not {shown_number(max_distinct)}.")
     keys, secrets = sides_of(key, sensitive)
     source = open_source(data)
     if not isinstance(source, StreamSource | EngineSource):

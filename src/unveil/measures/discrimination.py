@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
@@ -390,7 +390,7 @@ def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> Code
 
 def _check_interval(confidence: float, *, interval: bool, against_records: bool) -> None:
     if not 0.0 < confidence < 1.0:
-        raise ArgumentError(f"confidence lies between 0 and 1, so it is not {confidence}.")
+        raise ArgumentError(f"confidence lies between 0 and 1, so it is not {shown_number(confidence)}.")
     if interval and against_records:
         raise ArgumentError(
             "an interval has no meaning against record identity: in a larger sample every record is another; "

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, names_of, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError
@@ -295,7 +295,7 @@ def _checkpoint(
 
 def _checked_size(attributes: int, max_size: int | None) -> int:
     if max_size is not None and max_size < 1:
-        raise ArgumentError(f"max_size is the largest number of attributes taken together, so not {max_size}.")
+        raise ArgumentError(f"max_size is the largest number of attributes taken together, so not {shown_number(max_size)}.")
     largest = attributes if max_size is None else min(max_size, attributes)
     number = _subsets_up_to(attributes, largest)
     if number > _MOST_SUBSETS:

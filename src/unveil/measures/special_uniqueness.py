@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import shown_number
 from unveil.attributes import sides_of
 from unveil.counts import Counts
 from unveil.errors import ArgumentError, EmptyDataError
@@ -310,7 +311,7 @@ def _checked_size(keys: int, max_size: int | None) -> int:
     from unveil.counts.minimal_uniques import MOST_COLUMNS, subsets_up_to
 
     if max_size is not None and max_size < 1:
-        raise ArgumentError(f"max_size is the largest number of attributes taken together, so not {max_size}.")
+        raise ArgumentError(f"max_size is the largest number of attributes taken together, so not {shown_number(max_size)}.")
     if keys > MOST_COLUMNS:
         raise ArgumentError(f"{keys} key attributes are named, and at most {MOST_COLUMNS} can be searched; name fewer.")
     largest = keys if max_size is None else min(max_size, keys)

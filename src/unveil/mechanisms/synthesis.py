@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_size, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
 from unveil.mechanisms.coincidence import equal_to_others
@@ -132,7 +132,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
         raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
     chance, fewest = chance_of(seed, key_file), checked_count("leaf", leaf, least=1)
     chosen = choose(data, attributes, nulls)
-    wanted = chosen.records.records if records is None else checked_count("records", records, least=1)
+    wanted = chosen.records.records if records is None else checked_size("records", records)
     settings = {"method": method, "records": wanted, "leaf": fewest, "nulls": nulls}
     columns = _columns(chosen, wanted, fewest, chosen.draws(chance, "synthesis", settings))
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import CLASS_NULLS, Names, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
@@ -210,7 +210,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     if nulls not in CLASS_NULLS:
         raise ArgumentError.not_one_of("nulls", nulls, CLASS_NULLS)
     if not 0.0 < threshold <= 1.0:
-        raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {threshold}.")
+        raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {shown_number(threshold)}.")
     if weights is not None and nulls == "wildcard":
         raise ArgumentError("individual risk has no meaning where nulls match anything; choose other nulls, or no weights.")
     if household is not None and weights is None:
@@ -401,7 +401,7 @@ def _loglinear(cells: Counts, sampling_fraction: float | None, order: int) -> di
     if sampling_fraction is None:
         raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction.")
     if order not in (1, 2):
-        raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {order}.")
+        raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {shown_number(order)}.")
     from unveil.measures.loglinear import loglinear_uniqueness
 
     sizes = [len(column.values) for column in cells.columns]

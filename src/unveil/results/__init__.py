@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.arguments import checked_arguments
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["Chart", "Figure", "Made", "Result", "Table", "View", "jsonable"]
+
+_WIDEST = (1 << 63) - 1
+"""The largest integer that every library holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +145,14 @@ class Result:
 
     @checked_arguments
     def to_frame(self, backend: Literal["polars", "pandas", "pyarrow"] = "polars") -> Any:
-        """Return the answer's table as a data frame of the library named (polars, pandas or pyarrow)."""
+        """Return the answer's table as a data frame of the library named.
+
+        Values of several types in one column, and numbers that not every library holds, become text.
+        """
         import narwhals as nw
 
-        return nw.from_dict(dict(self.columns()), backend=backend).to_native()
+        columns = {name: _of_one_type(values) for name, values in self.columns().items()}
+        return nw.from_dict(columns, backend=backend).to_native()
 
     @checked_arguments
     def chart(self, name: str) -> Any:
@@ -173,6 +181,15 @@ class Result:
         from unveil.results._render import to_html
 
         return to_html(self.view())
+
+
+def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:
+    """Return values that one column can hold: as they are, or as text where they are of several types."""
+    kinds = {type(value) for value in values if value is not None}
+    wide = int in kinds and any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
+    if not wide and Decimal not in kinds and (len(kinds) <= 1 or kinds <= {int, float}):
+        return values
+    return [None if value is None else str(value) for value in values]
 
 
 def jsonable(value: Any) -> Any:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count
+from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError
 from unveil.search.judge import Judge
 from unveil.search.objectives import Objective, Separable
@@ -59,7 +59,7 @@ class Budget:
 def budget_of(seconds: float | None, nodes: int | None) -> Budget:
     """Return how far a search may go, or refuse what is no limit."""
     if seconds is not None and not seconds >= 0.0:
-        raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {seconds:g}.")
+        raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(seconds)}.")
     return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 

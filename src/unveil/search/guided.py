@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, listed, shown
@@ -438,7 +438,7 @@ def _thresholds(needs: Mapping[str, Need], prefer: str, identity: float | None, 
         raise ArgumentError.not_one_of("preference", prefer, ("utility", "privacy"))
     for name, most in (("identity", identity), ("homogeneity", homogeneity)):
         if most is not None and not 0.0 <= most <= 1.0:
-            raise ArgumentError(f"the highest {name} risk lies between 0 and 1, so it is not {most:g}.")
+            raise ArgumentError(f"the highest {name} risk lies between 0 and 1, so it is not {shown_number(most)}.")
     least = {name: need.at_least for name, need in needs.items() if need.at_least is not None}
     return Thresholds(identity, homogeneity, least)
 
@@ -473,6 +473,7 @@ def _question(
 ) -> Question:
     """Put together what is asked of every node."""
     require_thresholds(models)
+    checked_share("the share of records that may be suppressed", suppression)
     keys = [one.name for one in known]
     others = [name for name in counts.names if name not in keys]
     scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, trees.get(name)) for name in others}

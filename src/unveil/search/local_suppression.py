@@ -207,7 +207,7 @@ def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.
         if name not in keys:
             raise ArgumentError(f"an importance is given for {shown(name)}, which is no key attribute.")
         if not 0.0 < price < np.inf:
-            raise ArgumentError(f"the importance of {shown(name)} is a number above 0, so it is not {price:g}.")
+            raise ArgumentError(f"the importance of {shown(name)} is a number above 0, so it is not {shown_number(price)}.")
     return np.array([float(importance.get(name, 1.0)) for name in keys])
 
 
@@ -315,10 +315,8 @@ def _notes(against: str, k: int, k_known: int) -> tuple[str, ...]:
 
 def _with_nulls(records: Microdata, name: str, nulled: NDArray[np.bool_]) -> Any:
     """Return a column with nulls put in; it keeps its type."""
-    column = records.column(name)
-    return column.clone().scatter(np.flatnonzero(nulled), None)
+    return records.nulled(name, nulled)
 
 
 def _summary(protected: Microdata, name: str, cells: int) -> dict[str, Any]:
-    column = protected.column(name)
-    return {"labels": int(column.n_unique()), "changed": cells, "loss": cells / protected.records}
+    return {"labels": protected.distinct(name), "changed": cells, "loss": cells / protected.records}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.search.rollup import Table, code_sums
 from unveil.search.space import KeyAttribute, Node, Space
@@ -182,7 +183,9 @@ def objective_of(
     if objective not in OBJECTIVES:
         raise ArgumentError.not_one_of("objective", objective, OBJECTIVES)
     if not 0.0 <= factor <= 1.0:
-        raise ArgumentError(f"the factor between generalisation and suppression lies between 0 and 1, so it is not {factor:g}.")
+        raise ArgumentError(
+            f"the factor between generalisation and suppression lies between 0 and 1, so it is not {shown_number(factor)}."
+        )
     if objective in _CLASS_BASED:
         if weights or factor != 0.5:  # noqa: PLR2004
             raise ArgumentError(f"the objective {objective} takes no attribute weights, and no factor for suppression.")

@@ -16,6 +16,7 @@ import polars as pl
 from unveil.attributes import require_columns
 from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
+from unveil.sources.coding import encode
 from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.frames import Data, open_source
 from unveil.sources.spreadsheets import harmless, require_delimited
@@ -76,6 +77,19 @@ class Microdata:
     def labelled(self, name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
         """Return a column of texts: for every record the label that its code stands for."""
         return labelled(name, labels, codes)
+
+    def distinct(self, name: str, of: NDArray[np.bool_] | None = None) -> int:
+        """Return how many values a column holds, a null being one, in all records or in some."""
+        column = self.column(name) if of is None else self.column(name).filter(of)
+        return len(encode(column).values) if column.dtype == pl.Object else column.n_unique()
+
+    def nulled(self, name: str, cells: NDArray[np.bool_]) -> pl.Series:
+        """Return a column with nulls put in; it keeps its type."""
+        column = self.column(name)
+        if column.dtype == pl.Object:
+            kept = [None if gone else cell for cell, gone in zip(column.to_list(), cells.tolist(), strict=True)]
+            return pl.Series(column.name, kept, dtype=pl.Object)
+        return column.clone().scatter(np.flatnonzero(cells), None)
 
     def complete(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which records have no null in these columns; a NaN is a null."""

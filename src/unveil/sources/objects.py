@@ -32,7 +32,7 @@ def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
     kinds = {type(cell) for cell in plain if cell is not None}
     dtype = _dtype(kinds, plain)
     try:
-        return pl.Series(name, plain, dtype=dtype, strict=True)
+        return pl.Series("objects", plain, dtype=dtype, strict=True).alias(name)  # some names are patterns to Polars
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, plain, dtype=pl.Object)
 

@@ -58,7 +58,10 @@ class ParquetFiles:
         """Find the files and their columns; those of a folder must hold the same columns."""
         if not os.path.isdir(path):  # noqa: PTH112 - to Path the empty path is the present folder
             return cls(path, (path,), ({},), _schema(locate(path)))
-        found = sorted(str(file) for file in Path(path).rglob("*.parquet") if file.is_file() and not _hidden(file, path))
+        try:
+            found = sorted(str(file) for file in Path(path).rglob("*.parquet") if file.is_file() and not _hidden(file, path))
+        except OSError:
+            raise DataFileError(f"{path}: the folder cannot be read, or changes meanwhile; name a file in it.") from None
         if not found:
             raise DataFileError(f"{path}: this is a folder without a Parquet file (*.parquet); name a file in it.")
         folders = tuple(_values_in(Path(file).relative_to(path).parts[:-1]) for file in found)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
@@ -205,7 +205,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     3.0
     """
     if not 0 <= ways <= _MOST_WAYS:
-        raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {ways}.")
+        raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {shown_number(ways)}.")
     if id is None:
         require_order(original, release)
     one, other = open_microdata(original), open_microdata(release)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
 from unveil.results import Figure, Made, Result, Table, View
@@ -384,7 +384,7 @@ def tasks(
     need_sklearn("learning tasks from a release")
     check_draw(seed, sample)
     if folds < 2:  # noqa: PLR2004
-        raise ArgumentError(f"there are at least 2 folds, one to try and one to learn from, not {folds}.")
+        raise ArgumentError(f"there are at least 2 folds, one to try and one to learn from, not {shown_number(folds)}.")
     one, other = open_source(original), open_source(release)
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     solved = {}

@@ -266,7 +266,7 @@ def interval_disclosure(
 
 
 def _checked_widths(widths: float | Sequence[float]) -> tuple[float, ...]:
-    found = tuple(widths) if isinstance(widths, Sequence | np.ndarray) else (widths,)
+    found = tuple(widths) if isinstance(widths, Iterable) else (widths,)
     if not found or not all(0.0 < width <= 1.0 for width in found):
         raise ArgumentError("widths are shares between 0 and 1 (0.05 is five percent), at least one.")
     return found

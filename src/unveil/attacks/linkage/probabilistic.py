@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attacks.linkage.agreement import BestOriginals, Cells, bits_of, patterns_of
 from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
 from unveil.counts.grouping import Codes
@@ -443,14 +443,15 @@ def _links(cells: Cells, model: Fit, known: NDArray[np.int64], agreed: NDArray[n
 
 def _share_of(true_pairs: int, pairs: int) -> float:
     if not 0 < true_pairs <= pairs:
-        raise ArgumentError(f"true_pairs is a number of pairs from 1 to {pairs:,}, so it is not {true_pairs:,}.")
+        raise ArgumentError(f"true_pairs is a number of pairs from 1 to {pairs:,}, so it is not {shown_number(true_pairs)}.")
     return true_pairs / pairs
 
 
 def _check_options(false_matches: float, false_nonmatches: float, iterations: int, tolerance: float) -> None:
     if not 0.0 <= false_matches < math.inf:
-        raise ArgumentError(f"false_matches is a number of records from 0, so it is not {false_matches}.")
+        raise ArgumentError(f"false_matches is a number of records from 0, so it is not {shown_number(false_matches)}.")
     if not 0.0 <= false_nonmatches <= 1.0:
-        raise ArgumentError(f"false_nonmatches is a share from 0 to 1, so it is not {false_nonmatches}.")
+        raise ArgumentError(f"false_nonmatches is a share from 0 to 1, so it is not {shown_number(false_nonmatches)}.")
     if iterations < 1 or not tolerance > 0.0:
-        raise ArgumentError(f"the fit needs at least one iteration and a tolerance above 0, not {iterations} and {tolerance}.")
+        given = f"{shown_number(iterations)} and {shown_number(tolerance)}"
+        raise ArgumentError(f"the fit needs at least one iteration and a tolerance above 0, not {given}.")

@@ -74,7 +74,7 @@ def stacked(one: Any, other: Any) -> Any:
 
 
 def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return the number of each value among the distinct ones, and these; values that cannot be hashed are all distinct."""
+    """Return the number of each value among the distinct ones, and these; lists and tables are told apart by their text."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         values = values.astype("datetime64[us]")  # finer ones would come out as integers
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
@@ -82,7 +82,13 @@ def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
     distinct: list[Any] = []
     codes = np.empty(len(items), dtype=np.int64)
     for row, value in enumerate(items):
-        key = None if is_null(value) else (tuple(value), type(value)) if isinstance(value, (list, set)) else (value, type(value))
+        key = (
+            None
+            if is_null(value)
+            else (repr(value), type(value))
+            if isinstance(value, list | set | dict)
+            else (value, type(value))
+        )
         code = place.setdefault(key, len(distinct))
         if code == len(distinct):
             distinct.append(None if key is None else value)

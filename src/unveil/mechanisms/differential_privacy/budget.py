@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from unveil.arguments import checked_number, checked_word
+from unveil.arguments import checked_number, checked_word, shown_number
 from unveil.errors import ArgumentError, MissingExtraError
 
 __all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "gaussian_delta", "noisy", "noisy_greatest"]
@@ -56,7 +56,7 @@ class Budget:
             raise ArgumentError("gaussian noise needs a delta: a probability well below one over the number of records.")
         chance = checked_number("delta", delta, above=0.0)
         if chance >= 1.0:
-            raise ArgumentError(f"delta is {delta!r}; it must be a number above 0 and below 1.")
+            raise ArgumentError(f"delta is {shown_number(delta)}; it must be a number above 0 and below 1.")
         return cls(mechanism, loss, chance)
 
     def part(self, of: int) -> Budget:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count
+from unveil.arguments import checked_arguments, checked_size
 from unveil.attributes import Names
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import choose
@@ -99,7 +99,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     ones, total, on_ones = _one_way(placed, chosen.names, budget.part(stages), most)
     tree, on_tree = _tree(placed, ones, budget.part(stages), most)
     pairs, on_pairs = _two_way(placed, ones, tree, budget.part(stages), most)
-    wanted = total if records is None else checked_count("records", records, least=1)
+    wanted = total if records is None else checked_size("records", records)
     codes = _drawn(ones, tree, pairs, wanted, chance.draws("dp_synthesis"))
     columns = {name: _column(chosen.column(name), placed.domains[name], codes[name]) for name in chosen.names}
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))

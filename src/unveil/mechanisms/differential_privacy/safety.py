@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_number
+from unveil.arguments import checked_arguments, checked_number, checked_size, shown_number
 from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
@@ -28,6 +28,7 @@ __all__ = ["safepub", "safepub_delta"]
 
 _LARGEST_K = 1 << 20
 _LARGEST_EPSILON = 20.0
+_LEAST_EPSILON = 1e-10
 _EXACT = 1 << 53
 """Draws are whole multiples of one over it, so that a rate which is one, too, is met exactly."""
 _TERMS = 400
@@ -154,8 +155,9 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     '2.63e-11'
     """
     if not 0.0 < sampling <= -math.expm1(-epsilon) * (1.0 + 1e-12):
-        raise ArgumentError(f"sampling is {sampling!r}; it must be above 0 and at most 1 - exp(-epsilon).")
-    start = checked_count("k", k, least=1)
+        raise ArgumentError(f"sampling is {shown_number(sampling)}; it must be above 0 and at most 1 - exp(-epsilon).")
+    checked_number("epsilon", epsilon, above=_LEAST_EPSILON)
+    start = checked_size("k", k)
     gamma = -math.expm1(-epsilon) + sampling * math.exp(-epsilon)
     divergence = gamma * math.log(gamma / sampling) - (1.0 - gamma) * epsilon
     highest = 0.0
