@@ -289,7 +289,7 @@ def test_a_signal_while_a_release_is_written_leaves_nothing(
 @pytest.mark.parametrize(
     ("waiting", "again"),
     [
-        ("import numba; loop = numba.njit(nogil=True)(forever); loop(1)", False),
+        ("import numba; loop = numba.njit(nogil=True)(forever); print(loop(1))", False),
         ("while True:\n        try: time.sleep(60)\n        except KeyboardInterrupt: pass", True),
     ],
     ids=["compiled", "again"],
@@ -298,7 +298,7 @@ def test_a_main_thread_that_does_not_hear_is_not_waited_for(crowd: Path, waiting
     code = (
         "import sys, time\nimport unveil.cli.process as process, unveil.output as output\nfrom unveil.cli import verbs\n"
         "process._PATIENCE, process._AGAIN = 0.5, 0.1\n"
-        "def forever(n):\n    while n != 0: n += 2\n    return n\n"
+        "def forever(n):\n    x = 0.5\n    for i in range(n * 10**13): x = (x * 1.1 + i) % 7.0\n    return x\n"
         "def work(words):\n  with output.atomic_write(words[0]) as file:\n    file.write(b'half')\n    print('writing', flush=True)\n"
         f"    {waiting}\n"
         "import unveil.cli as cli\ncli._done = work\ncli.main()\n"
