@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count, checked_word, shown_number
 from unveil.attributes import Names, names_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, shown
