@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_share, shown_number
 from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, listed, shown
