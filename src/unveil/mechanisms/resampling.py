@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["resample"]
 
+_MOST_SAMPLES = 10_000
+
 
 @checked_arguments
 def resample(data: Data, attributes: Names, *, samples: int = 3, nulls: CellNulls = "error", seed: int = 0) -> Protected:
@@ -63,7 +65,7 @@ def resample(data: Data, attributes: Names, *, samples: int = 3, nulls: CellNull
     >>> round(release.figures["mean_change"]["age"], 2) < 0.5
     True
     """
-    checked_count("samples", samples, least=1)
+    checked_count("samples", samples, least=1, most=_MOST_SAMPLES)
     random, chosen = seeded(seed, "resampling"), choose(data, attributes, nulls)
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"changed": {}, "mean_change": {}, "skipped": chosen.skipped}

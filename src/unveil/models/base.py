@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE", "Measured", "Model", "SecretModel"]
 
+_LARGEST = 2**63 - 1
+
 TOLERANCE = 1e-9
 """A class that misses a threshold by no more than this meets it: three equally frequent values have an entropy l of 3."""
 
@@ -89,7 +91,8 @@ class Model:
         if threshold is None:
             return
         low, high = self.range
-        if not low <= threshold <= high or (self.whole and not float(threshold).is_integer()):
+        too_long = isinstance(threshold, int) and threshold > _LARGEST
+        if too_long or not low <= threshold <= high or (self.whole and not float(threshold).is_integer()):
             kind = "a whole number" if self.whole else "a number"
             raise ArgumentError(
                 f"the threshold of {self.name} is {kind} from {low:g} to {high:g}, so it is not {shown_number(threshold)}."

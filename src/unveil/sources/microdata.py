@@ -197,4 +197,4 @@ def _pandas_column(column: pl.Series) -> Any:
 
     if column.dtype.is_numeric() and not column.null_count():
         return pd.Series(column.to_numpy())
-    return pd.Series(column.to_list())
+    return pd.Series(column.to_list(), dtype=object) if column.dtype == pl.Object else pd.Series(column.to_list())
