@@ -107,7 +107,8 @@ def listed_array(value: Any, hint: Any) -> Any:
     if _takes_anything(hint) or not hasattr(value, "__array__") or not _is_list(value):
         return value
     takes = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return list(value) if any(_names(get_origin(one) or one, Sequence) for one in takes) else value
+    wants_list = any(_names(get_origin(one) or one, Sequence) for one in takes) and not any(map(_takes_anything, takes))
+    return list(value) if wants_list else value
 
 
 def words_of(hint: Any) -> tuple[str, ...]:
