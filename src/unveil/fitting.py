@@ -86,7 +86,8 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - a case a form
     if _names(kind, Sequence):
         return _is_list(value) and _all_fit(value, inner)
     if kind is Iterable:
-        other = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | np.ndarray)
+        unfit = isinstance(value, str | bytes | Mapping | np.ndarray) or hasattr(value, "columns")
+        other = isinstance(value, Iterable) and not unfit
         return _all_fit(value, inner) if _is_list(value) else other
     return _fits_type(value, kind)
 

@@ -61,7 +61,7 @@ class Microdata:
         """
         try:
             column = self.frame.get_column(name)
-        except pl.exceptions.ColumnNotFoundError:
+        except (pl.exceptions.ColumnNotFoundError, UnicodeEncodeError):
             raise ColumnNotFoundError.among(name, self.names) from None
         return column.alias(f" {name}") if name == "*" or name.startswith("^") else column
 
