@@ -107,7 +107,8 @@ def checked_count(name: str, value: Any, *, least: int, most: int | None = None,
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ArgumentError(f"{name} is {shown_number(value)}; it must be an integer of at least {least}.")
     if most is not None and value > most:
-        raise ArgumentError(f"{name} is {shown_number(value)}, and there are only {most:,} {of}.")
+        bound = f", and there are only {most:,} {of}" if of else f"; it must be at most {most:,}"
+        raise ArgumentError(f"{name} is {shown_number(value)}{bound}.")
     return int(value)
 
 

@@ -86,7 +86,8 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - a case a form
     if _names(kind, Sequence):
         return _is_list(value) and _all_fit(value, inner)
     if kind is Iterable:
-        other = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | np.ndarray)
+        unfit = isinstance(value, str | bytes | Mapping | np.ndarray) or hasattr(value, "columns")
+        other = isinstance(value, Iterable) and not unfit
         return _all_fit(value, inner) if _is_list(value) else other
     return _fits_type(value, kind)
 
@@ -107,7 +108,8 @@ def listed_array(value: Any, hint: Any) -> Any:
     if _takes_anything(hint) or not hasattr(value, "__array__") or not _is_list(value):
         return value
     takes = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return list(value) if any(_names(get_origin(one) or one, Sequence) for one in takes) else value
+    wants_list = any(_names(get_origin(one) or one, Sequence) for one in takes) and not any(map(_takes_anything, takes))
+    return list(value) if wants_list else value
 
 
 def words_of(hint: Any) -> tuple[str, ...]:

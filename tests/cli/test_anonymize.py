@@ -360,9 +360,9 @@ def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.Capture
     [
         ("", "no model is required; ask for one, such as --k 5."),
         ("--k 0", "'--k'"),
-        ("--k 2 --suppression 1.01", "between 0 and 1, so it is not 1.01"),
-        ("--k 2 --suppression -0.1", "between 0 and 1"),
-        ("--k 2 --suppression nan", "between 0 and 1"),
+        ("--k 2 --suppression 1.01", "is 1.01; it must be a number from 0 to 1"),
+        ("--k 2 --suppression -0.1", "from 0 to 1"),
+        ("--k 2 --suppression nan", "from 0 to 1"),
         ("--k 2 --suppression four", "'--suppression'"),
         ("--k 2 --l distinct:2:age", "column 'age' is named as key and as sensitive"),
         ("--k 2 --sensitive town", "column 'town' is named as key and as sensitive"),

@@ -100,7 +100,7 @@ def test_the_order_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
         ("build adult --column age --interval 5 --rare 9", "--interval and --rare are two"),
         ("build adult --column age --top 9", "--top goes with --interval."),
         ("build adult --column sex --interval 5", "column 'sex': 2 of 2 values present are no finite number."),
-        ("build adult --column sex --dates fortnight", "the period 'fortnight' is unknown"),
+        ("build adult --column sex --dates fortnight", "entry 1 'fortnight' is unknown"),
         ("build adult --column sex --out no/where.csv", "cannot write 'no/where.csv'"),
         (
             "check few.csv --data adult --column age",

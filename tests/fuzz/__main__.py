@@ -23,6 +23,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             outcome = run_any(options.case, Path(folder))
             os.chdir("/")
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         print(outcome.result, outcome.label, outcome.problem, outcome.place, outcome.shown, sep="\n")
         return int(outcome.result == "failed")
     outcomes = run_many(options.start, options.start + options.cases, options.jobs)

@@ -380,7 +380,7 @@ def test_a_limit_gives_a_front_that_says_it_is_not_complete() -> None:
             r"need 'n': column 'incom' not found.*did you mean 'income'",
         ),
         ({"needs": []}, ArgumentError, "no need is named"),
-        ({"needs": ["income"]}, ArgumentError, "given as unveil.Need"),
+        ({"needs": ["income"]}, ArgumentError, "needs"),
         ({"needs": [unveil.Need("n", target="income", given="age")] * 2}, ArgumentError, "several needs are called 'n'"),
         (
             {"needs": unveil.Need("n", target="income", given="place", partitions={"place": [["aa"], ["ab"]]})},

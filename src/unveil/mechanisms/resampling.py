@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["resample"]
 
+_MOST_SAMPLES = 10_000
+
 
 @checked_arguments
 def resample(
@@ -77,7 +79,7 @@ def resample(
     >>> round(release.figures["mean_change"]["age"], 2) < 0.5
     True
     """
-    checked_count("samples", samples, least=1)
+    checked_count("samples", samples, least=1, most=_MOST_SAMPLES)
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     settings = {"samples": samples, "nulls": nulls}
     random = chosen.draws(chance, "resampling", settings)

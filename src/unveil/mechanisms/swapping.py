@@ -221,7 +221,7 @@ def _reach(name: str, percent: float, records: int) -> int:
 
 def _sortable(column: Any, order: Sequence[Any] | None) -> NDArray[Any]:
     """Return numbers as they are, and the ranks of other values."""
-    if order is None and column.dtype.is_numeric() and not column.dtype.is_decimal():
+    if order is None and (column.dtype.is_float() or (column.dtype.is_integer() and not str(column.dtype).endswith("128"))):
         return np.asarray(column.to_numpy())
     return ranks(column, order, "rank swapping")
 

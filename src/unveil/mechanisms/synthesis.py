@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -198,4 +199,6 @@ def _grown(known: NDArray[np.float32], target: NDArray[Any], *, ordered: bool, l
     except ImportError:
         raise MissingExtraError.needed("synthesis by trees", extra="tasks") from None
     kind = DecisionTreeRegressor if ordered else DecisionTreeClassifier
-    return kind(min_samples_leaf=leaf, random_state=seed).fit(known, target.astype(np.float64))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # names may be many
+        return kind(min_samples_leaf=leaf, random_state=seed).fit(known, target.astype(np.float64))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE", "Measured", "Model", "SecretModel", "check_threshold"]
 
+_LARGEST = 2**63 - 1
+
 TOLERANCE = 1e-9
 """A class that misses a threshold by no more than this meets it: three equally frequent values have an entropy l of 3."""
 
@@ -72,7 +74,8 @@ def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, wh
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
         raise ArgumentError(f"the threshold of {name} is a number, not {type(threshold).__name__}.")
     low, high = among
-    if not low <= threshold <= high or (whole and not float(threshold).is_integer()):
+    too_long = isinstance(threshold, int) and threshold > _LARGEST
+    if too_long or not low <= threshold <= high or (whole and not float(threshold).is_integer()):
         kind = "a whole number" if whole else "a number"
         raise ArgumentError(
             f"the threshold of {name} is {kind} from {low:g} to {high:g}, so it is not {shown_number(threshold)}."

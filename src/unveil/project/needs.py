@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.partitions import Partition
 
@@ -62,8 +61,6 @@ class Need:
         names = _names(given)
         _check_names(name, target, names)
         degree = _checked_degree(name, at_least)
-        if not isinstance(partitions, Mapping | None):
-            raise ArgumentError(f"the need {shown(name)} has partitions that name no attribute; they are given by attribute.")
         for column in partitions or {}:
             if column not in (target, *names):
                 raise ArgumentError(f"the need {shown(name)} has a partition of {shown(column)}, which it does not use.")
@@ -112,11 +109,9 @@ def _check_names(name: Any, target: Any, given: tuple[Any, ...]) -> None:
         raise ArgumentError(f"the need {shown(name)} is given {shown(twice[0])} twice; name it once.")
 
 
-def _checked_degree(name: str, degree: Any) -> float | None:
+def _checked_degree(name: str, degree: float | None) -> float | None:
     if degree is None:
         return None
-    if isinstance(degree, bool) or not isinstance(degree, Real):
-        raise ArgumentError(f"the need {shown(name)} asks for a degree that is no number ({type(degree).__name__}).")
-    if not 0.0 <= float(degree) <= 1.0:
-        raise ArgumentError(f"the need {shown(name)} asks for a degree of {degree}; a degree lies between 0 and 1.")
+    if not 0.0 <= degree <= 1.0:
+        raise ArgumentError(f"the need {shown(name)} asks for a degree of {shown_number(degree)}; a degree lies between 0 and 1.")
     return float(degree)

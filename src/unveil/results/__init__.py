@@ -151,8 +151,13 @@ class Result:
         """
         import narwhals as nw
 
-        columns = {name: _of_one_type(values) for name, values in self.columns().items()}
-        return nw.from_dict(columns, backend=backend).to_native()
+        columns = {_whole(name): _of_one_type(values) for name, values in self.columns().items()}
+        numbered = {str(at): values for at, values in enumerate(columns.values())}  # some names are patterns to Polars
+        try:
+            frame = nw.from_dict(numbered, backend=backend)
+        except UnicodeEncodeError:  # halves of surrogate pairs, which few libraries hold
+            frame = nw.from_dict({at: list(map(_whole, values)) for at, values in numbered.items()}, backend=backend)
+        return frame.rename(dict(zip(numbered, columns, strict=True))).to_native()
 
     @checked_arguments
     def chart(self, name: str) -> Any:
@@ -181,6 +186,11 @@ class Result:
         from unveil.results._render import to_html
 
         return to_html(self.view())
+
+
+def _whole(text: Any) -> Any:
+    """Return a text with halves of surrogate pairs as escapes; anything else as it is."""
+    return text.encode(errors="backslashreplace").decode() if isinstance(text, str) else text
 
 
 def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:

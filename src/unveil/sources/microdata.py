@@ -62,7 +62,7 @@ class Microdata:
         """
         try:
             column = self.frame.get_column(name)
-        except pl.exceptions.ColumnNotFoundError:
+        except (pl.exceptions.ColumnNotFoundError, UnicodeEncodeError):
             raise ColumnNotFoundError.among(name, self.names) from None
         return column.alias(f" {name}") if name == "*" or name.startswith("^") else column
 
@@ -200,4 +200,4 @@ def _pandas_column(column: pl.Series) -> Any:
 
     if column.dtype.is_numeric() and not column.null_count():
         return pd.Series(column.to_numpy())
-    return pd.Series(column.to_list())
+    return pd.Series(column.to_list(), dtype=object) if column.dtype == pl.Object else pd.Series(column.to_list())

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import shown_number
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, listed, shown
 from unveil.partitions.generalised import parse_generalised
@@ -171,7 +172,7 @@ def one_thread() -> AbstractContextManager[Any]:
 def check_draw(seed: int, sample: int | None) -> None:
     """Refuse a seed or a sample that cannot be."""
     if not 0 <= seed < _MOST_SEED:
-        raise ArgumentError(f"the seed is a number from 0 to {_MOST_SEED - 1:,}, not {seed:,}.")
+        raise ArgumentError(f"the seed is a number from 0 to {_MOST_SEED - 1:,}, not {shown_number(seed)}.")
     if sample is not None and sample < 1:
         raise ArgumentError("the sample holds at least 1 record; None: all.")
 

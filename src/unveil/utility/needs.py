@@ -214,8 +214,6 @@ def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category"
 def _check(needs: Sequence[Any]) -> None:
     if not needs:
         raise ArgumentError("no need is named; a need says which attribute is to be inferred, and from which.")
-    if not all(isinstance(need, Need) for need in needs):
-        raise ArgumentError("needs are given as unveil.Need; Need.parse reads one from a text.")
     names = [need.name for need in needs]
     if repeated := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise ArgumentError(f"several needs are called {shown(repeated[0])}; give each its own name.")
