@@ -123,7 +123,7 @@ def test_persons_must_be_known() -> None:
         mechanisms.dp_sum(frame, "x", bounds=(0, 4), epsilon=1, person="who")
     with pytest.raises(ColumnNotFoundError, match="nobody"):
         mechanisms.dp_count(frame, epsilon=1, person="nobody")
-    with pytest.raises(ArgumentError, match="person is 3"):
+    with pytest.raises(ArgumentError, match="person must be a text"):
         mechanisms.dp_count(frame, epsilon=1, person=3)
 
 
