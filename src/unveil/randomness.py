@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from unveil.arguments import checked_seed
 from unveil.errors import ArgumentError, DataNotFoundError, shown
+from unveil.fitting import kind_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,6 +127,8 @@ def fresh_key() -> bytes:
 def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) -> bytes:
     """Read a secret key from a file or, where none is named, a variable; a message never says what was found there."""
     if path is not None:
+        if not isinstance(path, str | os.PathLike):
+            raise ArgumentError(f"key_file must be a path, not {kind_of(path)}.")
         try:
             key, place = Path(path).read_bytes().rstrip(b"\r\n"), f"the key file {shown(path)}"
         except (OSError, ValueError) as error:

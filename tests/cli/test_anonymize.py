@@ -13,7 +13,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -69,7 +68,7 @@ def test_the_shape_of_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, *TOWNS, "--k", "2", "--l", "distinct:2:job", "--suppression", "0.2")
     assert list(found) == [
         "transformation", "heights", "objective", "score", "optimal", "bound", "suppressed", "records", "nodes", "models",
-        "before", "seconds", "settings", "notes", "version",
+        "before", "seconds", "settings", "notes", "repeatable", "version",
     ]  # fmt: skip
     assert found["transformation"] == {"age": 1, "town": 0}
     assert found["heights"] == {"age": 2, "town": 1}
@@ -214,17 +213,9 @@ def test_the_order_is_kept_shuffled_and_repeated(capsys: pytest.CaptureFixture[s
 
     original = pl.read_csv("jobs.csv")["name"].to_list()
     assert names("--keep-order") == original
-    assert names() == names("--seed", "0") != original
-    assert names("--seed", "1") == names("--seed", "1") != names()
+    assert names() != names()
+    assert names("--seed", "1") == names("--seed", "1") != names("--seed", "2")
     assert sorted(names()) == sorted(original)
-
-
-def test_the_seed_alone_does_not_undo_the_order() -> None:
-    frame = pl.read_csv("jobs.csv")
-    one = unveil.anonymize(frame, {"age": "trees/age.csv"}, [unveil.models.KAnonymity(2)], seed=3)
-    other = unveil.anonymize(frame.with_columns(job=pl.lit("a")), {"age": "trees/age.csv"}, [unveil.models.KAnonymity(2)], seed=3)
-    assert one.origin.tolist() != other.origin.tolist()
-    assert one.origin.tolist() != np.random.default_rng(3).permutation(12).tolist()
 
 
 def test_standard_input_and_text_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -394,7 +385,7 @@ def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.Capture
         ("--k 2 --out /proc/r.csv", "cannot write '/proc/r.csv'"),
         ("--k 2 --out jobs.csv", "name another file"),
         ("--k 2 --out r.csv --link trees/../r.csv", "different files"),
-        ("--k 2 --key-file key", "no column to pseudonymise"),
+        ("--k 2 --key-file key", "the key file 'key' cannot be read"),
         ("--k 2 --pseudonymize name", "the environment variable 'UNVEIL_KEY' holds no key"),
         ("--k 2 --pseudonymize name --key-file nowhere", "the key file 'nowhere' cannot be read"),
         ("--k 2 --pseudonymize age --key-file key", "column 'age' is to be pseudonymised, and named as key"),

@@ -329,7 +329,7 @@ def test_a_signal_that_comes_while_files_take_their_places_waits_for_all_of_them
     done = call(*words, before=before, cwd=crowd.parent)
     assert done.returncode == 143
     assert b"terminated; written before that: " in done.stderr
-    assert names_in(crowd.parent) == ["crowd.parquet", "link.csv", "r.csv"]
+    assert names_in(crowd.parent) == ["crowd.parquet", "link.csv", "r.csv", "r.csv.unveil.json"]
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored(people: Path) -> None:

@@ -144,6 +144,7 @@ VALUES: dict[str, Draw] = {
     "--checkpoint": _one_of("scan.checkpoint"),
     "--key-file": _one_of("secret.key"),
     "--junit": _one_of("junit.xml"),
+    "--record": _one_of("out.csv.unveil.json", "no-such-record.json"),
     "--out": _one_of("out.csv", "out.parquet", "out.html", "out.json", "out.toml", "no/such/folder/out.csv"),
     "--interval": _one_of("5,10", "10"),
     "--origin": _one_of("0", "5"),

@@ -370,12 +370,12 @@ def test_arx_hierarchy_of_occupation_gives_a_distance_between_those_of_a_coarse_
         (lambda: unveil.models.AverageRisk(2.0), "from 0 to 1"),
         (lambda: unveil.models.KMap(0), "from 1"),
         (lambda: unveil.models.KMap(1.5), "whole number"),  # type: ignore[arg-type]
-        (lambda: unveil.models.KMap(math.nan), "not nan"),  # type: ignore[arg-type]
+        (lambda: unveil.models.KMap(math.nan), "must be a whole number"),  # type: ignore[arg-type]
         (lambda: unveil.models.DeltaPresence(0.1, 1.5), "from 0 to 1"),
         (lambda: unveil.models.DeltaPresence(math.nan), "from 0 to 1"),
         (lambda: unveil.models.DeltaPresence(0.9, 0.1), "0.9 is above 0.1"),
         (lambda: TCloseness("x", math.nan), "not nan"),
-        (lambda: RecursiveLDiversity("x", 2.5, 1.0), "integer of at least 2"),  # type: ignore[arg-type]
+        (lambda: RecursiveLDiversity("x", 2.5, 1.0), "must be a whole number"),  # type: ignore[arg-type]
         (lambda: AlphaK("x", 0.5, 0), "integer of at least 1"),
         (lambda: AlphaK("x", k=5), "ask for KAnonymity\\(5\\)"),
         (lambda: PSensitiveKAnonymity("x", k=5), "ask for KAnonymity\\(5\\)"),

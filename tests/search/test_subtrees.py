@@ -133,7 +133,7 @@ def test_adult() -> None:
 @pytest.mark.parametrize("function", BOTH)
 def test_bad_input(function: Any) -> None:
     table = pl.DataFrame({"a": ["x", "y", "z"]})
-    with pytest.raises(ArgumentError, match="between 0 and 1"):
+    with pytest.raises(ArgumentError, match="from 0 to 1"):
         function(table, "a", [KAnonymity(2)], hierarchies=TREES, suppression=2.0)
     with pytest.raises(ModelNotMetError, match="figure is 3"):
         function(table, "a", [KAnonymity(4)], hierarchies=TREES)

@@ -238,7 +238,7 @@ COMMANDS = {
     "pram": ["--mechanism", "pram", "--attribute", "town", "--set", "retention=0.8"],
     "add_noise": ["--mechanism", "add_noise", "--attribute", "pay"],
     "sample": ["--mechanism", "sample", "--set", "share=0.5"],
-    "safepub": ["--mechanism", "safepub", "--attribute", "age", "--set", "epsilon=2.0", "--set", "delta=0.001"],
+    "safepub": ["--mechanism", "safepub", "--attribute", "town", "--set", "epsilon=2.0", "--set", "delta=0.001"],
     "synthesize": ["--mechanism", "synthesize", "--attribute", "age", "--attribute", "town"],
     "generalisation": ["--key", "age", "--key", "town", "--k", "2", "--suppression", "0.2"],
     "mondrian": ["--mechanism", "mondrian", "--key", "age", "--key", "town", "--k", "2"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from unveil.attacks.attack import attack
+from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
 from unveil.models.measure import Measurement, measure
 from unveil.project import Need
@@ -230,6 +231,7 @@ class Asked:
 
     def _losses(self, pair: Pair, names: Sequence[str]) -> Readings:
         identity = pair.aligned.get("id")
+        require_columns([] if identity is None else [identity], pair.original.names)
         wanted = [*pair.shared.held, *([] if identity is None else [identity])]
         tables = (
             table.select([table.get_column(name) for name in wanted])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.arguments import LARGEST_SEED
 from unveil.attributes import Role
 from unveil.cli.apart import check_read
 from unveil.credentials import without_credentials
@@ -92,7 +91,6 @@ Seed = Annotated[
     int | None,
     typer.Option(
         min=0,
-        max=LARGEST_SEED,
         help="For tests and studies: draws that everybody can repeat, so not for publication.",
         show_default=False,
     ),

@@ -172,8 +172,5 @@ def _to_polars(series: nw.Series[Any]) -> pl.Series:
         raise UnsupportedDataError.no_characters(series.name) from None
     except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError) as reason:
         if type(reason).__module__.startswith("pyarrow") or not isinstance(reason, ImportError):
-            values = series.to_list()
-            if not all(is_unicode(value) for value in values if isinstance(value, str)):
-                raise UnsupportedDataError.no_characters(series.name) from None
-            return column_of_objects(series.name, values)
+            return column_of_objects(series.name, series.to_list())
         return pl.Series(series.name, series.to_list(), strict=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unveil.errors import UnsupportedDataError
+from unveil.errors import UnsupportedDataError, is_unicode
 
 __all__ = ["column_of_objects", "require_plain"]
 
@@ -29,6 +29,8 @@ _MARKS = frozenset({"NaTType", "NAType"})
 def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
     """Return cells as a column of their common type, or of objects where they have none."""
     plain = [_plain(cell) for cell in cells]
+    if not all(is_unicode(cell) for cell in plain if isinstance(cell, str)):
+        raise UnsupportedDataError.no_characters(name)
     kinds = {type(cell) for cell in plain if cell is not None}
     dtype = _dtype(kinds, plain)
     try:
