@@ -135,3 +135,13 @@ def test_a_chain_says_what_each_step_did(tmp_path: Path) -> None:
     assert [step["made_by"] for step in found["made_by"]] == ["top and bottom coding", "swapping"]
     assert found["repeatable"] == "seed"
     assert pl.read_csv(out).height == 300
+
+
+def test_few_suppressed_records_are_warned_of() -> None:
+    ages = unveil.Hierarchy("age", [[str(age), f"{age // 10}0s", "*"] for age in (*range(20, 30), 91)])
+    people = pl.DataFrame({"age": [*range(20, 30), 91], "job": ["a", "b"] * 5 + ["c"]})
+    release = unveil.anonymize(people, {"age": ages}, [KAnonymity(5)], suppression=0.1)
+    assert release.suppressed == 1
+    assert any(note.startswith("Only 1 record suppressed") for note in release.notes)
+    whole = unveil.anonymize(people[:10], {"age": ages}, [KAnonymity(5)], suppression=0.1)
+    assert not any("suppressed:" in note for note in whole.notes)

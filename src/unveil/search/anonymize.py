@@ -31,7 +31,7 @@ from unveil.search.full_domain import Budget, Found, budget_of, search
 from unveil.search.inputs import keys_of, limit_of, records_of, secrets_of, trees_of
 from unveil.search.judge import Judge
 from unveil.search.objectives import Candidate, Objective, objective_of
-from unveil.search.release import Release
+from unveil.search.release import Release, on_suppressed
 from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load, tallied
@@ -219,7 +219,13 @@ def release_of(
             "objective": plan.objective.name,
             **asked,
         },
-        notes=marked([*_notes(plan, asked["identifiers"], asked["pseudonyms"], label, limited=limited)], repeatable),
+        notes=marked(
+            [
+                *_notes(plan, asked["identifiers"], asked["pseudonyms"], label, limited=limited),
+                *on_suppressed(found.suppressed, after),
+            ],
+            repeatable,
+        ),
         repeatable=repeatable,
         left_out=tuple(asked["identifiers"]),
     )

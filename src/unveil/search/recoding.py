@@ -20,7 +20,7 @@ from unveil.randomness import Chance, Repeatable
 from unveil.releases import drawn_order, marked, repeatable_of, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.search.release import record_of
+from unveil.search.release import on_suppressed, record_of
 from unveil.search.space import KeyAttribute
 from unveil.search.task import Task
 from unveil.sources.alignment import write_link
@@ -282,7 +282,7 @@ def released(
         origin=task.rows[order],
         settings=asked,
         details=best.details,
-        notes=marked([proposals] if proposed else [], repeatable),
+        notes=marked([*([proposals] if proposed else []), *on_suppressed(int(best.suppressed.sum()), after)], repeatable),
         repeatable=repeatable,
         left_out=task.left_out,
     )

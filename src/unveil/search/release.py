@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from unveil.sources.microdata import Microdata
     from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable
 
-__all__ = ["Release", "checked_place", "record_of"]
+__all__ = ["Release", "checked_place", "on_suppressed", "record_of"]
 
 _OF_POPULATION = ("k_map", "delta_presence")
 """Models that are about the people of a population."""
@@ -200,6 +200,20 @@ def record_of(
     unmeasured = [name for name in records.names if name not in (*key, *sensitive)]
     columns = {"kept": records.names, "left_out": left_out, "never_measured": unmeasured}
     return recorded(made_by, settings, records=records.records, models=stated, repeatable=repeatable, columns=columns)
+
+
+def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str]:
+    """Warn of suppressed records that are fewer than the smallest class: who knows such a person finds them among these."""
+    k = models["k_anonymity",].value if ("k_anonymity",) in models else None
+    if k is None or not 0 < suppressed < k:
+        return []
+    few = counted(suppressed, "record")
+    return [
+        (
+            f"Only {few} suppressed: someone who knows such a person sees that no class fits, and has these to choose from, fewer "
+            f"than the {k:,.0f} of a class. Leave them out of what you publish, or allow more suppression."
+        )
+    ]
 
 
 def _against(model: str, settings: Mapping[str, Any]) -> str:
