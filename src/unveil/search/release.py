@@ -208,12 +208,8 @@ def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str
     if k is None or not 0 < suppressed < k:
         return []
     few = counted(suppressed, "record")
-    return [
-        (
-            f"Only {few} suppressed: someone who knows such a person sees that no class fits, and has these to choose from, fewer "
-            f"than the {k:,.0f} of a class. Leave them out of what you publish, or allow more suppression."
-        )
-    ]
+    found = f"Only {few} suppressed: someone who knows such a person sees that no class fits, and has these to choose from"
+    return [f"{found}, fewer than the {k:,.0f} of a class. Leave them out of what you publish, or allow more suppression."]
 
 
 def _against(model: str, settings: Mapping[str, Any]) -> str:
