@@ -1,0 +1,123 @@
+"""The public contract, pinned: `--json` of every verb on built-in data, every public signature, the headings of the HTML.
+
+What is recorded stands in files beside this one. A change that is meant is listed under `docs/decisions`, and recorded anew:
+`UNVEIL_CONTRACT=record pytest tests/contract`, then read the difference before it is committed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unveil
+from unveil import mechanisms
+from unveil.cli import run
+
+HERE = Path(__file__).parent
+RECORDING = os.environ.get("UNVEIL_CONTRACT") == "record"
+DIGITS = 9
+VOLATILE = {"seconds", "version", "unveil"}
+"""What differs from run to run, or with every release of the software."""
+
+KEY, SENSITIVE = ["--key", "ZIP", "--key", "Age"], ["--sensitive", "Disease"]
+RELEASED = ["--key", "ZIP*", "--key", "Age*"]
+NEED = ["--need", "illness: Disease given Age at least 0.5"]
+
+COMMANDS: dict[str, list[str]] = {
+    "dr": ["dr", "paper-4", *KEY, *SENSITIVE],
+    "dr-identity": ["dr", "paper-4", *KEY],
+    "dr-adult": ["dr", "adult", "--key", "sex", "--key", "race", "--sensitive", "occupation"],
+    "scan": ["scan", "paper-4", *KEY, "--key", "Salary", *SENSITIVE],
+    "identifiers": ["identifiers", "adult"],
+    "measure": ["measure", "paper-3", *RELEASED, *SENSITIVE, "--k", "3"],
+    "attack": ["attack", "paper-4", "paper-3", "--same-order", *KEY, "--map", "ZIP=ZIP*", "--map", "Age=Age*", *SENSITIVE],
+    "utility": ["utility", "paper-4", *NEED],
+    "loss": ["loss", "paper-4", "paper-4", "--same-order", *KEY],
+    "anonymize": ["anonymize", "paper-4", *KEY, "--k", "3", "--seed", "1"],
+    "anonymize-mondrian": ["anonymize", "paper-4", "--mechanism", "mondrian", *KEY, "--k", "3", "--seed", "1"],
+    "anonymize-swap": ["anonymize", "paper-4", "--mechanism", "swap", "--attribute", "Disease", "--seed", "1"],
+    "anonymize-suppress": [
+        "anonymize", "paper-4", "--mechanism", "suppress_locally", "--attribute", "Age", "--set", "k=2", "--seed", "1",
+    ],
+    "front": ["front", "paper-4", *KEY, *SENSITIVE, *NEED[:1], "illness: Disease given Age", "--seed", "1"],
+    "assess": ["assess", "paper-4", *KEY, *SENSITIVE],
+    "compare": ["compare", "paper-4", "other=paper-4", *KEY, *SENSITIVE, "--privacy", "k", "--loss", "suppressed"],
+    "check": ["check", "paper-3", "--policy", "cell-size-3", *RELEASED, *SENSITIVE],
+    "hierarchy-build": ["hierarchy", "build", "paper-4", "--column", "Age"],
+    "reproduce": ["reproduce"],
+    "datasets": ["datasets"],
+}  # fmt: skip
+"""Every verb that answers, on tables that everybody has."""
+
+PAGES = ["dr", "scan", "measure", "attack", "utility", "loss", "assess", "compare", "check", "identifiers"]
+
+
+def plain(value: Any) -> Any:
+    """Return an answer without what differs from run to run, numbers to nine digits."""
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items() if name not in VOLATILE}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def held(name: str, found: Any) -> None:
+    """Hold an answer against the one recorded."""
+    place = HERE / f"{name}.json"
+    if RECORDING:
+        place.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert found == json.loads(place.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_verb_answers_as_before(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*COMMANDS[name], "--json"]) in {0, 1}
+    held(f"json/{name}", plain(json.loads(capsys.readouterr().out)))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_the_headings_it_had(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert run([*COMMANDS[name], "--out", str(out)]) in {0, 1}
+    found = re.findall(r"<(h[1-6]|summary|caption)[^>]*>(.*?)</\1>", out.read_text("utf-8"), re.DOTALL)
+    held(f"pages/{name}", [[level, " ".join(re.sub(r"<[^>]+>", "", text).split())] for level, text in found])
+
+
+def signatures() -> dict[str, str]:
+    """Return every public call with its parameters and their defaults."""
+    found: dict[str, str] = {}
+    for home, names in ((unveil, unveil.__all__), (mechanisms, mechanisms.__all__), (import_module("unveil.models"), None)):
+        for name in sorted(names or home.__all__):
+            thing = getattr(home, name)
+            if callable(thing):
+                found[f"{home.__name__}.{name}"] = _signature(thing)
+    return found
+
+
+def _signature(thing: Any) -> str:
+    parameters = inspect.signature(thing).parameters.values()
+    return ", ".join(f"{'*' if one.kind is one.KEYWORD_ONLY else ''}{one.name}{_default(one)}" for one in parameters)
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    return "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+
+
+def test_public_calls_take_what_they_took() -> None:
+    held("signatures", signatures())
+
+
+def test_every_verb_is_pinned() -> None:
+    import typer
+
+    from unveil.cli.verbs import app
+
+    verbs = set(typer.main.get_command(app).commands) - {"init"}  # type: ignore[attr-defined]
+    assert verbs == {name.split("-", 1)[0] for name in COMMANDS}
