@@ -13,7 +13,7 @@ import unveil
 from helpers import tables, together
 from unveil.counts import Counts
 from unveil.counts.grouping import group, tally
-from unveil.errors import ColumnNotFoundError, CountsError
+from unveil.errors import ColumnNotFoundError, CountsError, UnsupportedDataError
 
 COLUMNS = ["a", "b", "c"]
 
@@ -125,3 +125,29 @@ def test_the_compiled_count_is_the_plain_one(keys: list[int]) -> None:
 
     key = np.array(keys, dtype=np.int32)
     assert count_keys(key, 10).tolist() == np.bincount(key, minlength=10).tolist()
+
+
+@given(st.lists(st.tuples(*(st.sampled_from(["x", "y", None]) for _ in range(3))), min_size=4, max_size=40), st.integers(1, 39))
+def test_counts_that_were_added_are_measured_as_the_whole(rows: list[tuple[str | None, ...]], at: int) -> None:
+    whole = pl.DataFrame(rows, schema=dict.fromkeys("abc", pl.String), orient="row")
+    cut = min(at, whole.height - 1)
+    parts = [unveil.count(part, ["a", "b", "c"]) for part in (whole[:cut], whole[cut:])]
+    together = parts[0] + parts[1]
+    assert unveil.measure(together, ["a", "b"]).to_dict() == unveil.measure(whole, ["a", "b"]).to_dict()
+    try:
+        expected = unveil.discrimination_rate(whole, "a", "c").to_dict()
+    except unveil.UnveilError as problem:
+        with pytest.raises(type(problem)):
+            unveil.discrimination_rate(together, "a", "c")
+    else:
+        assert unveil.discrimination_rate(together, "a", "c").to_dict() == expected
+    assert unveil.count(together, ["b"]) == unveil.count(whole, ["b"])
+
+
+def test_what_needs_records_refuses_counts() -> None:
+    table = unveil.count("adult", ["age", "sex"])
+    assert unveil.scan(table, ["age", "sex"]).to_dict() == unveil.scan("adult", ["age", "sex"]).to_dict()
+    with pytest.raises(UnsupportedDataError, match="a count table has no records"):
+        unveil.mechanisms.add_noise(table, "age")
+    with pytest.raises(CountsError, match="weights of single records are lost"):
+        unveil.measure(unveil.count("adult", ["age", "sex"], weights="fnlwgt"), "age")

@@ -19,7 +19,8 @@ from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.numbers import counted
-from unveil.sources import CodedTable, Data, tallied
+from unveil.sources import CodedTable, Data, Source, tallied
+from unveil.sources.frames import counted_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +79,8 @@ class Counts:
     Counts(Age* x Disease: 6 cells, 9 records)
     >>> table.over("Disease").to_dict()["cells"][0]
     {'Disease': 'aids', 'n': 2}
+    >>> unveil.discrimination_rate(table, "Age*", "Disease")
+    DiscriminationRate(Age* -> Disease: ...)
     """
 
     columns: tuple[Column, ...]
@@ -163,6 +166,13 @@ class Counts:
     def __sub__(self, other: Counts) -> Counts:
         """Return the table without the records of the other, all of which it must hold."""
         return self._combined(other, sign=-1)
+
+    def as_source(self) -> Source:
+        """Return the table as data that can be counted: every measure of counts takes it in the place of data."""
+        if self.weight is not None:
+            raise CountsError("a weighted count table cannot be counted again: the weights of single records are lost.")
+        pairs = zip(self.columns, self.codes, strict=True)
+        return counted_source({column.name: (column.values, codes) for column, codes in pairs}, self.n)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cells as a list of plain objects."""

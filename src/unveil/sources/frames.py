@@ -8,9 +8,9 @@ changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import narwhals as nw
 import polars as pl
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Data", "Source", "Tally", "open_source", "tally_source", "text_names"]
+__all__ = ["Countable", "Data", "Source", "Tally", "counted_source", "open_source", "tally_source", "text_names"]
 
 Data: TypeAlias = Any
 """A path ("-" is standard input), the name of a built-in data set, a data frame narwhals knows, eager or lazy, or what an engine
-holds: an address, a DuckDB relation, a PySpark data frame."""
+holds: an address, a DuckDB relation, a PySpark data frame; or counts that somebody made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,12 +83,37 @@ class Source:
         return Tally(self._collect(columns)) if self._tally is None else self._tally(columns)
 
 
+@runtime_checkable
+class Countable(Protocol):
+    """What somebody counted already, and can be counted over fewer columns."""
+
+    def as_source(self) -> Source:
+        """Return it as data that can be counted."""
+
+
+def counted_source(columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n: NDArray[np.int64]) -> Source:
+    """Return combinations that were counted, each column by its values and codes, as data that can be counted again.
+
+    There are no records behind it, so whatever needs them is refused.
+    """
+    frame = pl.DataFrame(
+        [column_of_objects("values", values).gather(codes).alias(name) for name, (values, codes) in columns.items()]
+    )
+
+    def refuse(_: Sequence[str]) -> pl.DataFrame:
+        raise UnsupportedDataError("a count table has no records, and this needs them; give the data itself.")
+
+    return Source("the count table", tuple(columns), refuse, lambda _: Tally(frame, n))
+
+
 def open_source(data: Data, options: files.ReadOptions | None = None) -> Source:
     """Open a path, an engine's address, a built-in data set or a data frame; nothing but its column names is read yet."""
     from unveil.sources.engines import open_engine  # here, as engines build sources
 
     if isinstance(data, Source):
         return data
+    if isinstance(data, Countable):
+        return data.as_source()
     if (engine := open_engine(nw.to_native(data, pass_through=True))) is not None:
         return engine
     if isinstance(data, str | os.PathLike):
