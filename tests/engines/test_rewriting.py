@@ -331,7 +331,7 @@ def test_records_stream_from_the_engine_into_a_file(engine: Callable[[pl.DataFra
         assert pl.read_parquet(out).schema == whole.data.schema
     else:
         assert unveil.count(out, [AGE, "home"]) == unveil.count(whole.data, [AGE, "home"])
-    assert [file.name for file in tmp_path.iterdir()] == [out.name]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [out.name, f"{out.name}.unveil.json"]
 
 
 @streaming
@@ -442,7 +442,7 @@ def test_types_of_duckdb_are_kept(tmp_path: Path) -> None:
         unveil.anonymize_into(data, tmp_path / "r.csv", key, [KAnonymity(6)], suppression=0.3)
     with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
         unveil.anonymize(data, key, [KAnonymity(6)], suppression=0.3).write(tmp_path / "r.csv")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kinds.duckdb", "r.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kinds.duckdb", "r.parquet", "r.parquet.unveil.json"]
 
 
 def made(file: Path, *statements: str) -> str:
