@@ -161,7 +161,7 @@ def rank_swap(
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     windows, known = by_attribute(window, chosen.names, "a window"), by_attribute(orders or {}, chosen.names, "an order")
     settings = {"window": windows, "nulls": nulls}
-    random = chosen.draws(chance, "rank swapping", settings)
+    random = chosen.draws(chance, "rank swapping", {**settings, "orders": known})
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"window": {}, "largest_move": {}, "mean_move": {}, "skipped": chosen.skipped}
     for name in chosen.names:
