@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     from unveil.randomness import Repeatable
 
-__all__ = ["Record", "RecordMismatchError", "against_key", "read_record", "record_place", "recorded", "write_recorded"]
+__all__ = [
+    "Record",
+    "RecordMismatchError",
+    "against_key",
+    "inherited",
+    "read_record",
+    "record_place",
+    "recorded",
+    "write_recorded",
+]
 
 _ENDING = ".unveil.json"
 
@@ -149,3 +158,14 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
         names = f"the record {shown(Path(place).name)} is not of {shown(Path(release).name)}"
         raise RecordMismatchError(f"{names}: the checksums differ.")
     return Record(content)
+
+
+def inherited(place: str) -> Repeatable:
+    """Return who can repeat the draws of data that is a release itself, as its record says; False where there is none.
+
+    What is made from it can be undone as far: a second step that draws afresh does not undo the first one's seed.
+    """
+    try:
+        return read_record(record_place(place), place).repeatable if record_place(place).is_file() else False
+    except (DataNotFoundError, RecordMismatchError, OSError, ValueError):
+        return False
