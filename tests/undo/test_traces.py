@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
+import unveil
 from unveil import mechanisms
+from unveil.sources.streaming import limited
 
 RECORDS = 4_000
 RANDOM = np.random.default_rng(3)
@@ -39,3 +43,27 @@ def test_the_last_bits_of_noisy_values_do_not_tell_zeros_from_others(method: str
     after = mechanisms.add_noise(GAINS, "gain", method=method, amount=0.5, keep_order=True).data["gain"].to_numpy()
     assert _zeros_at_the_end(after[after != 0.0]).min() >= 20, "the bits in which zeros and others differ are gone"
     assert len(np.unique(after)) > 0.99 * RECORDS
+
+
+NAMES = [f"person{at:04}" for at in RANDOM.permutation(RECORDS)]
+NAMED = pl.DataFrame({"name": pl.Series(NAMES, dtype=pl.Enum(NAMES)), "age": AGES["age"]})
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_file_lists_no_names_of_people_who_are_not_in_it(tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"release.{ending}"
+    made = mechanisms.sample(NAMED, size=10)
+    made.write(out)
+    found = pl.read_parquet(out) if ending == "parquet" else pl.read_ipc(out)
+    assert found["name"].to_list() == made.data["name"].to_list()
+    assert found.schema["name"] == pl.String
+    assert out.stat().st_size < 5_000
+
+
+def test_a_streamed_file_lists_no_names_of_people_who_are_not_in_it(tmp_path: Path) -> None:
+    data, out = tmp_path / "data.parquet", tmp_path / "release.parquet"
+    nulls = pl.Series(NAMES[:2] * (RECORDS // 2), dtype=pl.Enum(NAMES))
+    NAMED.with_columns(name=nulls).write_parquet(data)
+    with limited(stream_from=1):
+        unveil.anonymize_into(data, out, ["age"], [unveil.models.KAnonymity(5)])
+    assert pl.read_parquet(out).schema["name"] == pl.String
