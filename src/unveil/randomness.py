@@ -69,7 +69,7 @@ class Chance:
             What was asked for, and the data it was asked of: with a key file, other settings or other data have other draws.
         """
         if self._key is not None:
-            asked = json.dumps(settings or {}, sort_keys=True, default=repr)
+            asked = json.dumps(settings or {}, sort_keys=True, default=_in_full)
             message = b"\0".join([purpose.encode(), asked.encode(errors="surrogatepass"), fingerprint])
             return _generator(hmac.digest(self._key, message, "sha512"))  # not SHA-256, of which pseudonyms are made
         if self._seed is not None:
@@ -141,6 +141,11 @@ def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) 
     if len(key) < _SHORTEST_KEY:
         raise ArgumentError(f"{place} holds {len(key):,} bytes; a key has at least {_SHORTEST_KEY}, chosen at random.")
     return key
+
+
+def _in_full(value: Any) -> Any:
+    """Return a setting so that another one reads otherwise: a large array shows neither all its numbers nor all their digits."""
+    return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def _generator(key: bytes) -> np.random.Generator:

@@ -99,9 +99,7 @@ def test_what_a_class_discloses_decides_not_its_size_alone(ills: list[str], name
 
 def test_a_class_that_discloses_has_no_size_by_which_it_could_be_found() -> None:
     found = unveil.assess(towns(Tinyville=["plague"] * 6, **COMMON), "town", "ill").to_dict()
-    assert {"Tinyville", 6} <= {
-        item for value in found["identity"]["attributes"][0]["riskiest_values"] for item in value.values()
-    }
+    assert "Tinyville" not in {value["value"] for value in found["identity"]["attributes"][0]["riskiest_values"]}
     worst = found["measurement"]["models"]["distinct_l_diversity"]["ill"]["worst_class"]
     assert worst == {"key": {}, "size": None, "masked": True}
 
@@ -162,8 +160,7 @@ def test_whoever_knows_the_rule_cannot_tell_which_value_is_masked_for_company() 
         identity, illness = unnamed(frame)
         assert {"Tinyville", "Brie"} < illness
         assert len(illness) == 3
-        assert len(identity) == (2 if 3 + at // 3 < 5 else 0)
-        assert identity <= illness
+        assert identity == illness, "what one shows and the other does not would be what discloses"
         assert unnamed(frame.sample(fraction=1.0, shuffle=True, seed=at)) == [identity, illness]
         company |= illness - {"Tinyville", "Brie"}
     assert len(company) > 1

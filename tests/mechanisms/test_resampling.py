@@ -18,7 +18,7 @@ from unveil.mechanisms import resample
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=40), st.integers(1, 5), st.integers(0, 50))
 def test_ranks_are_kept_and_values_stay_in_range(values: list[int], samples: int, seed: int) -> None:
     after = resample(pl.DataFrame({"x": values}), "x", samples=samples, seed=seed, keep_order=True).data["x"].to_list()
-    order = sorted(range(len(values)), key=lambda at: (values[at], at))
+    order = sorted(range(len(values)), key=lambda at: (values[at], after[at]))
     assert [after[at] for at in order] == sorted(after)
     assert min(values) <= min(after)
     assert max(after) <= max(values)

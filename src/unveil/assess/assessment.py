@@ -19,7 +19,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.assess.advice import Advice, advice_on
 from unveil.assess.evidence import InputFile, input_files
-from unveil.assess.rates import AttributeRate, Disclosure, Measure, attribute_rate, disclosure
+from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, attribute_rate, disclosure
 from unveil.assess.redaction import redacted
 from unveil.attributes import ROLES, Names, Role, checked_nulls, names_of, require_columns, sides_of
 from unveil.counts import Counts, count_table
@@ -266,7 +266,8 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     policy = checked_nulls(nulls or (plan.data.nulls if plan is not None else "category"))
     views = _partitions(partitions, plan, roles)
     held, dropped = _held(everything, roles, policy)
-    asked = Measure(held, policy, roles.weights, small if redact else 0, _salt(held))
+    questions = _questions(roles, views)
+    asked = Measure(held, policy, roles.weights, small if redact else 0, _salt(held)).knowing(roles.key, questions)
     attributes = _attributes(asked, roles.key, told)
     table = count_table(load(held, roles.key, nulls=policy))
     combinations = scan(
@@ -277,7 +278,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         max_size=max_size or _affordable(len(roles.key), table.records),
         progress=lambda done, total: told.at("combinations", done, total),
     )
-    disclosures = _disclosures(asked, roles, views, told)
+    disclosures = _disclosures(asked, roles.key, questions, told)
     with told.stage("models and risks"):
         measured = _measured(held, roles, policy, plan)
     kept = without_suppressed(table, roles.key)
@@ -298,7 +299,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         attributes=attributes,
         combinations=combinations,
         disclosures=disclosures,
-        measurement=redacted(measured, asked.small),
+        measurement=redacted(measured, asked.small, {rate.name: rate.hidden for rate in attributes}),
         without=tuple(_without(kept, roles.key, told)),
         class_sizes=_class_sizes(kept, roles.key),
         files=files,
@@ -430,18 +431,21 @@ def _attributes(asked: Measure, keys: Sequence[str], told: Progress) -> tuple[At
     return tuple(sorted(rates, key=lambda rate: -rate.dr))
 
 
-def _disclosures(
-    asked: Measure, roles: _Roles, views: Mapping[str, Mapping[str, Partition]], told: Progress
-) -> tuple[Disclosure, ...]:
-    """Return what the key gives away of each sensitive attribute: as it is, then by each partition that touches it."""
-    questions: list[tuple[str, str | None, Mapping[str, Partition]]] = []
+def _questions(roles: _Roles, views: Mapping[str, Mapping[str, Partition]]) -> list[Question]:
+    """Return what is asked about disclosure: of each sensitive attribute as it is, then by each partition that touches it."""
+    questions: list[Question] = []
     for secret in roles.sensitive:
         touching = [(secret, name, blocks) for name, blocks in views.items() if set(blocks) & {secret, *roles.key}]
         questions += [(secret, None, {}), *touching]
+    return questions
+
+
+def _disclosures(asked: Measure, keys: Sequence[str], questions: Sequence[Question], told: Progress) -> tuple[Disclosure, ...]:
+    """Return what the key gives away of each sensitive attribute."""
     if not questions:
         return ()
-    step = told.counting("disclosure", len(questions) * (len(roles.key) + 1))
-    return tuple(disclosure(asked, roles.key, secret, name, blocks, step) for secret, name, blocks in questions)
+    step = told.counting("disclosure", len(questions) * (len(keys) + 1))
+    return tuple(disclosure(asked, keys, secret, name, blocks, step) for secret, name, blocks in questions)
 
 
 def _measured(held: Source, roles: _Roles, nulls: str, plan: Project | None) -> Measurement:

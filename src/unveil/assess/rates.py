@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from unveil.sources import Source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AttributeRate", "Disclosure", "Dot", "Measure", "ValueRate", "attribute_rate", "disclosure"]
+__all__ = ["AttributeRate", "Disclosure", "Dot", "Measure", "Question", "ValueRate", "attribute_rate", "disclosure"]
+
+Question: TypeAlias = "tuple[str, str | None, Mapping[str, Any]]"
+"""A sensitive attribute, the name of the partition it is read by, and the partition's blocks by column."""
 
 _MOST_VALUES = 10
 _RESOLUTION = 100
@@ -60,6 +63,8 @@ class AttributeRate:
         Its Discrimination Rate, kind of identifier, and rate adjusted for chance (None against record identity).
     values, masked
         How many values it holds, and how many of them are not shown.
+    hidden
+        Those that are not shown although they are not small.
     riskiest
         The values that give most away among those that may be shown.
     dots
@@ -72,6 +77,7 @@ class AttributeRate:
     adjusted: float | None
     values: int
     masked: int
+    hidden: frozenset[Any] = field(repr=False)
     riskiest: tuple[ValueRate, ...]
     dots: tuple[Dot, ...]
 
@@ -139,6 +145,26 @@ class Measure:
     weights: str | None
     small: int
     salt: bytes = field(default=b"", repr=False)
+    telling: Mapping[str, frozenset[Any]] = field(default_factory=dict, repr=False)
+
+    def knowing(self, keys: Sequence[str], questions: Sequence[Question]) -> Measure:
+        """Return the same, knowing which values of the key attributes disclose any sensitive attribute.
+
+        They are masked wherever the attribute stands: what is shown in one table and masked in another is what discloses.
+        """
+        if not self.small:
+            return self
+        telling: dict[str, frozenset[Any]] = {}
+        for name in keys:
+            tables = (self._by_value(name, sensitive, blocks) for sensitive, _, blocks in questions)
+            telling[name] = frozenset().union(*(_values(table, table.telling) for table in tables if table is not None))
+        return replace(self, telling=telling)
+
+    def _by_value(self, name: str, sensitive: str, blocks: Mapping[str, Any]) -> ByValue | None:
+        try:
+            return self.rate(name, sensitive, blocks).table
+        except UndefinedMeasureError:
+            return None
 
     def rate(self, key: str | Sequence[str], sensitive: str | None, blocks: Mapping[str, Any]) -> DiscriminationRate:
         """Return the rate; a partition of a column that is not asked about is left out."""
@@ -152,11 +178,16 @@ def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: M
     found = measure.rate(name, sensitive, blocks)
     table = found.table
     salt = hashlib.blake2b(name.encode(errors="surrogatepass"), key=measure.salt).digest()
-    hidden = masked_values(table.classes.n, table.telling, measure.small, salt)
+    telling = np.array(table.telling)
+    if known := measure.telling.get(name):
+        telling |= np.array([value in known for value in _all_values(table)])
+    hidden = masked_values(table.classes.n, telling, measure.small, salt)
     order = [at for at in table.riskiest().tolist() if not hidden[at]][:_MOST_VALUES]
     riskiest = tuple(_value_rate(table, at) for at in order)
     dots = _dots(table, hidden, drawn=np.full(len(hidden), fill_value=True) if sensitive is None else ~hidden)
-    return AttributeRate(name, found.value, found.kind, found.adjusted, len(table.classes), int(hidden.sum()), riskiest, dots)
+    large = _values(table, hidden & (table.classes.n >= measure.small))
+    number = int(hidden.sum())
+    return AttributeRate(name, found.value, found.kind, found.adjusted, len(table.classes), number, large, riskiest, dots)
 
 
 def disclosure(
@@ -180,6 +211,16 @@ def disclosure(
     rates.sort(key=lambda rate: -rate.dr)
     reason = together.adjusted_reason if together.adjusted is None else None
     return Disclosure(sensitive, partition, together.value, together.adjusted, together.kind, reason, tuple(rates))
+
+
+def _all_values(table: ByValue) -> list[Any]:
+    values = table.classes.columns[0].values
+    return [values[code] for code in table.classes.codes[0].tolist()]
+
+
+def _values(table: ByValue, which: NDArray[np.bool_]) -> frozenset[Any]:
+    values = table.classes.columns[0].values
+    return frozenset(values[code] for code in table.classes.codes[0][which].tolist())
 
 
 def _value_rate(table: ByValue, at: int) -> ValueRate:

@@ -15,7 +15,7 @@ __all__ = ["redacted"]
 _Class: TypeAlias = dict[str, Any] | None
 
 
-def redacted(found: Measurement, small: int) -> Measurement:
+def redacted(found: Measurement, small: int, hidden: Mapping[str, frozenset[Any]]) -> Measurement:
     """Return a measurement whose classes may be shown.
 
     Parameters
@@ -24,17 +24,29 @@ def redacted(found: Measurement, small: int) -> Measurement:
         What was measured.
     small
         Classes of fewer records are small; 0: nothing is masked.
+    hidden
+        Values of attributes that are masked elsewhere though they are not small; a class that has one would name it.
     """
     classes = list(_deciding(found))
-    named = {tuple(one["key"].items()) for one in classes if not is_masked(one, small)}
+    named = {tuple(one["key"].items()) for one in classes if not is_masked(one, small) and not _names_hidden(one, hidden)}
     left = found.classes - len(named)
     by_elimination = any(is_masked(one, small) for one in classes) and left < small
-    hide = partial(without_values if by_elimination else masked_class, small=small)
+    hide = partial(without_values, small=small) if by_elimination else partial(_masked, small=small, hidden=hidden)
     return replace(
         found,
         models={place: replace(one, worst_class=hide(one.worst_class)) for place, one in found.models.items()},
         risk={name: _without_values(risk, hide) for name, risk in found.risk.items()},
     )
+
+
+def _names_hidden(shown: dict[str, Any], hidden: Mapping[str, frozenset[Any]]) -> bool:
+    return any(value in hidden.get(name, ()) for name, value in shown["key"].items())
+
+
+def _masked(shown: _Class, small: int, hidden: Mapping[str, frozenset[Any]]) -> _Class:
+    if small and shown is not None and _names_hidden(shown, hidden):
+        return without_values(shown, small)
+    return masked_class(shown, small)
 
 
 def _deciding(found: Measurement) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose
 from unveil.output import check_replaceable, together
 from unveil.randomness import NOT_FOR_PUBLICATION, Repeatable, chance_of
-from unveil.releases import recorded, write_recorded
+from unveil.releases import recorded, repeatable_of, write_recorded
 from unveil.results import Figure, Result, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.coding import encode, require_countable
@@ -266,7 +266,8 @@ def anatomize(
     secret_table = pairs.taken(random.permutation(pairs.records))
     origin = chosen.rows[rows]
     left_out = tuple(name for name in records.names if name not in (*keys, *secrets))
-    return Anatomy(keys, secrets[0], group, quasi, secret_table, settings, figures, origin, chance.repeatable, left_out)
+    repeatable = repeatable_of(chance, records.place, drawn=True)
+    return Anatomy(keys, secrets[0], group, quasi, secret_table, settings, figures, origin, repeatable, left_out)
 
 
 def _table(records: Microdata, columns: Mapping[str, Any]) -> Microdata:

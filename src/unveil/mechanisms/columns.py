@@ -72,8 +72,13 @@ class Chosen:
         return tuple(name for name in self.records.names if name not in self.names)
 
     def draws(self, chance: Chance, mechanism: str, settings: Mapping[str, Any]) -> np.random.Generator:
-        """Return the random numbers of a mechanism for these records."""
-        return chance.draws(mechanism, settings, self.records.fingerprint() if chance.keyed else b"")
+        """Return the random numbers of a mechanism for these records and attributes, of which order counts.
+
+        The settings are all that the mechanism was given: two releases under one key file that differ in anything must not share
+        draws, or one of them shows what was drawn for the other.
+        """
+        asked = {"attributes": list(self.names), "settings": dict(settings)}
+        return chance.draws(mechanism, asked, self.records.fingerprint() if chance.keyed else b"")
 
 
 def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:

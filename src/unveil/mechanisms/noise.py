@@ -40,6 +40,8 @@ __all__ = ["add_noise"]
 _METHODS = ("uncorrelated", "correlated", "linear", "non-linear", "multiplicative")
 _ROUNDING = 1e-9
 """An eigenvalue below zero by less than this share of the largest is zero."""
+_NOISE_BITS = 20
+"""The bits of the noise that a release keeps, about."""
 
 
 @checked_arguments
@@ -139,16 +141,27 @@ def _disturbed(
         spread = np.log1p(amount)
         return np.asarray(before * np.exp(random.normal(-spread / 2.0, np.sqrt(spread), before.shape)))
     if method == "uncorrelated":
-        return np.asarray(before + random.normal(size=before.shape) * np.sqrt(amount * complete.var(axis=0, ddof=1)))
+        noise = random.normal(size=before.shape) * np.sqrt(amount * complete.var(axis=0, ddof=1))
+        return _evened(before + noise, before)
     if method == "correlated":
         own = np.cov(complete.T) if covariance is None else _checked(covariance, before.shape[1])
-        return before + _noise(own, amount, len(before), random)
+        return _evened(before + _noise(own, amount, len(before), random), before)
     if method == "linear":
-        return _drawn_in(before, complete, amount, random)
+        return _evened(_drawn_in(before, complete, amount, random), before)
     scores = np.column_stack([_normal_scores(column, random) for column in before.T])
     whole = scores[~np.isnan(scores).any(axis=1)]
     moved = _drawn_in(scores, whole, amount, random)
     return np.column_stack([_values_at(new, old) for new, old in zip(moved.T, before.T, strict=True)])
+
+
+def _evened(after: Matrix, before: Matrix) -> Matrix:
+    """Return values rounded to about a millionth of the noise, a power of two.
+
+    The last bits of a sum are zero where it is much smaller than its parts, so they would tell a value from a zero.
+    """
+    spread = np.nanstd(after - before, axis=0)
+    step = np.exp2(np.floor(np.log2(np.where(spread > 0.0, spread, 1.0))) - _NOISE_BITS)
+    return np.asarray(np.where(spread > 0.0, np.round(after / step) * step, after))
 
 
 def _noise(covariance: Matrix, amount: float, records: int, random: np.random.Generator) -> Matrix:

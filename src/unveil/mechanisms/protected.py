@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.randomness import Chance, Repeatable
-from unveil.releases import drawn_order, marked, recorded, write_recorded
+from unveil.releases import drawn_order, marked, recorded, repeatable_of, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -178,7 +178,8 @@ def protected(
 
 def release_of(made: Protected, chance: Chance, *, keep_order: bool) -> Protected:
     """Return an answer as it may leave: its records shuffled unless they keep their order, and marked where all can repeat it."""
-    made = replace(made, notes=marked(made.notes, chance.repeatable), repeatable=chance.repeatable)
+    repeatable = repeatable_of(chance, made.records.place, drawn=True)
+    made = replace(made, notes=marked(made.notes, repeatable), repeatable=repeatable)
     if keep_order:
         return made
     order = drawn_order(made.records, chance, made.settings)

@@ -95,7 +95,7 @@ def resample(
 
 
 def _resampled(values: NDArray[np.float64], samples: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Return the averages in the places of the ranks; NaN, a null, stays."""
+    """Return the averages in the places of the ranks, of equal values at random; NaN, a null, stays."""
     rows = np.flatnonzero(~np.isnan(values))
     present = values[rows]
     ordered = np.sort(present)
@@ -103,5 +103,5 @@ def _resampled(values: NDArray[np.float64], samples: int, random: np.random.Gene
     for _ in range(samples):
         total += ordered[np.sort(random.integers(0, max(len(rows), 1), len(rows)))]
     new = np.full(len(values), np.nan)
-    new[rows[np.argsort(present, kind="stable")]] = total / samples
+    new[rows[np.lexsort((random.random(len(rows)), present))]] = total / samples
     return new

@@ -145,7 +145,7 @@ def rank_swap(
 
     Notes
     -----
-    As fast as sorting. Of equal values the one that stands first has the lower rank.
+    As fast as sorting. Equal values are ranked at random: by their places, those in the middle of many would surely stay.
 
     References
     ----------
@@ -161,14 +161,14 @@ def rank_swap(
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     windows, known = by_attribute(window, chosen.names, "a window"), by_attribute(orders or {}, chosen.names, "an order")
     settings = {"window": windows, "nulls": nulls}
-    random = chosen.draws(chance, "rank swapping", settings)
+    random = chosen.draws(chance, "rank swapping", {**settings, "orders": known})
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"window": {}, "largest_move": {}, "mean_move": {}, "skipped": chosen.skipped}
     for name in chosen.names:
         percent = checked_number(f"the window of {shown(name)}", windows.get(name), above=0.0, most=100.0)
         rows = np.flatnonzero(chosen.present(name))
         reach = _reach(name, percent, len(rows))
-        order = np.argsort(_sortable(chosen.column(name), known.get(name))[rows], kind="stable")
+        order = np.lexsort((random.random(len(rows)), _sortable(chosen.column(name), known.get(name))[rows]))
         partner = _partners(len(rows), reach, random)
         columns[name] = _exchanged(chosen.column(name), rows[order], partner)
         moves = np.abs(partner - np.arange(len(rows)))

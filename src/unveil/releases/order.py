@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable
+from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable, weakest
+from unveil.releases.record import inherited
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +23,13 @@ def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any])
     return chance.draws("row order", settings, fingerprint).permutation(records.records)
 
 
-def repeatable_of(chance: Chance, *, drawn: bool) -> Repeatable:
-    """Return who can repeat a release: where nothing was drawn, a seed that was given marks it still, and a key file does not."""
-    return chance.repeatable if drawn or chance.repeatable == "seed" else False
+def repeatable_of(chance: Chance, place: str, *, drawn: bool) -> Repeatable:
+    """Return who can repeat a release of the data at a place, or the draws that made the data, if that is a release itself.
+
+    Where nothing was drawn, a seed that was given marks it still, and a key file does not.
+    """
+    own = chance.repeatable if drawn or chance.repeatable == "seed" else False
+    return weakest([own, inherited(place)])
 
 
 def marked(notes: Sequence[str], repeatable: Repeatable) -> tuple[str, ...]:

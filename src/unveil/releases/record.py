@@ -23,10 +23,18 @@ if TYPE_CHECKING:
 
     from unveil.randomness import Repeatable
 
-__all__ = ["Record", "RecordMismatchError", "against_key", "read_record", "record_place", "recorded", "write_recorded"]
+__all__ = [
+    "Record",
+    "RecordMismatchError",
+    "against_key",
+    "inherited",
+    "read_record",
+    "record_place",
+    "recorded",
+    "write_recorded",
+]
 
 _ENDING = ".unveil.json"
-_REPEATABLE = (False, "key", "seed")
 
 
 class RecordMismatchError(UnveilError, ValueError):
@@ -143,9 +151,21 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
         raise DataNotFoundError(f"{shown(error.filename)} cannot be read: {(error.strerror or 'no file').lower()}.") from None
     except (ValueError, RecursionError):
         raise RecordMismatchError(f"{shown(place)} is no record of a release.") from None
-    if not isinstance(content, dict) or content.get("repeatable", "") not in _REPEATABLE:
+    mark = content.get("repeatable") if isinstance(content, dict) else None
+    if mark is not False and mark not in ("key", "seed"):  # 0 equals False, but no record says it
         raise RecordMismatchError(f"{shown(place)} is no record of a release.")
     if content.get("sha256") != digest:
         names = f"the record {shown(Path(place).name)} is not of {shown(Path(release).name)}"
         raise RecordMismatchError(f"{names}: the checksums differ.")
     return Record(content)
+
+
+def inherited(place: str) -> Repeatable:
+    """Return who can repeat the draws of data that is a release itself, as its record says; False where there is none.
+
+    What is made from it can be undone as far: a second step that draws afresh does not undo the first one's seed.
+    """
+    try:
+        return read_record(record_place(place), place).repeatable if record_place(place).is_file() else False
+    except (DataNotFoundError, RecordMismatchError, OSError, ValueError):
+        return False

@@ -160,7 +160,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         "time_limit": time_limit, "node_limit": node_limit,
     }  # fmt: skip
     order = np.arange(records.records) if keep_order else drawn_order(protected, chance, asked)
-    repeatable = repeatable_of(chance, drawn=not keep_order)
+    repeatable = repeatable_of(chance, records.place, drawn=not keep_order)
     return release_of(plan, chosen, protected.taken(order), plan.rows[order], asked, label, repeatable)
 
 

@@ -393,7 +393,7 @@ class _Maker:
     @property
     def repeatable(self) -> Repeatable:
         """Who can repeat the releases."""
-        return repeatable_of(self.chance, drawn=not self.keep_order)
+        return repeatable_of(self.chance, self.records.place, drawn=not self.keep_order)
 
     def require_models(self, levels: Mapping[str, tuple[int, int]] | None, found: Frontier) -> None:
         """Refuse models that no generalisation meets: anonymising says which."""

@@ -146,7 +146,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         "time_limit": time_limit, "node_limit": node_limit,
     }  # fmt: skip
     records = replace(stream.without(named), records=plan.space.records)
-    repeatable = repeatable_of(chance, drawn=target is not None and not keep_order)
+    repeatable = repeatable_of(chance, source.place, drawn=target is not None and not keep_order)
 
     def finished(written: WrittenFile | WrittenTable | Unwritten) -> Release:
         return release_of(plan, chosen, written, np.zeros(0, dtype=np.int64), asked, "", repeatable)

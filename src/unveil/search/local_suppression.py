@@ -252,7 +252,7 @@ def _released(
     counts = count_table(load(protected.frame, task.keys))
     asked = {"key": list(task.keys), "sensitive": [], **settings, "keep_order": keep_order}
     order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
-    repeatable = repeatable_of(chance, drawn=not keep_order)
+    repeatable = repeatable_of(chance, task.records.place, drawn=not keep_order)
     k, released = settings["k"], np.where(nulled, _NULL, codes)
     after = _measured(counts, task.keys, released, codes, k)
     figures = {"k": int(after["k_anonymity",].value or 0), "k_known": int(after["k_known",].value or 0)}

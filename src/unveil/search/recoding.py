@@ -267,7 +267,7 @@ def released(
         "keep_order": keep_order,
     }
     order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **asked})
-    repeatable = repeatable_of(chance, drawn=not keep_order)
+    repeatable = repeatable_of(chance, task.records.place, drawn=not keep_order)
     proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
     return Recoding(
         method=method,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Microdata", "complete", "labelled", "open_microdata", "require_text"]
+__all__ = ["Microdata", "complete", "labelled", "open_microdata", "require_text", "without_lists_of_names"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +142,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadshee
         require_text(frame)
     if mixed := next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None):
         raise UnsupportedDataError.no_file(mixed)
+    frame = without_lists_of_names(frame)
     with atomic_write(path) as file:
         if ending in {"parquet", "pq"}:
             frame.write_parquet(file)
@@ -149,6 +150,12 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadshee
             frame.write_ipc(file)
         else:
             frame.write_csv(file, separator="\t" if ending in {"tsv", "tab"} else ",")
+
+
+def without_lists_of_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return columns of fixed names as text: a file would list all names, in their order, those of no record included."""
+    columns = ((name, frame.get_column(name)) for name in frame.columns)
+    return pl.DataFrame({name: one.cast(pl.String) if isinstance(one.dtype, pl.Enum) else one for name, one in columns})
 
 
 def require_text(frame: pl.DataFrame) -> None:

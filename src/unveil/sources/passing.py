@@ -23,7 +23,7 @@ from unveil.output import atomic_write, failures_reported, hidden_folder, togeth
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.fingerprint import fingerprint_of_files
 from unveil.sources.frames import Source
-from unveil.sources.microdata import require_text
+from unveil.sources.microdata import require_text, without_lists_of_names
 from unveil.sources.spreadsheets import HarmlessTexts, require_delimited
 from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
@@ -350,7 +350,7 @@ class _Parts:
         pieces = []
         for at, (frame, _) in enumerate(self._linked(pairs, tell)):
             pieces.append(self._room / f"piece-{at:06}.parquet")
-            frame.write_parquet(pieces[-1])
+            without_lists_of_names(frame).write_parquet(pieces[-1])
         pl.scan_parquet(pieces, glob=False).sink_parquet(file)
 
     def _linked(self, pairs: Any, tell: Callable[[int], None]) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:

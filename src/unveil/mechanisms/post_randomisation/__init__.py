@@ -117,10 +117,11 @@ def pram(
     given = _matrices(names, matrix)
     stratum, labels = _strata(records, within, names)
     settings = {"retention": kept, "matrix": matrix is not None, "invariant": invariant, "strata": list(within), "nulls": nulls}
-    random = chosen.draws(chance, "pram", settings)
+    found = {name: _Column(records, name, given.get(name)) for name in names}
+    used = {name: [column.values, column.given] for name, column in found.items()}
+    random = chosen.draws(chance, "pram", {**settings, "matrices": used})
     columns, figures = {}, {"changed": {}, "expected_changed": {}, "diagonal": {}, "matrices": {}}  # type: ignore[var-annotated]
-    for name in names:
-        column = _Column(records, name, given.get(name))
+    for name, column in found.items():
         columns[name], tables = column.randomised(kept, stratum, len(labels), random, invariant=invariant)
         figures["changed"][name], figures["expected_changed"][name] = column.changes
         figures["diagonal"][name] = column.diagonal
