@@ -214,6 +214,11 @@ class UnsupportedDataError(UnveilError, TypeError):
         )
 
     @classmethod
+    def nul_in_name(cls, column: str) -> UnsupportedDataError:
+        """Report a column whose name holds the character NUL."""
+        return cls(f"the name of column {shown(column)} holds the character NUL, which few libraries can; rename the column.")
+
+    @classmethod
     def no_text(cls, column: str, kind: object) -> UnsupportedDataError:
         """Report a column that a text file cannot hold."""
         return cls(f"column {shown(column)} holds {kind} values, which a text file cannot hold; write .parquet, or leave it out.")

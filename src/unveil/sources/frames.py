@@ -67,6 +67,12 @@ class Source:
     _collect: Callable[[Sequence[str]], pl.DataFrame]
     _tally: Callable[[Sequence[str]], Tally] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a column name with the character NUL, at which libraries end a name, or the whole process."""
+        for name in self.names:
+            if "\0" in name:
+                raise UnsupportedDataError.nul_in_name(name)
+
     @property
     def counts(self) -> bool:
         """Whether combinations are counted where the data is, without its records coming here."""

@@ -89,7 +89,8 @@ class Microdata:
         if column.dtype == pl.Object:
             kept = [None if gone else cell for cell, gone in zip(column.to_list(), cells.tolist(), strict=True)]
             return pl.Series(column.name, kept, dtype=pl.Object)
-        return column.clone().scatter(np.flatnonzero(cells), None)
+        plain = column.alias("column")  # some names are patterns to Polars
+        return plain.zip_with(pl.Series(~cells), plain.clear(1)).alias(column.name)
 
     def complete(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which records have no null in these columns; a NaN is a null."""
@@ -198,6 +199,6 @@ def _to_pandas(out: pl.DataFrame) -> Any:
 def _pandas_column(column: pl.Series) -> Any:
     import pandas as pd
 
-    if column.dtype.is_numeric() and not column.null_count():
+    if column.dtype.is_numeric() and column.dtype not in (pl.Int128, pl.UInt128) and not column.null_count():
         return pd.Series(column.to_numpy())
     return pd.Series(column.to_list(), dtype=object) if column.dtype == pl.Object else pd.Series(column.to_list())
