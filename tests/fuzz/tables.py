@@ -180,8 +180,8 @@ def _built(library: str, kinds: dict[str, str], columns: dict[str, list[Any]], p
     if library == "lazy":
         return Table(held.lazy(), library, kinds, _listed(held))
     if library == "pyarrow":
-        numbered = pl.DataFrame([held.get_column(name).alias(str(at)) for at, name in enumerate(columns)])
-        return Table(numbered.to_arrow().rename_columns(list(columns)), library, kinds, _listed(held))
+        numbered = pl.DataFrame([column.alias(str(at)) for at, column in enumerate(held)])  # Polars panics at a NUL in a name
+        return Table(numbered.to_arrow().rename_columns(held.columns), library, kinds, _listed(held))
     place = path.with_suffix(f".{library}")
     _written(held, place, library)
     text = library in _TEXT_FILES | {"ndjson"}
