@@ -228,6 +228,14 @@ class UnsupportedDataError(UnveilError, TypeError):
         """Report a column of mixed Python objects, which no file can hold."""
         return cls(f"column {shown(column)} holds values of several types, which a file cannot hold; turn them into text first.")
 
+    @classmethod
+    def no_arrow(cls, column: str) -> UnsupportedDataError:
+        """Report a column of mixed Python objects or very long integers, which no Arrow table can hold."""
+        return cls(
+            f"column {shown(column)} holds values of several types, or integers of more than 64 bits, which an Arrow table cannot "
+            "hold; turn them into text first."
+        )
+
 
 class NullsError(UnveilError, ValueError):
     """Nulls where the caller asked for none."""

@@ -80,6 +80,8 @@ def test_columns_of_a_pyarrow_table_that_are_not_named_are_unchanged(protect: An
         "moment": pa.array([0, None, 86_400_000_001] * 10, pa.timestamp("us", "Europe/Paris")),
         "length": pa.array([0, None, 5] * 10, pa.duration("ms")),
         "money": pa.array([Decimal("1.10"), None, Decimal("2.20")] * 10),
+        "price": pa.array([Decimal("1.10"), Decimal("-5.00"), Decimal("2.20")] * 10),
+        "time": pa.array([0, None, 1] * 10, pa.time64("us")),
         "bytes": pa.array([b"a", None, b"\xff"] * 10),
         "list": pa.array([[1], None, []] * 10, pa.list_(pa.int64())),
         "flag": pa.array([True, None, False] * 10),
@@ -90,3 +92,16 @@ def test_columns_of_a_pyarrow_table_that_are_not_named_are_unchanged(protect: An
     assert isinstance(after, pa.Table)
     for name in others:
         assert repr(after[name].to_pylist()) == repr(table[name].to_pylist()), name
+
+
+@pytest.mark.parametrize("cells", [pl.Series([1, "a"], dtype=pl.Object), pl.Series([1, 1 << 100], dtype=pl.Int128)])
+def test_what_an_arrow_table_cannot_hold_is_refused(cells: pl.Series) -> None:
+    records = open_microdata(pa.table({"a": [1, 2]})).replaced({"a": cells})
+    with pytest.raises(UnsupportedDataError, match="which an Arrow table cannot hold"):
+        records.native()
+
+
+def test_decimals_of_an_arrow_table_are_counted_as_decimals() -> None:
+    table = pa.table({"a": pa.array([Decimal("10.00"), Decimal("9.00"), Decimal("10.00")])})
+    counts = unveil.count(table, "a")
+    assert (counts.columns[0].values, counts.n.tolist()) == ((Decimal("9.00"), Decimal("10.00")), [1, 2])

@@ -170,7 +170,7 @@ def _to_polars(series: nw.Series[Any]) -> pl.Series:
         return _typed(native)
     if series.dtype == nw.Object:
         return column_of_objects(series.name, series.to_list())
-    if series.dtype.is_numeric() and not series.null_count():
+    if (series.dtype.is_integer() or series.dtype.is_float()) and not series.null_count():
         return pl.Series(series.name, series.to_numpy())
     try:
         return series.to_polars()

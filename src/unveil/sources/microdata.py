@@ -183,10 +183,18 @@ def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
     if library.is_pandas():
         return _to_pandas
     if library.is_pyarrow():
-        return lambda out: out.to_arrow()
+        return _to_arrow
     if isinstance(frame, nw.LazyFrame) and library.is_polars():
         return lambda out: out.lazy()
     return lambda out: out
+
+
+def _to_arrow(out: pl.DataFrame) -> Any:
+    """Return an Arrow table; of Python objects Polars would hand over the addresses, so they are refused."""
+    for name, dtype in out.schema.items():
+        if dtype in (pl.Object, pl.Int128, pl.UInt128):
+            raise UnsupportedDataError.no_arrow(name)
+    return out.to_arrow()
 
 
 def _to_pandas(out: pl.DataFrame) -> Any:
