@@ -232,8 +232,8 @@ class UnsupportedDataError(UnveilError, TypeError):
     def no_arrow(cls, column: str) -> UnsupportedDataError:
         """Report a column of mixed Python objects or very long integers, which no Arrow table can hold."""
         return cls(
-            f"column {shown(column)} holds values of several types, or integers of more than 64 bits, which an Arrow table cannot "
-            "hold; turn them into text first."
+            f"column {shown(column)} holds values of several types, or integers of more than 64 bits, which an Arrow table "
+            "cannot hold; turn them into text first."
         )
 
 
