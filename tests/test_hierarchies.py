@@ -302,3 +302,8 @@ def test_each_level_is_coarser(hierarchy: Hierarchy) -> None:
         assert len(set(zip(below, codes.tolist(), strict=True))) == len(set(below))
         below = codes.tolist()
     assert len({row[-1] for row in hierarchy.with_root().labels}) == 1
+
+
+def test_a_level_of_any_length_is_refused_in_a_line() -> None:
+    with pytest.raises(HierarchyError, match="there is no level a number of more than 30 digits"):
+        Hierarchy("city", [["a", "*"]]).level(10**5000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, shown
@@ -18,6 +18,7 @@ __all__ = [
     "Nulls",
     "Role",
     "checked_nulls",
+    "in_line",
     "names_of",
     "require_columns",
     "sides_of",
@@ -49,6 +50,17 @@ def names_of(names: Names | None) -> tuple[str, ...]:
     if names is None:
         return ()
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def in_line(names: Iterable[str], between: str = ", ") -> str:
+    """Return names in one line; a line break in a name, or whatever else is not seen in print, becomes an escape.
+
+    Examples
+    --------
+    >>> in_line(["age", f"zip{chr(9)}code"], " + ") == "age + zip" + chr(92) + "tcode"
+    True
+    """
+    return between.join("".join(one if one.isprintable() else repr(one)[1:-1] for one in name) for name in names)
 
 
 def checked_nulls(nulls: str) -> Nulls:

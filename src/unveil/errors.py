@@ -214,6 +214,11 @@ class UnsupportedDataError(UnveilError, TypeError):
         )
 
     @classmethod
+    def nul_in_name(cls, column: str) -> UnsupportedDataError:
+        """Report a column whose name holds the character NUL."""
+        return cls(f"the name of column {shown(column)} holds the character NUL, which few libraries can; rename the column.")
+
+    @classmethod
     def no_text(cls, column: str, kind: object) -> UnsupportedDataError:
         """Report a column that a text file cannot hold."""
         return cls(f"column {shown(column)} holds {kind} values, which a text file cannot hold; write .parquet, or leave it out.")
@@ -222,6 +227,14 @@ class UnsupportedDataError(UnveilError, TypeError):
     def no_file(cls, column: str) -> UnsupportedDataError:
         """Report a column of mixed Python objects, which no file can hold."""
         return cls(f"column {shown(column)} holds values of several types, which a file cannot hold; turn them into text first.")
+
+    @classmethod
+    def no_arrow(cls, column: str) -> UnsupportedDataError:
+        """Report a column of mixed Python objects or very long integers, which no Arrow table can hold."""
+        return cls(
+            f"column {shown(column)} holds values of several types, or integers of more than 64 bits, which an Arrow table "
+            "cannot hold; turn them into text first."
+        )
 
 
 class NullsError(UnveilError, ValueError):

@@ -183,9 +183,11 @@ def file_in_hand(path: str | os.PathLike[str]) -> Path:
 
 def check_replaceable(path: str | os.PathLike[str]) -> int | None:
     """Refuse a place where no file can be put; return the rights of the file that is there, if there is one."""
-    real = Path(os.path.realpath(path))
     try:
+        real = Path(os.path.realpath(path))
         found = real.stat()
+    except ValueError:
+        raise OutputError(f"cannot write {without_credentials(path)!r}: no file can have this name.") from None
     except FileNotFoundError as error:
         if not real.parent.is_dir():
             raise cannot_write(path, error) from error

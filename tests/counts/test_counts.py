@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ import unveil
 from helpers import tables, together
 from unveil.counts import Counts
 from unveil.counts.grouping import group, tally
+from unveil.counts.values import places_among
 from unveil.errors import ColumnNotFoundError, CountsError, UnsupportedDataError
 
 COLUMNS = ["a", "b", "c"]
@@ -125,6 +128,35 @@ def test_the_compiled_count_is_the_plain_one(keys: list[int]) -> None:
 
     key = np.array(keys, dtype=np.int32)
     assert count_keys(key, 10).tolist() == np.bincount(key, minlength=10).tolist()
+
+
+MIXED = [1, True, 1.0, "1", Decimal("1.10"), Decimal("1.1"), None]
+
+
+def test_values_that_python_takes_for_equal_stay_apart_when_tables_are_added() -> None:
+    frame = pd.DataFrame({"a": pd.Series(MIXED * 2, dtype=object)})
+    counts = unveil.count(frame, "a")
+    assert counts.n.tolist() == [2] * len(MIXED)
+    twice = counts + counts
+    assert [*map(repr, twice.columns[0].values)] == [*map(repr, counts.columns[0].values)]
+    assert twice.n.tolist() == [4] * len(MIXED)
+    assert twice - counts == counts
+
+
+def test_integers_of_any_length_keep_their_order_when_tables_are_added() -> None:
+    cells = [2**64, 2**64 + 1, -(2**70), 10**40, 1]
+    counts = unveil.count(pd.DataFrame({"a": pd.Series(cells, dtype=object)}), "a")
+    assert counts + counts - counts == counts
+
+
+def test_values_are_placed_by_type_and_text_only_where_python_does_not_tell_them_apart() -> None:
+    assert places_among(MIXED, MIXED).tolist() == list(range(len(MIXED)))
+    assert places_among([1, 2], [2.0, True, "1"]).tolist() == [1, 0, -1]
+    assert places_among([(1, "a"), (True, "a")], [(True, "a"), (1, "b")]).tolist() == [1, -1]
+
+
+def test_a_count_table_shows_itself_in_one_line_whatever_its_columns_are_named() -> None:
+    assert repr(unveil.count(pl.DataFrame({"a\nb": [1]}), "a\nb")) == r"Counts(a\nb: 1 cell, 1 record)"
 
 
 @given(st.lists(st.tuples(*(st.sampled_from(["x", "y", None]) for _ in range(3))), min_size=4, max_size=40), st.integers(1, 39))

@@ -133,17 +133,10 @@ def _asked(scene: Scene, label: str, arguments: dict[str, Any]) -> bool:
 def _shown_in_every_form(rng: Random, answer: Any, folder: Path) -> None:
     if isinstance(answer, Result | unveil.Counts | unveil.Partition):
         json.dumps(answer.to_dict(), allow_nan=False)
+    if isinstance(answer, Result | unveil.Counts | unveil.Partition | unveil.Hierarchy | unveil.Need):
+        assert len(repr(answer).splitlines()) == 1, "the repr is no line"
     if isinstance(answer, Result):
-        assert "\n" not in repr(answer), "the repr is no line"
-        form = rng.randrange(4)
-        if form == 0:
-            answer.to_frame(rng.choice(["polars", "pandas", "pyarrow"]))
-        elif form == 1:
-            Console(file=io.StringIO(), width=100).print(answer)
-        elif form == 2:
-            answer._repr_html_()
-        elif isinstance(answer, unveil.Release | unveil.Recoding | unveil.Protection | Protected):
-            answer.write(folder / rng.choice(["out.csv", "out.parquet", "out.tsv", "out.arrow"]))
+        _shown_as_a_result(rng, answer, folder)
     if isinstance(answer, unveil.Hierarchy):
         _used(rng, answer, folder)
     elif isinstance(answer, unveil.Partition):
@@ -151,6 +144,18 @@ def _shown_in_every_form(rng: Random, answer: Any, folder: Path) -> None:
     elif isinstance(answer, unveil.Counts):
         assert answer + answer - answer == answer, "counts do not add up"
         answer.over(rng.choice([answer.names[0], list(answer.names), "nothing", [], rng.choice(WRONG)()]))
+
+
+def _shown_as_a_result(rng: Random, answer: Result, folder: Path) -> None:
+    form = rng.randrange(4)
+    if form == 0:
+        answer.to_frame(rng.choice(["polars", "pandas", "pyarrow"]))
+    elif form == 1:
+        Console(file=io.StringIO(), width=100).print(answer)
+    elif form == 2:
+        answer._repr_html_()
+    elif isinstance(answer, unveil.Release | unveil.Recoding | unveil.Protection | Protected):
+        answer.write(folder / rng.choice(["out.csv", "out.parquet", "out.tsv", "out.arrow"]))
 
 
 def _used(rng: Random, hierarchy: unveil.Hierarchy, folder: Path) -> None:

@@ -44,6 +44,9 @@ _ODD_NAMES = [
     "count",
     "<b>",
     "[red]",
+    "a\nb",
+    "a\rb",
+    "a\x00b",
 ]
 _LIBRARIES = (
     ["polars"] * 4
@@ -121,7 +124,7 @@ def draw_table(rng: Random, folder: Path, *, tidy: bool, name: str = "table", li
     library = library or rng.choice(_LIBRARIES)
     rows = rng.choice([20, 40, 80, 150, 300] if tidy else _ROWS)
     nulls = rng.choice([0.0, 0.0, 0.0, 0.05, 0.3])
-    names = _names(rng, tidy=tidy)
+    names = [name for name in _names(rng, tidy=tidy) if "\0" not in name or library not in {"parquet", "arrow", "ndjson"}]
     known = list(TIDY if tidy else KINDS)
     kinds = {column: rng.choice(known) for column in names}
     if not library.startswith("pandas"):
@@ -177,7 +180,8 @@ def _built(library: str, kinds: dict[str, str], columns: dict[str, list[Any]], p
     if library == "lazy":
         return Table(held.lazy(), library, kinds, _listed(held))
     if library == "pyarrow":
-        return Table(held.to_arrow(), library, kinds, _listed(held))
+        numbered = pl.DataFrame([column.alias(str(at)) for at, column in enumerate(held)])  # Polars panics at a NUL in a name
+        return Table(numbered.to_arrow().rename_columns(held.columns), library, kinds, _listed(held))
     place = path.with_suffix(f".{library}")
     _written(held, place, library)
     text = library in _TEXT_FILES | {"ndjson"}

@@ -233,3 +233,9 @@ def test_an_estimate_says_so_wherever_it_is_shown(tmp_path: Path, capsys: pytest
             approximate_rate(path, "key", max_distinct=20)
     with pytest.raises(ArgumentError, match="not 0"):
         approximate_rate(path, "key", max_distinct=0)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b"])
+def test_a_checkpoint_under_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+    with pytest.raises(OutputError, match="no file can have this name"):
+        unveil.scan("paper-2", checkpoint=name)

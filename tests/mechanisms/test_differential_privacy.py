@@ -10,6 +10,7 @@ import math
 import sys
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -315,3 +316,12 @@ def test_an_answer_shows_itself_and_its_account() -> None:
     assert answer.to_frame().columns == ["bin", "value"]
     assert "noisy count" in answer._repr_html_()
     assert "scale" in mechanisms.dp_count(pl.DataFrame({"x": [1]}), epsilon=1)._repr_html_()
+
+
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_marginals_become_a_table_of_any_library_whatever_their_domains_hold(backend: Any) -> None:
+    frame, domains = pl.DataFrame({"a": ["x", "y"]}), {"a": ["x", math.nan, 1]}
+    answer = mechanisms.dp_marginals(frame, ["a"], domains=domains, epsilon=50)
+    table = nw.from_native(answer.to_frame(backend))
+    assert table["bin"].to_list() == ["a: x", "a: nan", "a: 1"]
+    assert table["value"].to_list() == [cell["n"] for cell in answer.value["a"]]

@@ -117,3 +117,11 @@ def test_adult() -> None:
 def test_bad_shares(options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match=r"so it is not|it must be a number from 0 to 1"):
         unveil.recode_locally(pl.DataFrame({"a": ["x", "y"]}), "a", [KAnonymity(2)], hierarchies=TREES, **options)
+
+
+def test_sensitive_values_that_python_takes_for_equal_are_values_of_their_own() -> None:
+    frame = pd.DataFrame({"zip": ["a", "b"] * 8, "ill": pd.Series([1, True, 1.0, "1"] * 4, dtype=object)})
+    models = [unveil.models.DistinctLDiversity("ill", 4)]
+    release = unveil.recode_locally(frame, ["zip"], models, keep_order=True, seed=1)
+    assert release.data["zip"].nunique() == 1
+    assert next(iter(release.models.values())).value == 4

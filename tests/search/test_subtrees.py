@@ -137,3 +137,10 @@ def test_bad_input(function: Any) -> None:
         function(table, "a", [KAnonymity(2)], hierarchies=TREES, suppression=2.0)
     with pytest.raises(ModelNotMetError, match="figure is 3"):
         function(table, "a", [KAnonymity(4)], hierarchies=TREES)
+
+
+@pytest.mark.parametrize("call", [unveil.generalize_subtrees, unveil.generalize_cells, unveil.recode_locally])
+@pytest.mark.parametrize("seconds", [-1, -(10**5000), float("nan")], ids=["minus", "minus huge", "NaN"])
+def test_a_time_limit_that_is_none_is_refused(call: Any, seconds: float) -> None:
+    with pytest.raises(ArgumentError, match="the time limit is a number of seconds from 0 on"):
+        call(pl.DataFrame({"a": [1, 2, 3, 4]}), "a", [KAnonymity(2)], time_limit=seconds)

@@ -29,6 +29,7 @@ from unveil.errors import (
     EmptyDataError,
     UnveilError,
 )
+from unveil.sources import source
 from unveil.sources.files import ReadOptions, column_names, read
 
 if TYPE_CHECKING:
@@ -374,3 +375,9 @@ def test_half_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
 def test_a_json_list_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(f'[{{"a": "{VALUE}"}}]')
     assert "one JSON list" in failure(DataFileError, tmp_path / "t.json")
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "é" * 500])
+def test_a_name_longer_than_any_file_has_is_refused(name: str) -> None:
+    with pytest.raises(UnveilError):
+        source(name)

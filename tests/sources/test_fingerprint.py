@@ -114,3 +114,8 @@ def test_files_count_by_their_bytes_names_and_order(tmp_path: Path) -> None:
     one.write_bytes(b"a")
     other.write_bytes(b"bc")
     assert fingerprint_of_files({"a": one, "b": other}) != before
+
+
+def test_a_name_that_is_a_pattern_to_the_engine_is_a_name() -> None:
+    prints = {fingerprint_of_frame(pl.DataFrame([pl.Series(name, ["a", None])])) for name in ("^a.*$", "*", "age")}
+    assert len(prints) == 3

@@ -21,7 +21,7 @@ from unveil.assess.advice import Advice, advice_on
 from unveil.assess.evidence import InputFile, input_files
 from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, attribute_rate, disclosure
 from unveil.assess.redaction import redacted
-from unveil.attributes import ROLES, Names, Role, checked_nulls, names_of, require_columns, sides_of
+from unveil.attributes import ROLES, Names, Role, checked_nulls, in_line, names_of, require_columns, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, listed, shown
 from unveil.measures.direct_identifiers import DirectIdentifiers, direct_identifiers
@@ -148,7 +148,7 @@ class Assessment(Result):
         """Return one line: k, those who stand alone, and the steps to take."""
         uniques = self.measurement.uniqueness["sample"]["uniques"]
         return (
-            f"Assessment({self.place}: k = {self.measurement['k_anonymity'].value}, {uniques:,} of "
+            f"Assessment({in_line([self.place])}: k = {self.measurement['k_anonymity'].value}, {uniques:,} of "
             f"{counted(self.made.records, 'record')} unique, {counted(len(self.advice), 'step')} to take)"
         )
 

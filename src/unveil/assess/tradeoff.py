@@ -16,7 +16,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, Pair, Pairing, Readings, Shared
-from unveil.attributes import Names, names_of, require_columns, sides_of
+from unveil.attributes import Names, in_line, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need
 from unveil.results import Chart, Figure, Made, Result, Table, View, jsonable
@@ -86,7 +86,7 @@ class TradeOff(Result):
 
     def __repr__(self) -> str:
         """Return one line: how many releases there are, and the front."""
-        return f"TradeOff({counted(len(self.releases), 'release')}; undominated: {', '.join(self.front) or 'none'})"
+        return f"TradeOff({counted(len(self.releases), 'release')}; undominated: {in_line(self.front) or 'none'})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import Names, names_of, require_columns
+from unveil.attributes import Names, in_line, names_of, require_columns
 from unveil.counts.grouping import Codes, group, summed, tally
+from unveil.counts.values import united
 from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
@@ -109,7 +110,7 @@ class Counts:
 
     def __repr__(self) -> str:
         """Return one line: columns, cells, records."""
-        return f"Counts({' x '.join(self.names)}: {counted(len(self), 'cell')}, {counted(self.records, 'record')})"
+        return f"Counts({in_line(self.names, ' x ')}: {counted(len(self), 'cell')}, {counted(self.records, 'record')})"
 
     def __eq__(self, other: object) -> bool:
         """Two count tables are equal when they hold the same cells with the same counts."""
@@ -208,7 +209,7 @@ class Counts:
             raise CountsError("a weighted and an unweighted count table do not combine.")
         columns, codes = [], []
         for at, column in enumerate(self.columns):
-            values, mine, theirs = _united(column.values, other.columns[at].values)
+            values, mine, theirs = united(column.values, other.columns[at].values)
             columns.append(Column(column.name, values))
             codes.append(np.concatenate([mine[self.codes[at]], theirs[other.codes[at]]]))
         n = np.concatenate([self.n, sign * other.n])
@@ -288,24 +289,3 @@ def _without_unused(counts: Counts) -> Counts:
         place = np.cumsum(used) - 1
         codes[at] = place[codes[at]].astype(np.min_scalar_type(max(int(used.sum()) - 1, 0)))
     return replace(counts, columns=tuple(columns), codes=tuple(codes))
-
-
-def _united(mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[Any], NDArray[Any]]:
-    """Return the values of both columns in order, and where each one's own codes stand among them."""
-    values = sorted({*mine, *theirs}, key=_order)
-    place = {value: code for code, value in enumerate(values)}
-    kind = np.min_scalar_type(max(len(values) - 1, 0))
-    return (
-        tuple(values),
-        np.fromiter((place[value] for value in mine), dtype=kind, count=len(mine)),
-        np.fromiter((place[value] for value in theirs), dtype=kind, count=len(theirs)),
-    )
-
-
-def _order(value: Any) -> tuple[int, str, Any]:
-    """Sort values of one type by value, types by name, a null last."""
-    if value is None:
-        return (2, "", 0)
-    if isinstance(value, int | float):
-        return (0, "", value)
-    return (1, type(value).__name__, value)

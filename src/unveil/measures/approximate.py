@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
-from unveil.attributes import Names, require_columns, sides_of
+from unveil.attributes import Names, in_line, require_columns, sides_of
 from unveil.counts import count
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError
@@ -148,7 +148,7 @@ class ApproximateRate(Result):
         return View(f"Discrimination Rate, approximate: {self._question()}", figures, (), (note,))
 
     def _question(self) -> str:
-        return f"{' + '.join(self.made.key)} -> {' + '.join(self.made.sensitive) or 'record identity'}"
+        return f"{in_line(self.made.key, ' + ')} -> {in_line(self.made.sensitive, ' + ') or 'record identity'}"
 
 
 @checked_arguments

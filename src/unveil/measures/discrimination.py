@@ -13,7 +13,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
-from unveil.attributes import Names, sides_of
+from unveil.attributes import Names, in_line, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
@@ -167,7 +167,7 @@ class DiscriminationRate(Result):
         return View(f"Discrimination Rate: {self._question()}", tuple(self._figures()), (table,), tuple(self._notes()))
 
     def _question(self) -> str:
-        return f"{_joined(self.made.key)} -> {_joined(self.made.sensitive) or 'record identity'}"
+        return f"{in_line(self.made.key, ' + ')} -> {in_line(self.made.sensitive, ' + ') or 'record identity'}"
 
     def _figures(self) -> list[Figure]:
         found = [Figure("Discrimination Rate", self.value, _KIND_MEANING[self.kind])]
@@ -403,7 +403,3 @@ def _with_interval(result: DiscriminationRate, counts: Counts, confidence: float
     if reason := refused_interval(counts, keys, secrets):
         return replace(result, interval_reason=reason)
     return replace(result, interval=rate_interval(keys, secrets, counts.n, rate=result.value, confidence=confidence))
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " + ".join(names)

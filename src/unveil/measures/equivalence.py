@@ -16,6 +16,7 @@ import numpy as np
 
 from unveil.counts import Classes, Counts
 from unveil.counts.grouping import group, summed
+from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums
 from unveil.results import jsonable
@@ -232,13 +233,11 @@ def _whole(
     """Return the values of the whole table in order, where those of the classes stand among them, and their shares."""
     whole = reference.classes(names)
     mine, theirs = _values(hidden), _values(whole)
-    place = {value: at for at, value in enumerate(theirs)}
-    extra = [value for value in mine if value not in place]
-    for value in extra:  # a reference table need not know every value; such a one has no share in it
-        place[value] = len(place)
-    share = np.zeros(len(place))
-    share[: len(theirs)] = whole.n / whole.n.sum()
-    return [*theirs, *extra], np.array([place[value] for value in mine], dtype=np.int64), share
+    place = places_among(theirs, mine)
+    new = np.flatnonzero(place < 0)  # a reference table need not know every value; such a one has no share in it
+    place[new] = len(theirs) + np.arange(len(new))
+    share = np.concatenate([whole.n / whole.n.sum(), np.zeros(len(new))])
+    return [*theirs, *(mine[at] for at in new)], place, share
 
 
 def _values(hidden: Classes) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from unveil.counts.grouping import group
+from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, CountsError, listed
 from unveil.measures.population import checked_sizes
 
@@ -381,9 +382,10 @@ def population_sizes(sample: Counts, population: Counts) -> NDArray[np.int64]:
 
 def _placed(known: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
     """Return where each value stands among the known ones, new ones after them, and how many there are in all."""
-    place = {value: code for code, value in enumerate(known)}
-    codes = [place.setdefault(value, len(place)) for value in values]
-    return np.array(codes, dtype=np.int64), len(place)
+    codes = places_among(known, values)
+    new = np.flatnonzero(codes < 0)
+    codes[new] = len(known) + np.arange(len(new))
+    return codes, len(known) + len(new)
 
 
 def _exact(f: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
-from unveil.attributes import Names, names_of, sides_of
+from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
@@ -181,7 +181,7 @@ class Scan(Result):
         return tuple(notes)
 
     def _target(self) -> str:
-        return " + ".join(self.made.sensitive) or "record identity"
+        return in_line(self.made.sensitive, " + ") or "record identity"
 
 
 @checked_arguments

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import shown_number
-from unveil.attributes import sides_of
+from unveil.attributes import in_line, sides_of
 from unveil.counts import Counts
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import jsonable
@@ -90,7 +90,7 @@ class SpecialUniques:
     def __repr__(self) -> str:
         """Return one line: key, special uniques, records."""
         return (
-            f"SpecialUniques({' x '.join(self.key)}: {self.special_uniques:,} special of {self.sample_uniques:,} "
+            f"SpecialUniques({in_line(self.key, ' x ')}: {self.special_uniques:,} special of {self.sample_uniques:,} "
             f"sample uniques, {self.counts.records:,} records)"
         )
 

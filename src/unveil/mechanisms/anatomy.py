@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
-from unveil.attributes import Names, sides_of
+from unveil.attributes import Names, in_line, sides_of
 from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
@@ -157,7 +157,9 @@ class Anatomy(Result):
     def __repr__(self) -> str:
         """Return one line: the attributes, the groups and their diversity."""
         parts = [counted(self.quasi_records.records, "record"), counted(self.figures["groups"], "group")]
-        return f"Anatomy({', '.join(self.key)} | {self.secret}; {'; '.join(parts)}; l = {self.figures['least_distinct']})"
+        return (
+            f"Anatomy({in_line(self.key)} | {in_line([self.secret])}; {'; '.join(parts)}; l = {self.figures['least_distinct']})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was done, without the records."""

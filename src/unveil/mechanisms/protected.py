@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attributes import in_line
 from unveil.randomness import Chance, Repeatable
 from unveil.releases import drawn_order, marked, recorded, repeatable_of, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
@@ -88,7 +89,7 @@ class Protected(Result):
         """Return one line: the mechanism, what it changed, and its first figures."""
         first = [f"{name} {number(value)}" for name, value in self.figures.items() if isinstance(value, int | float)]
         parts = [
-            " of ".join(filter(None, (self.mechanism, ", ".join(self.attributes)))),
+            " of ".join(filter(None, (self.mechanism, in_line(self.attributes)))),
             counted(self.records.records, "record"),
             *first,
         ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.errors import HierarchyError, PartitionError, shown
 from unveil.partitions._match import text_of
 from unveil.partitions.files import DocumentError, PathLike, hierarchy_file, read_text, write_whole
@@ -252,7 +252,7 @@ class Hierarchy:
             If there is no such level.
         """
         if not 0 <= number <= self.height:
-            raise HierarchyError(f"{_of(self.column)} there is no level {number}; levels are 0 to {self.height}.")
+            raise HierarchyError(f"{_of(self.column)} there is no level {shown_number(number)}; levels are 0 to {self.height}.")
         return Partition.from_mapping({row[0]: row[number] for row in self.labels}, column=self.column)
 
     @checked_arguments

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unveil.arguments import checked_arguments, shown_number
+from unveil.attributes import in_line
 from unveil.errors import ArgumentError, shown
 from unveil.partitions import Partition
 
@@ -73,7 +74,7 @@ class Need:
     def __repr__(self) -> str:
         """Return one line."""
         least = "" if self.at_least is None else f", at least {self.at_least:g}"
-        return f"Need({self.name!r}: {self.target} given {', '.join(self.given)}{least})"
+        return f"Need({self.name!r}: {in_line([self.target])} given {in_line(self.given)}{least})"
 
     @classmethod
     @checked_arguments

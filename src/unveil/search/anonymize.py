@@ -14,6 +14,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Column, Counts, count_table
+from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed, shown
 from unveil.measures.equivalence import equivalence
 from unveil.mechanisms.pseudonyms import pseudonymize
@@ -369,10 +370,10 @@ def _population(population: Data, keys: Sequence[str], counts: Counts) -> tuple[
     columns, codes = list(counts.columns), list(counts.codes)
     for name in keys:
         at, values = counts.names.index(name), whole.columns[whole.names.index(name)].values
-        place = {value: code for code, value in enumerate(values)}
-        if missing := sum(value not in place for value in counts.columns[at].values):
+        place = places_among(values, counts.columns[at].values)
+        if missing := int(np.count_nonzero(place < 0)):
             raise ArgumentError(f"{missing:,} values of {shown(name)} are not in the population, which must hold the data.")
-        codes[at] = np.array([place[value] for value in counts.columns[at].values])[counts.codes[at]]
+        codes[at] = place[counts.codes[at]]
         columns[at] = Column(name, values)
     return whole, replace(counts, columns=tuple(columns), codes=tuple(codes))
 
@@ -381,8 +382,7 @@ def _placed(values: Sequence[Any], column: Any) -> NDArray[np.int64]:
     """Return the codes of a column among other values."""
     if len(values) == len(column.values):
         return np.asarray(column.codes)
-    place = {value: code for code, value in enumerate(values)}
-    return np.asarray(np.array([place[value] for value in column.values])[column.codes])
+    return np.asarray(places_among(values, column.values)[column.codes])
 
 
 def _protected(records: Microdata, attributes: Sequence[KeyAttribute], node: Node, what: Applied) -> Microdata:

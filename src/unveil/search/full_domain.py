@@ -55,11 +55,14 @@ class Budget:
     seconds: float | None = None
     nodes: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number of seconds."""
+        if self.seconds is not None and not self.seconds >= 0.0:
+            raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(self.seconds)}.")
+
 
 def budget_of(seconds: float | None, nodes: int | None) -> Budget:
     """Return how far a search may go, or refuse what is no limit."""
-    if seconds is not None and not seconds >= 0.0:
-        raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(seconds)}.")
     return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 

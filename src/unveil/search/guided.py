@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_share, shown_number
-from unveil.attributes import Names, checked_nulls, names_of
+from unveil.attributes import Names, checked_nulls, in_line, names_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, listed, shown
 from unveil.measures.rates import mean
@@ -127,7 +127,7 @@ class Front(Result):
 
     def __repr__(self) -> str:
         """Return one line: how many releases there are, and the one preferred."""
-        levels = ", ".join(f"{name} {level}/{self.heights[name]}" for name, level in self.transformations[self.choice].items())
+        levels = in_line(f"{name} {level}/{self.heights[name]}" for name, level in self.transformations[self.choice].items())
         one, size = self.points[self.choice], counted(len(self), "release") + ("" if self.complete else ", not complete")
         return f"Front({size}; chosen: {levels}; risk {number(one.risk)}, degree {number(one.service)})"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
+from unveil.attributes import in_line
 from unveil.errors import ArgumentError, listed, shown
 from unveil.models.asked import Place, published
 from unveil.models.base import Measured
@@ -108,7 +109,7 @@ class Release(Result):
 
     def __repr__(self) -> str:
         """Return one line: what was done, at what cost, and how sure that is."""
-        levels = ", ".join(f"{name} {level}/{self.heights[name]}" for name, level in self.transformation.items())
+        levels = in_line(f"{name} {level}/{self.heights[name]}" for name, level in self.transformation.items())
         sure = "optimal" if self.optimal else f"at least {number(self.bound)}"
         kept = counted(self.records.records, "record")
         seeded = "; repeatable" if self.repeatable == "seed" else ""

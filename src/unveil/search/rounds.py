@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.counts.values import places_among
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.asked import AnyModel
 from unveil.partitions.levels import Levels
@@ -75,7 +76,7 @@ class _PartJudge(Judge):
         super().__init__(space, models, limit)
         self._rulers = {}  # they know the part's shares only
         self._whole = whole
-        self._places = {name: _places(space.secrets[name].values, one.values) for name, one in whole.items()}
+        self._places = {name: places_among(one.values, space.secrets[name].values) for name, one in whole.items()}
 
     def _equivalence(self, node: Node, table: Table, classes: NDArray[np.int64]) -> Equivalence:
         found = super()._equivalence(node, table, classes)
@@ -85,12 +86,6 @@ class _PartJudge(Judge):
         one = self._whole[spread.name]
         place = self._places[spread.name][spread.value]
         return replace(spread, values=one.values, value=place, whole=one.share)
-
-
-def _places(part: Sequence[Any], whole: Sequence[Any]) -> NDArray[np.int64]:
-    """Return the place of each value among those of the whole table; both are in one order."""
-    place = {value: at for at, value in enumerate(whole)}
-    return np.array([place[value] for value in part], dtype=np.int64)
 
 
 def _mask(cells: NDArray[np.int64], number: int) -> NDArray[np.bool_]:

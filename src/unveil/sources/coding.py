@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import DataChangedError, UnsupportedDataError
-from unveil.sources.objects import require_plain
+from unveil.sources.objects import column_of_objects, require_plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "KnownValues", "encode", "require_countable", "smallest_unsigned", "without_nan"]
+__all__ = ["Coded", "KnownValues", "encode", "encode_values", "require_countable", "smallest_unsigned", "without_nan"]
 
 _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
 """Distinct values in order, and the position of each record's value among them."""
@@ -72,6 +72,11 @@ def encode(series: pl.Series) -> Coded:
         return _encode_objects(series)
     present, codes = _coded(_countable(series))
     return Coded(series.name, _values(present), codes)
+
+
+def encode_values(values: Sequence[Any], *, as_objects: bool = False) -> Coded:
+    """Code Python values as a column of their common type, or of objects, in which 1, True and 1.0 stay apart."""
+    return encode(pl.Series("values", values, dtype=pl.Object) if as_objects else column_of_objects("values", values))
 
 
 class KnownValues:

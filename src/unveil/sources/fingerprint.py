@@ -28,7 +28,7 @@ def fingerprint_of_frame(frame: pl.DataFrame) -> bytes:
     """Return the fingerprint of columns: their names, types and values, in order; how they are stored does not matter."""
     whole = hashlib.sha256()
     for name in frame.columns:
-        column = frame.get_column(name)
+        column = frame.get_column(name).alias("column")  # some names are patterns to Polars
         kind = column.dtype.base_type() if column.dtype in (pl.Categorical, pl.Enum) else column.dtype
         whole.update(_framed(name.encode()) + _framed(str(kind).encode()) + _digest_of_column(column))
     return whole.digest()

@@ -67,6 +67,12 @@ class Source:
     _collect: Callable[[Sequence[str]], pl.DataFrame]
     _tally: Callable[[Sequence[str]], Tally] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a column name with the character NUL, at which libraries end a name, or the whole process."""
+        for name in self.names:
+            if "\0" in name:
+                raise UnsupportedDataError.nul_in_name(name)
+
     @property
     def counts(self) -> bool:
         """Whether combinations are counted where the data is, without its records coming here."""
@@ -189,7 +195,7 @@ def _to_polars(series: nw.Series[Any]) -> pl.Series:
         return _typed(native)
     if series.dtype == nw.Object:
         return column_of_objects(series.name, series.to_list())
-    if series.dtype.is_numeric() and not series.null_count():
+    if (series.dtype.is_integer() or series.dtype.is_float()) and not series.null_count():
         return pl.Series(series.name, series.to_numpy())
     try:
         return series.to_polars()

@@ -89,7 +89,8 @@ class Microdata:
         if column.dtype == pl.Object:
             kept = [None if gone else cell for cell, gone in zip(column.to_list(), cells.tolist(), strict=True)]
             return pl.Series(column.name, kept, dtype=pl.Object)
-        return column.clone().scatter(np.flatnonzero(cells), None)
+        plain = column.alias("column")  # some names are patterns to Polars
+        return plain.zip_with(pl.Series(~cells), plain.clear(1)).alias(column.name)
 
     def complete(self, names: Sequence[str]) -> NDArray[np.bool_]:
         """Return which records have no null in these columns; a NaN is a null."""
@@ -189,10 +190,18 @@ def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
     if library.is_pandas():
         return _to_pandas
     if library.is_pyarrow():
-        return lambda out: out.to_arrow()
+        return _to_arrow
     if isinstance(frame, nw.LazyFrame) and library.is_polars():
         return lambda out: out.lazy()
     return lambda out: out
+
+
+def _to_arrow(out: pl.DataFrame) -> Any:
+    """Return an Arrow table; of Python objects Polars would hand over the addresses, so they are refused."""
+    for name, dtype in out.schema.items():
+        if dtype in (pl.Object, pl.Int128, pl.UInt128):
+            raise UnsupportedDataError.no_arrow(name)
+    return out.to_arrow()
 
 
 def _to_pandas(out: pl.DataFrame) -> Any:
@@ -205,6 +214,6 @@ def _to_pandas(out: pl.DataFrame) -> Any:
 def _pandas_column(column: pl.Series) -> Any:
     import pandas as pd
 
-    if column.dtype.is_numeric() and not column.null_count():
+    if column.dtype.is_numeric() and column.dtype not in (pl.Int128, pl.UInt128) and not column.null_count():
         return pd.Series(column.to_numpy())
     return pd.Series(column.to_list(), dtype=object) if column.dtype == pl.Object else pd.Series(column.to_list())

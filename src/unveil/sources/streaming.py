@@ -151,9 +151,14 @@ def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
 
 def _on_disk(path: str) -> str:
     """Return where the bytes of standard input or of a pipe are, if they are kept in a file; else the path itself."""
-    if path == "-" or Path(path).is_fifo():
-        return locate(path).path or path
-    return path
+    return locate(path).path or path if path == "-" or _is_pipe(path) else path
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return Path(path).is_fifo()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _unpacked(path: str) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unveil.assess.policy.rules import STATUS, Outcome
+from unveil.attributes import in_line
 from unveil.project.presets import Preset
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted
@@ -67,7 +68,7 @@ class Verdict(Result):
     def __repr__(self) -> str:
         """Return one line: the policy, and what falls short."""
         short = ", ".join(dict.fromkeys(outcome.rule.name for outcome in self.shortfalls))
-        return f"Verdict({self.policy}: {self.status}{f' ({short})' if short else ''})"
+        return f"Verdict({in_line([self.policy])}: {self.status}{f' ({short})' if short else ''})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""

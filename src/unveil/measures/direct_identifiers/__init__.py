@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_seed
-from unveil.attributes import Names, names_of, require_columns
+from unveil.attributes import Names, in_line, names_of, require_columns
 from unveil.errors import ArgumentError, UnsupportedDataError
 from unveil.measures.direct_identifiers.codes import numbered
 from unveil.measures.direct_identifiers.column import read_column
@@ -91,7 +91,7 @@ class DirectIdentifiers(Result):
     def __repr__(self) -> str:
         """Return one line: how many columns of how many."""
         found = dict.fromkeys(finding.column for finding in self.findings)
-        return f"DirectIdentifiers({len(found)} of {len(self.examined)} columns{': ' if found else ''}{', '.join(found)})"
+        return f"DirectIdentifiers({len(found)} of {len(self.examined)} columns{': ' if found else ''}{in_line(found)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""

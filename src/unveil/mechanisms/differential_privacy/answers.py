@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unveil.attributes import in_line
 from unveil.mechanisms.differential_privacy.budget import Spent
 from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.results import Figure, Result, Table, View, jsonable
@@ -59,7 +60,7 @@ class Private(Result):
         """Return one line: the question, the answer and its price."""
         answer = f"{len(self.value):,} figures" if isinstance(self.value, Mapping) else number(self.value)
         price = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else "")
-        return f"Private({self.query}: {answer}; {price})"
+        return f"Private({in_line([self.query])}: {answer}; {price})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer and its account."""
@@ -78,10 +79,14 @@ class Private(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the answer as a table: bin and value."""
-        if isinstance(self.value, Mapping):
-            return {"bin": [str(name) for name in self.value], "value": list(self.value.values())}
-        return {"bin": [self.query], "value": [self.value]}
+        """Return the answer as a table: bin and value; a bin of several tables is named by its table and its values."""
+        bins = self._bins()
+        return {"bin": [name for name, _ in bins], "value": [value for _, value in bins]}
+
+    def _bins(self) -> list[tuple[str, Any]]:
+        if not isinstance(self.value, Mapping):
+            return [(self.query, self.value)]
+        return [one for name, found in self.value.items() for one in _named_bins(str(name), found)]
 
     def view(self) -> View:
         """Return what a person should see."""
@@ -91,6 +96,14 @@ class Private(Result):
             tuple((part.what, part.mechanism, part.sensitivity, part.scale, part.epsilon) for part in self.spent),
         )
         if isinstance(self.value, Mapping):
-            bins = Table(("bin", "noisy count"), tuple((str(name), n) for name, n in self.value.items()))
+            bins = Table(("bin", "noisy count"), tuple(self._bins()))
             return View(self.query, price, (bins, account), self.notes)
         return View(self.query, (Figure("noisy answer", self.value), *price), (account,), self.notes)
+
+
+def _named_bins(name: str, found: Any) -> list[tuple[str, Any]]:
+    """Return a bin with its figure, or the cells of a table, each the values that it stands for and last its count."""
+    if not isinstance(found, list):
+        return [(name, found)]
+    cells = [list(cell.values()) for cell in found]
+    return [(f"{name}: {', '.join(map(str, values))}", n) for *values, n in cells]
