@@ -42,7 +42,7 @@ def test_the_distribution_is_kept_within_sampling_error_and_more_samples_disturb
 def test_nulls_seeds_and_libraries() -> None:
     table = pl.DataFrame({"x": [5.0, None, 1.0, 3.0, 9.0, 7.0], "y": [1, 2, 3, 4, 5, 6]})
     with pytest.raises(NullsError):
-        resample(table, "x", keep_order=True)
+        resample(table, "x", keep_order=True, seed=1)
     first = resample(table, ["x", "y"], nulls="keep", seed=1, keep_order=True).data
     assert first["x"].is_null().to_list() == [False, True, False, False, False, False]
     assert (
@@ -53,10 +53,10 @@ def test_nulls_seeds_and_libraries() -> None:
         resample(table.to_pandas(), ["x", "y"], nulls="keep", seed=1, keep_order=True).data["y"].tolist() == first["y"].to_list()
     )
     assert not resample(table, ["x", "y"], nulls="keep", seed=2, keep_order=True).data.equals(first)
-    assert resample(table, "x", nulls="skip", keep_order=True).origin.tolist() == [0, 2, 3, 4, 5]
-    assert resample(table.with_columns(x=pl.lit(None, pl.Int64)), "x", nulls="keep", keep_order=True).figures["changed"] == {
-        "x": 0.0
-    }
+    assert resample(table, "x", nulls="skip", keep_order=True, seed=1).origin.tolist() == [0, 2, 3, 4, 5]
+    assert resample(table.with_columns(x=pl.lit(None, pl.Int64)), "x", nulls="keep", keep_order=True, seed=1).figures[
+        "changed"
+    ] == {"x": 0.0}
 
 
 @pytest.mark.parametrize(

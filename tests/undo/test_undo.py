@@ -156,12 +156,12 @@ def test_the_secrets_of_anatomy_are_not_dealt_again() -> None:
 def test_the_order_of_anatomys_tables_says_nothing() -> None:
     tables = mechanisms.anatomize(PEOPLE, ["id"], "illness", l=3)
     places = np.corrcoef(np.arange(RECORDS), tables.quasi["id"].to_numpy())[0, 1]
-    assert abs(places) < 4 / np.sqrt(RECORDS)
+    assert abs(places) < 5 / np.sqrt(RECORDS)
     groups = tables.sensitive["group"].to_numpy()
-    assert abs(np.corrcoef(np.arange(len(groups)), groups)[0, 1]) < 4 / np.sqrt(len(groups))
+    assert abs(np.corrcoef(np.arange(len(groups)), groups)[0, 1]) < 5 / np.sqrt(len(groups))
     first = dict(zip(tables.quasi["id"], tables.quasi["group"], strict=True))
     numbers = np.array([first[row] for row in range(RECORDS)])
-    assert abs(np.corrcoef(np.arange(RECORDS), numbers)[0, 1]) < 4 / np.sqrt(RECORDS)
+    assert abs(np.corrcoef(np.arange(RECORDS), numbers)[0, 1]) < 5 / np.sqrt(RECORDS)
 
 
 ORDERED: dict[str, Callable[..., Any]] = {
@@ -184,7 +184,7 @@ ORDERED: dict[str, Callable[..., Any]] = {
 def test_no_record_stands_where_it_stood_and_no_two_releases_are_alike(name: str) -> None:
     first, second, kept = ORDERED[name](), ORDERED[name](), ORDERED[name](keep_order=True)
     ids = first.data["id"].to_numpy()
-    assert abs(np.corrcoef(np.arange(len(ids)), ids)[0, 1]) < 4 / np.sqrt(len(ids))
+    assert abs(np.corrcoef(np.arange(len(ids)), ids)[0, 1]) < 5 / np.sqrt(len(ids))
     assert not first.data.equals(second.data)
     assert first.repeatable is False
     assert kept.data["id"].is_sorted()
