@@ -88,7 +88,8 @@ def test_subtrees_are_near_the_best_cuts() -> None:
 def test_one_value_may_be_exact_in_some_records_only() -> None:
     table = pl.DataFrame({"a": ["x"] * 5 + ["y"]})
     release = unveil.generalize_cells(table, {"a": TREES["a"]}, [KAnonymity(2)], keep_order=True)
-    assert release.data["a"].to_list() == ["xy", "x", "x", "x", "x", "xy"]
+    assert sorted(release.data["a"]) == ["x", "x", "x", "x", "xy", "xy"]
+    assert release.data["a"][5] == "xy"
     assert release.transformation["a"]["changed"] == 2
 
 

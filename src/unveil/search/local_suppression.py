@@ -162,9 +162,9 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     --------
     >>> import polars as pl, unveil
     >>> people = pl.DataFrame({"sex": ["f", "f", "f", "m"], "town": ["Rome", "Rome", "Pisa", "Rome"]})
-    >>> found = unveil.suppress_locally(people, ["sex", "town"], k=2, keep_order=True)
-    >>> found.data.rows()
-    [(None, 'Rome'), ('f', None), ('f', 'Pisa'), ('m', 'Rome')]
+    >>> found = unveil.suppress_locally(people, ["sex", "town"], k=2)
+    >>> sorted(found.data.rows(), key=str)
+    [('f', 'Pisa'), ('f', None), ('m', 'Rome'), (None, 'Rome')]
     >>> found.details["cells"], found.k, found.k_known
     (2, 2, 2)
     >>> found = unveil.suppress_locally(people, ["sex", "town"], k=2, against="release", keep_order=True)
@@ -182,7 +182,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     price = _prices(keys, importance or {})
     began = time.perf_counter()
     codes = np.repeat(_codes(task), task.cells.n, axis=0)
-    places = np.argsort(np.argsort(task.of_row, kind="stable"))
+    places = np.argsort(task.sorted_rows(chance))
     nulled = _suppressed(codes, k, price, against, Progress(progress))
     return _released(task, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, settings={
         "k": k, "against": against, "importance": dict(importance or {}), "follow": dict(follow or {}), "nulls": "wildcard",

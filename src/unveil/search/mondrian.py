@@ -110,7 +110,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     chance = chance_of(seed, key_file)
     task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
     began = time.perf_counter()
-    canonical = np.argsort(task.of_row, kind="stable")
+    canonical = task.sorted_rows(chance)
     cells = np.arange(len(task.cells)) if strict else task.of_row[canonical]
     n = task.cells.n if strict else np.ones(len(cells), dtype=np.int64)
     axes = [axis_of(task, name, orders) for name in task.keys]

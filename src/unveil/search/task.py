@@ -23,6 +23,7 @@ from unveil.models.asked import Place, completed, measured_models
 from unveil.models.base import Measured, Model, SecretModel
 from unveil.models.orders import Scale
 from unveil.partitions import Hierarchy
+from unveil.randomness import Chance
 from unveil.results.numbers import number
 from unveil.search.hierarchies import propose_hierarchy
 from unveil.search.inputs import records_of, secrets_of, trees_of
@@ -75,6 +76,12 @@ class Task:
     def values(self, name: str) -> Sequence[Any]:
         """Return the values of an attribute, in order, a null last."""
         return self.cells.columns[self.cells.names.index(name)].values
+
+    def sorted_rows(self, chance: Chance) -> NDArray[np.int64]:
+        """Return the rows by their cells, equal ones in a drawn order: no place in the file decides what becomes of them."""
+        fingerprint = self.records.fingerprint() if chance.keyed else b""
+        ties = chance.draws("ties", {"key": self.keys, "sensitive": self.secrets}, fingerprint).random(len(self.of_row))
+        return np.lexsort((ties, self.of_row))
 
     def key_trees(self) -> tuple[tuple[KeyAttribute, ...], list[str]]:
         """Return every key attribute with its hierarchy, and those whose hierarchy had to be proposed."""
