@@ -504,3 +504,10 @@ def test_a_value_put_into_a_second_block_is_refused(case: tuple[list[list[Any]],
     twice = data.draw(st.sampled_from(values))
     with pytest.raises(PartitionError, match=r"^1 value stands in more than one block"):
         Partition.from_blocks([*blocks, [twice]])
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x85b", "a\u2028b", "a\rb.json"])
+def test_a_file_name_of_two_lines_is_refused_in_one(name: str) -> None:
+    with pytest.raises(UnveilError) as error:
+        Partition.read(name)
+    assert len(str(error.value).splitlines()) == 1

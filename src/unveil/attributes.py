@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, get_args
 
-from unveil.errors import ArgumentError, ColumnNotFoundError, shown
+from unveil.errors import ArgumentError, ColumnNotFoundError, one_line, shown
 
 __all__ = [
     "CLASS_NULLS",
@@ -53,14 +53,14 @@ def names_of(names: Names | None) -> tuple[str, ...]:
 
 
 def in_line(names: Iterable[str], between: str = ", ") -> str:
-    """Return names in one line; a line break in a name, or whatever else is not seen in print, becomes an escape.
+    """Return names in one line; a line break in a name becomes an escape.
 
     Examples
     --------
     >>> in_line(["age", f"zip{chr(9)}code"], " + ") == "age + zip" + chr(92) + "tcode"
     True
     """
-    return between.join("".join(one if one.isprintable() else repr(one)[1:-1] for one in name) for name in names)
+    return one_line(between.join(names))
 
 
 def checked_nulls(nulls: str) -> Nulls:

@@ -34,11 +34,13 @@ __all__ = [
     "is_unicode",
     "listed",
     "near_miss",
+    "one_line",
     "shown",
 ]
 
 _LONGEST_NAME = 80
 _MOST_NAMES = 12
+_ESCAPES = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
 def shown(name: object) -> str:
@@ -54,6 +56,17 @@ def is_unicode(text: object) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def one_line(text: str) -> str:
+    """Return a text with line breaks and control characters, as they are in names at times, as escapes.
+
+    Examples
+    --------
+    >>> len(one_line(f"zip{chr(10)}code").splitlines())
+    1
+    """
+    return text.translate(_ESCAPES)
 
 
 def listed(names: Iterable[object]) -> str:
@@ -75,8 +88,8 @@ class UnveilError(Exception):
     """The base of everything this package raises on purpose."""
 
     def __init__(self, *arguments: object) -> None:
-        """Take the message, and hide the credentials of an address that it names."""
-        super().__init__(*(hidden_in_message(one) if isinstance(one, str) else one for one in arguments))
+        """Take the message, put it in one line, and hide the credentials of an address that it names."""
+        super().__init__(*(one_line(hidden_in_message(one)) if isinstance(one, str) else one for one in arguments))
 
     def __str__(self) -> str:
         """Return the message as it is (`KeyError` would quote it)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,7 @@ def test_bad_input_is_refused(options: dict[str, Any], says: str) -> None:
 def test_a_budget_that_is_none_is_refused_before_it_is_reckoned_with(epsilon: Any) -> None:
     with pytest.raises(ArgumentError, match=r"epsilon is .*; it must be a number above"):
         mechanisms.safepub_delta(2, 0.5, epsilon)
+
+
+def test_a_share_may_be_a_fraction() -> None:
+    assert mechanisms.safepub_delta(5, Fraction(1, 3), 10.0) == mechanisms.safepub_delta(5, 1 / 3, 10.0)

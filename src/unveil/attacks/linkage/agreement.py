@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.arguments import checked_array
 from unveil.counts.grouping import Codes, group, summed
 from unveil.errors import ArgumentError, EmptyDataError
 
@@ -72,7 +73,8 @@ class Cells:
     @classmethod
     def of(cls, original_codes: Sequence[Codes], release_codes: Sequence[Codes]) -> Cells:
         """Check both tables and merge equal records."""
-        one, other = [np.asarray(codes) for codes in original_codes], [np.asarray(codes) for codes in release_codes]
+        one = [checked_array("original_codes", codes) for codes in original_codes]
+        other = [checked_array("release_codes", codes) for codes in release_codes]
         _check_codes(one, other)
         columns = [np.concatenate([a.astype(np.int64), b.astype(np.int64)]) + 1 for a, b in zip(one, other, strict=True)]
         return cls._merged(columns, [int(column.max()) + 1 for column in columns], len(one[0]))

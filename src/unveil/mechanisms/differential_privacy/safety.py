@@ -157,6 +157,7 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     epsilon = checked_number("epsilon", epsilon, above=_LEAST_EPSILON, most=_LARGEST_EPSILON)
     if not 0.0 < sampling <= -math.expm1(-epsilon) * (1.0 + 1e-12):
         raise ArgumentError(f"sampling is {shown_number(sampling)}; it must be above 0 and at most 1 - exp(-epsilon).")
+    sampling = float(sampling)
     start = checked_size("k", k)
     gamma = -math.expm1(-epsilon) + sampling * math.exp(-epsilon)
     divergence = gamma * math.log(gamma / sampling) - (1.0 - gamma) * epsilon

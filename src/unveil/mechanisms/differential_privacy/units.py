@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Unit", "chance_of_test", "notes_of_test"]
 
+_MOST_RECORDS = 10**8
+"""Of one person; noise for more would be beyond what the generators of noise hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -43,7 +46,7 @@ class Unit:
         """Check what the caller asked for."""
         if person is not None and not isinstance(person, str):
             raise ArgumentError(f"person is {person!r}; it must be the name of the column that says whose record it is.")
-        return cls(person, checked_count("contribution", contribution, least=1))
+        return cls(person, checked_count("contribution", contribution, least=1, most=_MOST_RECORDS))
 
     @property
     def settings(self) -> Mapping[str, Any]:
