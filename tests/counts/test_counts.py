@@ -183,3 +183,9 @@ def test_what_needs_records_refuses_counts() -> None:
         unveil.mechanisms.add_noise(table, "age")
     with pytest.raises(CountsError, match="weights of single records are lost"):
         unveil.measure(unveil.count("adult", ["age", "sex"], weights="fnlwgt"), "age")
+
+
+def test_tables_are_equal_whatever_the_order_of_their_values() -> None:
+    counts = unveil.count(pl.DataFrame({"a": [1, 2, 2, None]}), "a", partitions={"a": [[2], [None], [1]]})
+    assert counts + counts - counts == counts
+    assert counts != counts + counts

@@ -116,14 +116,24 @@ class Counts:
         """Two count tables are equal when they hold the same cells with the same counts."""
         if not isinstance(other, Counts):
             return NotImplemented
+        if self.names != other.names or len(self) != len(other):
+            return False
+        mine, theirs = self._sorted(), other._sorted()
         return (
-            self.names == other.names
-            and len(self) == len(other)
-            and all(list(a.values) == list(b.values) for a, b in zip(self.columns, other.columns, strict=True))
-            and all(np.array_equal(a, b) for a, b in zip(self.codes, other.codes, strict=True))
-            and np.array_equal(self.n, other.n)
-            and np.array_equal(self.mass, other.mass)
+            all(list(a.values) == list(b.values) for a, b in zip(mine.columns, theirs.columns, strict=True))
+            and all(np.array_equal(a, b) for a, b in zip(mine.codes, theirs.codes, strict=True))
+            and np.array_equal(mine.n, theirs.n)
+            and np.array_equal(mine.mass, theirs.mass)
         )
+
+    def _sorted(self) -> Counts:
+        """Return the table with the values of every column in order, where blocks stand in the order of their partition."""
+        columns, codes = [], []
+        for column, old in zip(self.columns, self.codes, strict=True):
+            values, place, _ = united(column.values, ())
+            columns.append(Column(column.name, values))
+            codes.append(place[old])
+        return self.regrouped(columns, codes)
 
     __hash__ = None  # type: ignore[assignment]
 

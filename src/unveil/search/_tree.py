@@ -20,6 +20,8 @@ __all__ = ["HierarchyTree"]
 
 _MOST_LINES = 40
 _WIDEST = 12
+_DEEPEST = 30
+"""Levels below one another that are drawn; a hierarchy of masked characters can have thousands."""
 _SHOWN_VALUES = 4
 _LONGEST = 60
 
@@ -46,13 +48,13 @@ class HierarchyTree:
             groups.setdefault(self.hierarchy.labels[row][level], []).append(row)
         return groups
 
-    def _lines(self, rows: Sequence[int], level: int, width: int) -> int:
+    def _lines(self, rows: Sequence[int], level: int, width: int, depth: int = 1) -> int:
         """Return how many lines the branches at a level take."""
         groups = self._groups(rows, level)
         lines = len(groups) if len(groups) <= width else width + 1
         for label, group in [*groups.items()][:width]:
             lowest = self._lowest(label, group, level)
-            lines += self._lines(group, lowest - 1, width) if lowest > 1 else 0
+            lines += self._lines(group, lowest - 1, width, depth + 1) if lowest > 1 and depth < _DEEPEST else 0
         return lines
 
     def _lowest(self, label: str, rows: Sequence[int], level: int) -> int:
@@ -61,13 +63,15 @@ class HierarchyTree:
             level -= 1
         return level
 
-    def _grow(self, tree: Tree, rows: Sequence[int], level: int, width: int, options: ConsoleOptions) -> None:
+    def _grow(self, tree: Tree, rows: Sequence[int], level: int, width: int, options: ConsoleOptions, depth: int = 1) -> None:
         groups = self._groups(rows, level)
         for label, group in [*groups.items()][:width]:
             lowest = self._lowest(label, group, level)
             branch = tree.add(self._line(label, group, lowest, options))
-            if lowest > 1:
-                self._grow(branch, group, lowest - 1, width, options)
+            if lowest > 1 and depth < _DEEPEST:
+                self._grow(branch, group, lowest - 1, width, options, depth + 1)
+            elif lowest > 1:
+                branch.add(_text(f"... {lowest - 1:,} more levels", options, "dim"))
         rest = [row for group in [*groups.values()][width:] for row in group]
         if rest:
             tree.add(_text(f"... {len(groups) - width:,} more: {self._size(rest)}", options, "dim"))
