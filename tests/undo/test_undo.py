@@ -253,3 +253,15 @@ def test_the_command_line_gives_two_different_files(name: str, tmp_path: Path) -
     for out in (first, second):
         assert run(["anonymize", str(data), *COMMANDS[name], "--out", str(out)]) == 0
     assert first.read_bytes() != second.read_bytes()
+
+
+@pytest.mark.parametrize("given", [["--seed", "1"], ["--key-file", "key"]])
+@pytest.mark.parametrize("mechanism", ["dp_count", "safepub"])
+def test_differential_privacy_takes_neither_seed_nor_key_file(
+    mechanism: str, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("key").write_text("sixteen bytes and more")
+    words = ["--attribute", "sex", "--set", "delta=1e-6"] if mechanism == "safepub" else []
+    assert run(["anonymize", "adult", "--mechanism", mechanism, "--set", "epsilon=1.0", *words, *given]) == 2
+    assert capsys.readouterr().err.startswith("unveil: ")

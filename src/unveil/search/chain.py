@@ -225,8 +225,10 @@ def run_step(
     known = inspect.signature(function).parameters
     if _reads_models(step, known):
         options["models"] = parse_models(options, open_microdata(data).names)
-    if key_file is not None and "key_file" not in known:
-        raise ArgumentError(f"{step.mechanism} takes no key file: its draws must be ones that nobody can repeat.")
+    for what, given in (("seed", seed), ("key_file", key_file)):
+        if given is not None and what not in known:
+            name = what.replace("_", " ")
+            raise ArgumentError(f"{step.mechanism} takes no {name}: its draws must be ones that nobody can repeat.")
     asked: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
     if not {"seed", "key_file"} & options.keys():
         asked |= {"seed": seed, "key_file": key_file}
