@@ -72,7 +72,7 @@ class ClassSizes:
     records: tuple[int, ...]
 
     def to_dict(self) -> list[dict[str, int]]:
-        """Return one object a band."""
+        """Return one object per band."""
         bands = zip(CLASS_SIZES, self.classes, self.records, strict=True)
         return [{"from": start, "classes": classes, "records": records} for start, classes, records in bands]
 
@@ -177,7 +177,7 @@ class Assessment(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a key attribute."""
+        """Return one row per key attribute."""
         left = {one.name: one for one in self.without}
         return {
             "attribute": [rate.name for rate in self.attributes],

@@ -29,7 +29,7 @@ class Catalogue(Result):
         return {"datasets": list(self.entries)}
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a data set."""
+        """Return one row per data set."""
         rows = [{**entry, "columns": ", ".join(entry["columns"])} for entry in self.entries]
         return {name: [row[name] for row in rows] for name in rows[0]}
 

@@ -117,7 +117,7 @@ class Comparison(Result):
         return {**found, "reasons": reasons, "files": [file.to_dict() for file in self.files], "version": __version__}
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a release."""
+        """Return one row per release."""
         return self.trade_off.columns()
 
     def view(self) -> View:

@@ -72,12 +72,13 @@ _LEAD_ON_SECRETS = "How far an intruder who knows the key attributes of a person
 def _lead(found: Assessment) -> str:
     """Return the answer in one or two sentences."""
     sample = found.measurement.uniqueness["sample"]
-    first = f"Who knows {counted(len(found.made.key), 'attribute')} of a person"
+    known = counted(len(found.made.key), "attribute")
+    first = f"Someone who knows {'these' if len(found.made.key) > 1 else 'this'} {known}"
     if not sample["uniques"]:
         k = found.measurement["k_anonymity"].value
-        first += f" finds at least {number(k or 0)} records that fit: nobody stands alone."
+        first += f" of a person finds at least {number(k or 0)} records that fit: nobody stands alone."
     else:
-        first += f" finds exactly one record for {sample['uniques']:,} of {found.made.records:,} people ({sample['share']:.1%})."
+        first += f" can single out {sample['uniques']:,} of the {found.made.records:,} records ({sample['share']:.1%})."
     if not found.attributes:
         return first
     return f"{first} By itself, {found.attributes[0].name} says most about who is who."

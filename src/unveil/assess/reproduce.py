@@ -68,7 +68,7 @@ class Reproduction(Result):
         return {"figures": [figure.to_dict() for figure in self.figures]}
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a figure."""
+        """Return one row per figure."""
         names = ("source", "what", "published", "computed", "agreement", "note")
         return {name: [getattr(figure, name) for figure in self.figures] for name in names}
 

@@ -145,7 +145,7 @@ class Start(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a column."""
+        """Return one row per column."""
         rows = [{**proposal.to_dict(), "reasons": " ".join(proposal.reasons)} for proposal in self.proposals]
         return {name: [row[name] for row in rows] for name in rows[0]}
 

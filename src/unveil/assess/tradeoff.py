@@ -108,7 +108,7 @@ class TradeOff(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a release: its figures, whether it is on the front, and what dominates it."""
+        """Return one row per release: its figures, whether it is on the front, and what dominates it."""
         points = list(self.releases.values())
         return {
             "release": list(self.releases),

@@ -118,7 +118,7 @@ class ApproximateRate(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a figure."""
+        """Return one row per figure."""
         rows = {"rate": self.rate, "classes": self.classes, "uniques": self.uniques}
         return {
             "figure": list(rows),

@@ -76,7 +76,7 @@ class ByValue:
         return found
 
     def to_list(self) -> list[dict[str, Any]]:
-        """Return one object a class, riskiest first."""
+        """Return one object per class, riskiest first."""
         columns = {name: [jsonable(item) for item in items] for name, items in self.to_columns(self.riskiest()).items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -36,7 +36,7 @@ def entropy_by_class(mass: NDArray[Any], of_cell: NDArray[np.int64], class_mass:
     Parameters
     ----------
     mass
-        The mass of each cell, one cell a pair of a class and a value of X.
+        The mass of each cell, one cell per pair of a class and a value of X.
     of_cell
         The class of each cell.
     class_mass

@@ -123,7 +123,7 @@ class Scan(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a subset."""
+        """Return one row per subset."""
         return {
             "key": [" + ".join(subset.key) for subset in self.subsets],
             "size": [len(subset.key) for subset in self.subsets],

@@ -108,7 +108,7 @@ class Measurement(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a model."""
+        """Return one row per model."""
         found = list(self.models.items())
         return {
             "model": [place[0] for place, _ in found],

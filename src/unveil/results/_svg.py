@@ -109,7 +109,7 @@ def _bars(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _columns(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw a column a row, its height an amount that stands above it."""
+    """Draw one column per row, its height an amount that stands above it."""
     bottom, top = 190, 24
     highest = max((row[1] for row in chart.rows), default=0) or 1
     step = _WIDTH / max(len(chart.rows), 1)
@@ -138,7 +138,7 @@ def _amount(value: float) -> str:
 
 
 def _dots(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw a line a label with its dots: the larger, the more records."""
+    """Draw one line per label with its dots: the larger, the more records."""
     labels = list(dict.fromkeys(row[0] for row in chart.rows))
     low = min((min(row[2] for row in chart.rows), 0.0)) if chart.rows else 0.0
     most = max((row[3] for row in chart.rows), default=1)
@@ -176,7 +176,7 @@ def _ticks(low: float) -> Iterator[float]:
 
 
 def _heat(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw a cell a pair, the darker the higher its share."""
+    """Draw one cell per pair, the darker the higher its share."""
     names = list(dict.fromkeys(row[0] for row in chart.rows))
     side = min((_WIDTH - _LEFT - 4) / max(len(names), 1), 46.0)
     parts = []

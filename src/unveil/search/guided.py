@@ -160,7 +160,7 @@ class Front(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a release: its levels and its figures."""
+        """Return one row per release: its levels and its figures."""
         points, adjusted = self.points, self.adjusted
         return {
             "chosen": [at == self.choice for at in range(len(points))],

@@ -52,7 +52,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extents:
-    """What the parts hold, a row an attribute and a column a part.
+    """What the parts hold, one row per attribute and one column per part.
 
     Attributes
     ----------

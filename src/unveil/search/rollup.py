@@ -89,7 +89,7 @@ class RollUp:
     codes, sizes
         The cells of a count table: for every column the code of each cell, and the number of its values.
     amounts
-        What is added up: one row a cell, the first column its records.
+        What is added up: one row per cell, the first column its records.
     levels
         For the first columns, those that are generalised: for each level allowed, the group of every value. The further columns
         stay as they are.

@@ -115,7 +115,7 @@ class Utility(Result):
         return {"needs": needs, "records": self.made.records, "met": self.met, "made": self.made.to_dict()}
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a need."""
+        """Return one row per need."""
         found = list(self.needs.values())
         return {
             "need": list(self.needs),

@@ -100,7 +100,7 @@ class Estimate:
 
     @classmethod
     def over(cls, figures: Iterable[float], folds: int) -> Estimate:
-        r"""Estimate from one figure a fold, NaN where there is none.
+        r"""Estimate from one figure per fold, NaN where there is none.
 
         Folds share training records. The variance of their mean is therefore larger than :math:`s^2/J`; Nadeau and Bengio's
         correction adds the quotient of test and training records,
@@ -278,7 +278,7 @@ class Tasks(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a task, model and measure."""
+        """Return one row per task, model and measure."""
         rows = [(name, score) for name, solved in self.tasks.items() for score in solved.scores]
         found: dict[str, Sequence[Any]] = {
             "task": [name for name, _ in rows],

@@ -129,7 +129,7 @@ class Experiment(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a figure."""
+        """Return one row per figure."""
         return _columns(self.findings)
 
     def view(self) -> View:
@@ -162,7 +162,7 @@ class Experiments(Result):
         return {"experiments": [experiment.to_dict() for experiment in self.experiments]}
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a figure."""
+        """Return one row per figure."""
         names = [experiment.name for experiment in self.experiments for _ in experiment.findings]
         return {"experiment": names, **_columns([one for experiment in self.experiments for one in experiment.findings])}
 
@@ -207,7 +207,7 @@ def described(releases: Mapping[str, Release]) -> dict[str, dict[str, Any]]:
 
 
 def _columns(findings: Sequence[Finding]) -> dict[str, Sequence[Any]]:
-    """Return one row a figure; counts become decimals, for a column has one type."""
+    """Return one row per figure; counts become decimals, for a column has one type."""
     found: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
     numbers = {name: [None if value is None else float(value) for value in found[name]] for name in _NUMBERS}
     return found | numbers

@@ -85,7 +85,7 @@ class Verdict(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a rule."""
+        """Return one row per rule."""
         rows = self.outcomes
         return {
             "rule": [outcome.rule.name for outcome in rows],

@@ -134,7 +134,7 @@ class StructureLinkage(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a pair of matched clusters, with their records."""
+        """Return one row per pair of matched clusters, with their records."""
         return {"release": [size for size, _ in self.sizes], "original": [size for _, size in self.sizes]}
 
     def view(self) -> View:
@@ -409,7 +409,7 @@ def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
     matrix = 2
     if isinstance(table, np.ndarray):
         if table.ndim != matrix or table.dtype.kind not in "fiub":
-            raise ArgumentError(f"the {name} table: one array holds numbers, with a row a record and a column an attribute.")
+            raise ArgumentError(f"the {name} table: one array holds numbers, a row per record and a column per attribute.")
         columns = list(table.astype(np.float64).T)
     elif not fits(table, Sequence[Any]):
         raise ArgumentError(f"the {name} table: give one array of numbers, or a list of arrays, one for each attribute.")

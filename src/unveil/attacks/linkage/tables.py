@@ -30,7 +30,7 @@ def opened(table: Records) -> Records:
         return table
     if isinstance(table, np.ndarray):
         if table.ndim != 2:  # noqa: PLR2004 - records by attributes
-            raise ArgumentError(f"an array of records has two dimensions, one row a record; found: {table.ndim}.")
+            raise ArgumentError(f"an array of records has two dimensions, one row per record; found: {table.ndim}.")
         return table
     source = open_source(table)
     return source.collect(source.names)

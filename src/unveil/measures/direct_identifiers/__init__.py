@@ -105,7 +105,7 @@ class DirectIdentifiers(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row a finding."""
+        """Return one row per finding."""
         names = ("column", "category", "confidence", "share", "distinct", "records")
         found: dict[str, Sequence[Any]] = {name: [getattr(finding, name) for finding in self.findings] for name in names}
         return {**found, "evidence": ["; ".join(finding.evidence) for finding in self.findings]}
