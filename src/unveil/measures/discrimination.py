@@ -201,7 +201,7 @@ _HOW_TO_READ = (
 )
 _KIND_MEANING = {
     "identifier": "the key determines it for every record",
-    "partial-identifier": "the key settles it for some records",
+    "partial-identifier": "for some records, the key determines the value",
     "sketchy-identifier": "the key narrows it down, for nobody to one value",
     "zero-identifier": "the key says nothing about it",
 }

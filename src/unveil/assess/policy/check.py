@@ -245,7 +245,8 @@ def _culprits(case: Case) -> str:
     """Say which key attributes single out most by themselves."""
     rates = {coded.name: alone(coded).rate for coded in case.table.columns if coded.name in case.keys}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
-    return f"Single out most, alone: {', '.join(f'{shown(name)[1:-1]} (rate {number(rates[name])})' for name in worst)}."
+    named = ", ".join(f"{shown(name)[1:-1]} ({number(rates[name])})" for name in worst)
+    return f"Columns that single people out most on their own: {named}."
 
 
 def _exceptions(rules: Sequence[Rule]) -> list[str]:
