@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names
 from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
@@ -118,7 +118,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     """
     if not 0.0 < step <= 1.0:
         raise ArgumentError(
-            f"the share of the records that a round has to settle is above 0 and at most 1, so it is not {step:g}."
+            f"the share of the records that a round has to settle is above 0 and at most 1, so it is not {shown_number(step)}."
         )
     chance = chance_of(seed, key_file)
     task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from unveil import __version__
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, shown_number
 from unveil.assess.alone import alone
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.drift import drifts, lost, read_baseline
@@ -105,7 +105,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     if policy is None and baseline is None:
         raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
     if not allow >= 0.0:
-        raise ArgumentError(f"a risk may grow by 0 or more, so not by {allow:g}.")
+        raise ArgumentError(f"a risk may grow by 0 or more, so not by {shown_number(allow)}.")
     asked, home = (Policy(), None) if policy is None else policy_of(policy)
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
