@@ -254,7 +254,7 @@ def test_tables_with_little_in_them_have_an_answer() -> None:
         ({"seed": -1}, "seed"),
         ({"truth": [0, 1]}, "truth"),
         ({"truth": [0, 1, 7]}, "truth"),
-        ({"original": np.arange(3.0)}, "a row a record"),
+        ({"original": np.arange(3.0)}, "a row per record"),
         ({"original": []}, "no attributes"),
         ({"original": [np.array(["a", "b", "c"])]}, "of numbers or of whole-number codes"),
         ({"original": [np.zeros((3, 1))]}, "an attribute is one array"),
