@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.project import Step as Step
+    from unveil.releases import Protection as Protection
+    from unveil.releases import Release as Release
     from unveil.search.anonymize import anonymize as anonymize
     from unveil.search.cells import generalize_cells as generalize_cells
-    from unveil.search.chain import Protection as Protection
     from unveil.search.chain import protect as protect
     from unveil.search.guided import Front as Front
     from unveil.search.guided import anonymize_front as anonymize_front
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from unveil.search.local_suppression import suppress_locally as suppress_locally
     from unveil.search.mondrian import mondrian as mondrian
     from unveil.search.recoding import Recoding as Recoding
-    from unveil.search.release import Release as Release
     from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
@@ -84,8 +84,8 @@ _HOMES = {
     "Need": "unveil.project",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
-    "Protection": "unveil.search.chain",
-    "Release": "unveil.search.release",
+    "Protection": "unveil.releases",
+    "Release": "unveil.releases",
     "Propensity": "unveil.utility.propensity",
     "Scan": "unveil.measures.scan",
     "Step": "unveil.project",

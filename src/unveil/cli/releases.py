@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unveil.cli.options import Inputs
 from unveil.credentials import without_credentials
@@ -14,7 +14,7 @@ from unveil.output import check_replaceable, together
 if TYPE_CHECKING:
     from unveil.models.asked import AnyModel
     from unveil.partitions import Hierarchy
-    from unveil.search.release import Release
+    from unveil.releases import Release
     from unveil.sources.engines.address import Address
 
 __all__ = [
@@ -38,14 +38,14 @@ def writable(place: Path | None) -> Path | None:
 
 def release_place(place: Path | None) -> Path | None:
     """Refuse a place where no release can be put, or whose ending names no form."""
-    from unveil.search.release import checked_place
+    from unveil.releases import checked_place
 
     return None if place is None else checked_place(place)
 
 
 def release_target(place: str) -> Path | Address:
     """Return the file that a release goes to, or the address of a table; refuse a file as `release_place` does."""
-    from unveil.search.release import checked_place
+    from unveil.releases import checked_place
     from unveil.sources.engines.address import parse
 
     return parse(place) or checked_place(place)
@@ -59,7 +59,7 @@ def check_safe(out: Path | Address | None, *, spreadsheet_safe: bool) -> None:
         require_delimited(out)
 
 
-def write_release(release: Release, out: Path | None, link: Path | None, *, spreadsheet_safe: bool = False) -> None:
+def write_release(release: Release[Any], out: Path | None, link: Path | None, *, spreadsheet_safe: bool = False) -> None:
     """Write the correspondence and the release, both whole or none."""
     with together():
         if link is not None:

@@ -53,6 +53,7 @@ def run_steps(
     spreadsheet_safe: bool = False,
 ) -> None:
     """Run one step or several, write what they give, and show what was done."""
+    from unveil.releases import Release
     from unveil.search.chain import protect, run_step
 
     if len(steps) == 1:
@@ -61,9 +62,10 @@ def run_steps(
     else:
         made = protect(inputs.source, steps, **order)
     made = _fit_to_leave(made, inputs, steps)
-    if link is not None and not hasattr(made, "write_link"):
+    release = isinstance(made, Release)
+    if link is not None and (not release or len(made.tables) > 1):
         raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")
-    places = _places(made, out) if out is not None and hasattr(made, "write") else []
+    places = made.places(out) if out is not None and release else []
     with together():
         if places:
             made.write(*places, spreadsheet_safe=spreadsheet_safe)
@@ -72,28 +74,20 @@ def run_steps(
     for place in places:
         told_written(place, None)
     told_written(None, link)
-    give(made, as_json=as_json, out=None if hasattr(made, "write") else out, spreadsheet_safe=spreadsheet_safe)
+    give(made, as_json=as_json, out=None if release else out, spreadsheet_safe=spreadsheet_safe)
 
 
 def _fit_to_leave(made: Any, inputs: Inputs, steps: Sequence[Step]) -> Any:
     """Return the records without the project's identifiers that no step treats."""
-    from unveil.sources.microdata import Microdata
+    from unveil.releases import Release, in_hand
 
-    if not isinstance(getattr(made, "records", None), Microdata):
+    if not isinstance(made, Release) or len(made.tables) > 1:
         return made
     named = inputs.project.names("identifier") if inputs.project is not None else ()
     treated = {name for step in steps for name in step.attributes}
-    gone = [name for name in named if name in made.records.names and name not in treated]
-    return replace(made, records=made.records.without(gone), left_out=(*made.left_out, *gone))
-
-
-def _places(made: Any, out: Path) -> list[Path]:
-    """Return the files to write: one, or for anatomy one for each of its two tables."""
-    from unveil.mechanisms.anatomy import Anatomy
-
-    if isinstance(made, Anatomy):
-        return [out.with_stem(f"{out.stem}-quasi"), out.with_stem(f"{out.stem}-sensitive")]
-    return [out]
+    records = in_hand(made)
+    gone = [name for name in named if name in records.names and name not in treated]
+    return replace(made, records=records.without(gone), left_out=(*made.left_out, *gone))
 
 
 def _setting(text: str) -> tuple[str, Any]:

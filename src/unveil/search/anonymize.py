@@ -25,19 +25,19 @@ from unveil.models.population import DeltaPresence, KMap, Population
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.randomness import Repeatable, chance_of
-from unveil.releases import drawn_order, marked, repeatable_of
+from unveil.releases import Records, Release, drawn_order, marked, repeatable_of
 from unveil.results.numbers import counted, number
 from unveil.search.application import Applied, applied, recoded, suppressed_classes
 from unveil.search.full_domain import Budget, Found, budget_of, search
+from unveil.search.generalisation import Generalisation, on_suppressed
 from unveil.search.inputs import keys_of, limit_of, records_of, secrets_of, trees_of
 from unveil.search.judge import Judge
 from unveil.search.objectives import Candidate, Objective, objective_of
-from unveil.search.release import Release, on_suppressed
 from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Space, key_attributes
 from unveil.sources import Data, load, tallied
 from unveil.sources.microdata import Microdata
-from unveil.sources.passing import Passing, Unwritten, WrittenFile, WrittenTable
+from unveil.sources.passing import Passing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     time_limit: float | None = None,
     node_limit: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
-) -> Release:
+) -> Release[Generalisation]:
     """Generalise the key attributes of a table as little as the models allow, and suppress the records that still stand out.
 
     Parameters
@@ -187,18 +187,17 @@ def chosen_of(plan: Plan) -> Chosen:
 def release_of(
     plan: Plan,
     chosen: Chosen,
-    records: Microdata | WrittenFile | WrittenTable | Unwritten,
+    records: Records,
     origin: NDArray[np.int64],
     asked: Mapping[str, Any],
     label: str,
     repeatable: Repeatable,
-) -> Release:
+) -> Release[Generalisation]:
     """Return the release that protected records are, with all that is to be said of it."""
     found, space, keys = plan.found, plan.space, plan.keys
     after = _measured(plan, chosen.node, chosen.classes, chosen.gone)
     limited = asked["time_limit"] is not None or asked["node_limit"] is not None
-    return Release(
-        records=records,
+    generalisation = Generalisation(
         transformation=space.transformation(chosen.node),
         heights={one.name: one.levels.height for one in space.attributes},
         score=found.score,
@@ -211,25 +210,20 @@ def release_of(
         models=after,
         before=_measured(plan),
         seconds=plan.seconds,
-        origin=origin,
-        settings={
-            "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
-            "key": list(keys),
-            "sensitive": list(plan.secrets),
-            "hierarchies": {name: "proposed" if name in plan.proposed else "given" for name in keys},
-            "objective": plan.objective.name,
-            **asked,
-        },
-        notes=marked(
-            [
-                *_notes(plan, asked["identifiers"], asked["pseudonyms"], label, limited=limited),
-                *on_suppressed(found.suppressed, after),
-            ],
-            repeatable,
-        ),
-        repeatable=repeatable,
-        left_out=tuple(asked["identifiers"]),
     )
+    settings = {
+        "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
+        "key": list(keys),
+        "sensitive": list(plan.secrets),
+        "hierarchies": {name: "proposed" if name in plan.proposed else "given" for name in keys},
+        "objective": plan.objective.name,
+        **asked,
+    }
+    notes = [
+        *_notes(plan, asked["identifiers"], asked["pseudonyms"], label, limited=limited),
+        *on_suppressed(found.suppressed, after),
+    ]
+    return Release(records, generalisation, origin, settings, marked(notes, repeatable), repeatable, tuple(asked["identifiers"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

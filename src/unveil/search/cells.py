@@ -19,6 +19,7 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.search.axes import TreeAxis
 from unveil.search.inputs import limit_of
 from unveil.search.parts import Parts, split_parts
@@ -52,7 +53,7 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     """Generalise single cells: the same value may keep its exact form in some records and not in others.
 
     Parameters
@@ -84,7 +85,7 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         Its Loss is at most that of `generalize_subtrees` under the same models and suppression.
 
     Raises

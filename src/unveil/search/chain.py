@@ -7,124 +7,80 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil import __version__, fitting, mechanisms
+from unveil import fitting, mechanisms
 from unveil.arguments import LARGEST_SEED, checked_arguments, checked_seed
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
 from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Step
-from unveil.randomness import Repeatable, weakest
-from unveil.releases import recorded, write_recorded
-from unveil.results import Figure, Result, Table, View
+from unveil.randomness import weakest
+from unveil.releases import Protection, Release, in_hand
+from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
 from unveil.results.progress import Stages
-from unveil.sources.alignment import write_link
 from unveil.sources.frames import Data
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
-
-__all__ = ["Protection", "check_step", "mechanism_names", "misfit", "protect", "run_step", "step_function"]
+__all__ = ["Chain", "check_step", "mechanism_names", "misfit", "protect", "run_step", "step_function"]
 
 _RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees", "generalize_cells", "suppress_locally")
 """What searches for a recoding; the other steps are mechanisms."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Protection(Result):
-    """A table protected in several steps.
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain(Protection):
+    """Several steps of protection, each on what the one before gave.
 
     Attributes
     ----------
-    records
-        The protected records; `data` gives them in the caller's library.
     steps
         What each step gave.
-    origin
-        For every protected record the row of the one it was made from, -1 for none: the steward's secret.
-    left_out
-        The columns of the data that the release does not have.
     """
 
-    records: Microdata
-    steps: tuple[Any, ...]
-    origin: NDArray[np.int64]
-    left_out: tuple[str, ...] = ()
+    steps: tuple[Release[Protection], ...]
 
     @property
-    def repeatable(self) -> Repeatable:
-        """Who can repeat the draws of some step: nobody (False), whoever has the "key", or, from a "seed", everybody."""
-        return weakest([step.repeatable for step in self.steps])
+    def made_by(self) -> list[Mapping[str, Any]]:
+        """What made each step, and what that was told."""
+        return [{"made_by": step.protection.made_by, "settings": step.settings} for step in self.steps]
 
     @property
-    def data(self) -> Any:
-        """The protected records as a data frame of the caller's library."""
-        return self.records.native()
+    def guarantee(self) -> str | None:
+        """What the last step promises."""
+        return self.steps[-1].protection.guarantee
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """What may be said of the release beside it: how it was made, what the last step met, and who can repeat that."""
-        steps = [step.record for step in self.steps]
-        kept = self.records.names
-        measured = {name for step in steps for name in step["columns"]["kept"] if name not in step["columns"]["never_measured"]}
-        columns = {"kept": kept, "left_out": self.left_out, "never_measured": [name for name in kept if name not in measured]}
-        return recorded(
-            [{"made_by": step["made_by"], "settings": step["settings"]} for step in steps],
-            {},
-            records=self.records.records,
-            models=steps[-1]["models"],
-            repeatable=self.repeatable,
-            columns=columns,
-            guarantee=steps[-1]["guarantee"],
-        )
+    def treated(self, release: Release[Any]) -> set[str]:  # noqa: ARG002 - as every protection
+        """Return the columns that some step protected or measured."""
+        return {name for step in self.steps for name in step.protection.treated(step)}
 
-    def __repr__(self) -> str:
-        """Return one line: the records and the steps."""
-        return f"Protection({counted(self.records.records, 'record')}; {', then '.join(map(repr, self.steps))})"
+    def stated(self, release: Release[Any]) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002 - as every protection
+        """Return the models that the last step met."""
+        return self.steps[-1].protection.stated(self.steps[-1])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was done, step by step, without the records."""
-        steps = [step.to_dict() for step in self.steps]
-        return {"records": self.records.records, "steps": steps, "repeatable": self.repeatable, "version": __version__}
+    def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
+        """Return what JSON says of every step."""
+        return {"steps": [step.to_dict() for step in self.steps]}
 
-    def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the protected records, column by column."""
-        return {name: self.records.column(name).to_list() for name in self.records.names}
+    def line(self, release: Release[Any]) -> str:
+        """Return the records and the steps."""
+        steps = [step.protection.line(step) for step in self.steps]
+        return f"{counted(release.records.records, 'record')}; {', then '.join(f'({step})' for step in steps)}"
 
-    def view(self) -> View:
+    def view(self, release: Release[Any]) -> View:
         """Return what a person should see: every step's own view, one after the other."""
         views = [step.view() for step in self.steps]
         tables = [Table(("Step", "What"), tuple((at, view.title) for at, view in enumerate(views, 1)))]
-        notes: list[str] = []
         for at, view in enumerate(views, 1):
             rows = tuple((figure.label, figure.value, figure.meaning) for figure in view.figures)
             tables += [Table(("Figure", "Value", ""), rows, title=f"Step {at}: {view.title}"), *view.tables]
-            notes += [note for note in view.notes if note not in notes]
-        return View("Protection", (Figure("Records", self.records.records),), tuple(tables), tuple(notes))
-
-    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-        """Write the protected records to a file, and their record beside it; both whole or none.
-
-        Parameters
-        ----------
-        path
-            Where they go.
-        spreadsheet_safe
-            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
-        """
-        write_recorded(path, self.record, partial(self.records.write, path, spreadsheet_safe=spreadsheet_safe))
-
-    def write_link(self, path: str | os.PathLike[str]) -> None:
-        """Write which release record was made from which original one; the file undoes the protection and must stay private."""
-        write_link(str(path), self.origin)
+        return View("Protection", (Figure("Records", release.records.records),), tuple(tables), release.notes)
 
 
 def mechanism_names() -> tuple[str, ...]:
@@ -141,7 +97,7 @@ def protect(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     testing: bool = False,
-) -> Protection:
+) -> Release[Chain]:
     """Protect a table in several steps.
 
     Parameters
@@ -160,7 +116,7 @@ def protect(
 
     Returns
     -------
-    Protection
+    Release
         The protected records, and what each step did.
 
     Examples
@@ -178,7 +134,7 @@ def protect(
             check_step(step)
     records = open_microdata(data)
     names, origin = records.names, np.arange(records.records)
-    done = []
+    done: list[Release[Protection]] = []
     for number, step in enumerate(steps, 1):
         with _numbered(number, step, len(steps)):
             last = number == len(steps)
@@ -190,15 +146,18 @@ def protect(
                 key_file=key_file,
                 testing=testing,
             )
-        if not hasattr(found, "records") or not isinstance(found.records, Microdata):
+        if not isinstance(found, Release) or len(found.tables) > 1:
             raise ArgumentError(
                 f"step {number} ({step.mechanism}) gives no single table of records, so it cannot stand in a chain."
             )
         known = found.origin >= 0
         origin = np.where(known, origin[np.where(known, found.origin, 0)], -1)
-        records = found.records
+        records = in_hand(found)
         done.append(found)
-    return Protection(records, tuple(done), origin, tuple(name for name in names if name not in records.names))
+    notes = dict.fromkeys(note for step in done for note in step.notes)
+    left_out = tuple(name for name in names if name not in records.names)
+    repeatable = weakest([step.repeatable for step in done])
+    return Release(records, Chain(tuple(done)), origin, {}, tuple(notes), repeatable, left_out)
 
 
 def _step_seed(seed: int | None, number: int) -> int | None:

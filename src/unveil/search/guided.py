@@ -28,19 +28,19 @@ from unveil.models.orders import Scale
 from unveil.partitions import Hierarchy
 from unveil.project import Need
 from unveil.randomness import Chance, Repeatable, chance_of
-from unveil.releases import drawn_order, marked, repeatable_of
+from unveil.releases import Release, drawn_order, in_hand, marked, repeatable_of
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.search.anonymize import anonymize
 from unveil.search.front import Point, Thresholds
 from unveil.search.frontier import Frontier, Question, frontier
 from unveil.search.full_domain import budget_of
+from unveil.search.generalisation import Generalisation
 from unveil.search.hierarchies import propose_hierarchy
 from unveil.search.inputs import limit_of, records_of, require_thresholds, trees_of
 from unveil.search.judge import Judge
 from unveil.search.noderates import Identity, Rate
 from unveil.search.objectives import Separable, objective_of
-from unveil.search.release import Release
 from unveil.search.space import KeyAttribute, Space, key_attributes
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
@@ -101,7 +101,7 @@ class Front(Result):
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
     repeatable: Repeatable
-    maker: Callable[[Mapping[str, int]], Release]
+    maker: Callable[[Mapping[str, int]], Release[Generalisation]]
     adjuster: Callable[[Point], Mapping[str, float | None]]
 
     @property
@@ -110,12 +110,12 @@ class Front(Result):
         return [self.adjuster(point) for point in self.points]
 
     @property
-    def chosen(self) -> Release:
+    def chosen(self) -> Release[Generalisation]:
         """The release that is preferred."""
         return self.release(self.choice)
 
     @checked_arguments
-    def release(self, at: int) -> Release:
+    def release(self, at: int) -> Release[Generalisation]:
         """Make the release at a place of the front."""
         if not 0 <= at < len(self.points):
             raise ArgumentError(f"the front has {counted(len(self.points), 'release')}, counted from 0, so none at {at}.")
@@ -373,16 +373,15 @@ class _Maker:
     chance: Chance
     identifiers: tuple[str, ...]
 
-    def __call__(self, transformation: Mapping[str, int]) -> Release:
+    def __call__(self, transformation: Mapping[str, int]) -> Release[Generalisation]:
         made = self._made({name: (level, level) for name, level in transformation.items()})
         notes = ["The levels were taken from a front of releases that no other dominates."]
         notes += [f"Left out as identifiers: {listed(self.identifiers)}."] if self.identifiers else []
-        if not isinstance(made.records, Microdata):
-            raise TypeError("records in hand are asked for")
-        order = made.origin if self.keep_order else drawn_order(made.records, self.chance, made.settings)
+        records = in_hand(made)
+        order = made.origin if self.keep_order else drawn_order(records, self.chance, made.settings)
         return replace(
             made,
-            records=made.records.taken(order),
+            records=records.taken(order),
             origin=self.rows[order],
             settings={**made.settings, "keep_order": self.keep_order},
             notes=marked([*notes, *made.notes], self.repeatable),
@@ -404,7 +403,7 @@ class _Maker:
             )
         self._made(levels)
 
-    def _made(self, levels: Mapping[str, tuple[int, int]] | None) -> Release:
+    def _made(self, levels: Mapping[str, tuple[int, int]] | None) -> Release[Generalisation]:
         return anonymize(
             self.records,
             self.keys,

@@ -20,14 +20,14 @@ from unveil.models.asked import AnyModel
 from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy
 from unveil.randomness import Chance, chance_of
-from unveil.releases import repeatable_of, write_recorded
+from unveil.releases import Records, Release, Unwritten, WrittenFile, WrittenTable, checked_place, repeatable_of, write_recorded
 from unveil.results.progress import Progress, Stages
 from unveil.search.anonymize import Chosen, Plan, chosen_of, planned, release_of
 from unveil.search.application import applied, recoded
 from unveil.search.full_domain import budget_of
+from unveil.search.generalisation import Generalisation
 from unveil.search.inputs import keys_of, require_apart, secrets_of
 from unveil.search.objectives import Candidate
-from unveil.search.release import Release, checked_place
 from unveil.sources import Data, open_source
 from unveil.sources.coding import KnownValues
 from unveil.sources.engines.address import Address, parse
@@ -35,7 +35,7 @@ from unveil.sources.engines.recoding import Changed, Recoding
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import tally_source
 from unveil.sources.microdata import complete, labelled
-from unveil.sources.passing import Passing, Unwritten, WrittenFile, WrittenTable, passing, rewrite
+from unveil.sources.passing import Passing, passing, rewrite
 from unveil.sources.spreadsheets import require_delimited
 from unveil.sources.streaming import StreamSource, limited
 from unveil.sources.streaming_keys import hashed
@@ -75,7 +75,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     time_limit: float | None = None,
     node_limit: int | None = None,
     progress: Stages | None = None,
-) -> Release:
+) -> Release[Generalisation]:
     """Anonymise data that is larger than memory: a file into a file, a table of an engine into a file or another table.
 
     The data is counted where it is; the generalisation is found on the counts; then the records stream once more into a file, or
@@ -148,10 +148,10 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     records = replace(stream.without(named), records=plan.space.records)
     repeatable = repeatable_of(chance, source.place, drawn=target is not None and not keep_order)
 
-    def finished(written: WrittenFile | WrittenTable | Unwritten) -> Release:
+    def finished(written: Records) -> Release[Generalisation]:
         return release_of(plan, chosen, written, np.zeros(0, dtype=np.int64), asked, "", repeatable)
 
-    written: WrittenFile | WrittenTable | Unwritten
+    written: Records
     if target is None:
         written = Unwritten(records.names, records.records)
     elif write is not None:
@@ -162,10 +162,10 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         change = _Change(plan, chosen, drop=nulls == "drop")
         steps, place = partial(told.at, "records, read and written"), None if link is None else str(link)
         with together():
-            written = rewrite(
+            number = rewrite(
                 records, change, str(target), link=place, order=order, spreadsheet_safe=spreadsheet_safe, progress=steps
             )
-            release = finished(written)
+            release = finished(WrittenFile(str(target), records.names, number))
             write_recorded(str(target), release.record)
         return release
     return finished(written)

@@ -18,6 +18,7 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
@@ -55,7 +56,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     """Generalise round by round: what the levels of one round leave over gets its own levels in the next.
 
     Parameters
@@ -89,7 +90,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         Its Loss is at most that of the best full-domain generalisation under the same models and suppression; `details` lists
         the rounds: the levels, and the records that they settle.
 

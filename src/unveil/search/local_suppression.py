@@ -25,7 +25,7 @@ from unveil.models import KAnonymity
 from unveil.models.asked import Place
 from unveil.models.base import Measured
 from unveil.randomness import Chance, chance_of
-from unveil.releases import drawn_order, marked, repeatable_of
+from unveil.releases import Release, drawn_order, marked, repeatable_of
 from unveil.results.progress import Progress, Stages
 from unveil.search.grouped_suppression import grouped
 from unveil.search.matched_suppression import matched
@@ -49,7 +49,7 @@ _MOST = 16
 """With more key attributes there are too many sets of them to compare."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Suppression(Recoding):
     """A table in which single cells are null, with k as two intruders find it.
 
@@ -72,10 +72,10 @@ class Suppression(Recoding):
         """Whether the smaller of the two figures is what was asked for."""
         return all(measured.met for measured in self.models.values())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records."""
+    def account(self, release: Release[Any]) -> dict[str, Any]:
+        """Return what JSON says of the suppression."""
         claim = {"k": self.k, "k_known": self.k_known, "met": self.met, "against": self.against}
-        return {**super(Suppression, self).to_dict(), **claim}
+        return {**Recoding.account(self, release), **claim}
 
 
 @checked_arguments
@@ -92,7 +92,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     progress: Stages | None = None,
-) -> Suppression:
+) -> Release[Suppression]:
     r"""Replace single cells by nulls until at least k released records may belong to anybody.
 
     What is made small is
@@ -137,7 +137,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Suppression
+    Release
         `k` and `k_known`, both figures; `met` goes by the smaller. `details` holds the cells suppressed, in all and by attribute,
         the records touched, how many records were at risk and how many of these stay complete; `suppressed` counts the records
         that lost every key value. `score`, the Loss, is the share of key cells suppressed.
@@ -242,7 +242,7 @@ def _released(
     keep_order: bool,
     chance: Chance,
     settings: Mapping[str, Any],
-) -> Suppression:
+) -> Release[Suppression]:
     """Put the nulls in, and measure what comes out."""
     cells = {name: int(nulled[:, at].sum()) for at, name in enumerate(task.keys)}
     changed = {name: _with_nulls(task.records, name, nulled[:, at]) for at, name in enumerate(task.keys) if cells[name]}
@@ -256,9 +256,8 @@ def _released(
     k, released = settings["k"], np.where(nulled, _NULL, codes)
     after = _measured(counts, task.keys, released, codes, k)
     figures = {"k": int(after["k_anonymity",].value or 0), "k_known": int(after["k_known",].value or 0)}
-    return Suppression(
+    suppression = Suppression(
         method="local suppression",
-        records=protected.taken(order),
         transformation={name: _summary(protected, name, cells[name]) for name in task.keys},
         score=float(nulled.mean()),
         classes=len(counts),
@@ -266,15 +265,12 @@ def _released(
         models=after,
         before=_measured(task.cells, task.keys, codes, codes, k),
         seconds=time.perf_counter() - began,
-        origin=task.rows[order],
-        settings=asked,
         details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k)},
-        notes=marked(_notes(settings["against"], **figures), repeatable),
-        repeatable=repeatable,
-        left_out=task.left_out,
         against=settings["against"],
         **figures,
     )
+    notes = marked(_notes(settings["against"], **figures), repeatable)
+    return Release(protected.taken(order), suppression, task.rows[order], asked, notes, repeatable, task.left_out)
 
 
 def _measured(

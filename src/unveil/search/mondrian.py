@@ -12,6 +12,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.search.axes import Axis, axis_of
 from unveil.search.parts import Extents, one_part, split_parts
 from unveil.search.recoding import Recoded, Recoding, released
@@ -41,7 +42,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     r"""Recode by multidimensional partitioning: parts of the table are split as long as all their parts meet the models.
 
     A part is split along the attribute in which it is widest, relative to the whole table; if a model forbids that, along the
@@ -81,7 +82,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         With labels such as ``[20, 29]`` for numbers, the node of a hierarchy, or ``{a, b}`` for other values; all of them are
         ``*``, as are values and nulls together. The Loss counts the values of the table that a label spans, or the leaves of
         the hierarchy's node.

@@ -20,6 +20,7 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
@@ -55,7 +56,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     """Generalise each branch of the hierarchies only as far as the models ask.
 
     Values are replaced by an ancestor, all values below it together, so that one value has one label throughout. Unlike in
@@ -90,7 +91,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         Its Loss is at most that of the best full-domain generalisation under the same models and suppression; `details` holds
         the labels of each cut.
 
