@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import unveil
 from helpers import tables
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
+from unveil.protect.chain import Chain
 from unveil.report import page, write
 from unveil.results.masking import disclosing, masked_values
-from unveil.search.chain import Chain
 
 
 def gives_away(secrets: Sequence[Any], everyone: Sequence[Any]) -> bool:

@@ -19,8 +19,8 @@ from unveil.releases import Release, drawn_order, marked, repeatable_of
 from unveil.results import Figure, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.search.generalisation import Searched, on_suppressed
+from unveil.search.request import Request
 from unveil.search.space import KeyAttribute
-from unveil.search.task import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,18 +148,20 @@ def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int
     return Rule(labels, np.concatenate(levels.shares), exact, levels.leaves, starts[level] + tables[level, codes])
 
 
-def fully_general(task: Task, known: Sequence[KeyAttribute]) -> Recoded:
+def fully_general(request: Request, known: Sequence[KeyAttribute]) -> Recoded:
     """Return all records with every key attribute at its highest level: one class, which meets what can be met."""
-    records = len(task.rows)
-    rules = {one.name: of_levels(one, np.full(records, one.levels.height), task.codes(one.name)[task.of_row]) for one in known}
+    records = len(request.rows)
+    rules = {
+        one.name: of_levels(one, np.full(records, one.levels.height), request.codes(one.name)[request.of_row]) for one in known
+    }
     return Recoded(rules, np.zeros(records, dtype=bool))
 
 
-def _best_of(task: Task, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts, dict[Place, Measured]]:
+def _best_of(request: Request, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts, dict[Place, Measured]]:
     """Return the candidate that costs least among those that meet the models, its count table and its models."""
     for one in sorted(candidates, key=lambda one: one.score):
-        counts = _counted(task, one)
-        after = task.measured(counts)
+        counts = _counted(request, one)
+        after = request.measured(counts)
         failing = [(place, figure) for place, figure in after.items() if figure.met is False]
         if not failing:
             return one, counts, after
@@ -170,7 +172,7 @@ def _best_of(task: Task, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts
 
 def released(
     method: str,
-    task: Task,
+    request: Request,
     candidates: Sequence[Recoded],
     *,
     began: float,
@@ -180,48 +182,48 @@ def released(
     proposed: Sequence[str] = (),
 ) -> Release[Recoding]:
     """Apply the best of the candidates, and measure what comes out."""
-    best, counts, after = _best_of(task, candidates)
-    changed = {name: _column(task.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
-    protected = task.records.replaced({name: column for name, column in changed.items() if column is not None})
+    best, counts, after = _best_of(request, candidates)
+    changed = {name: _column(request.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
+    protected = request.records.replaced({name: column for name, column in changed.items() if column is not None})
     asked = {
         "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
-        "key": list(task.keys),
-        "sensitive": list(task.secrets),
+        "key": list(request.keys),
+        "sensitive": list(request.secrets),
         **settings,
         "keep_order": keep_order,
     }
-    order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **asked})
-    repeatable = repeatable_of(chance, task.records.place, drawn=not keep_order)
+    order = np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **asked})
+    repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
     proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
     recoding = Recoding(
         method=method,
         transformation={name: _summary(rule, best.suppressed) for name, rule in best.rules.items()},
         score=best.score,
-        classes=len(counts.over(task.keys)),
+        classes=len(counts.over(request.keys)),
         suppressed=int(best.suppressed.sum()),
         models=after,
-        before=task.measured(task.cells),
+        before=request.measured(request.cells),
         seconds=time.perf_counter() - began,
         details=best.details,
     )
     notes = marked([*([proposals] if proposed else []), *on_suppressed(recoding.suppressed, after)], repeatable)
-    return Release(protected.taken(order), recoding, task.rows[order], asked, notes, repeatable, task.left_out)
+    return Release(protected.taken(order), recoding, request.rows[order], asked, notes, repeatable, request.left_out)
 
 
-def _counted(task: Task, recoded: Recoded) -> Counts:
+def _counted(request: Request, recoded: Recoded) -> Counts:
     """Return the count table of the recoded records over keys and secrets."""
     columns: list[Column] = []
     codes: list[NDArray[np.integer[Any]]] = []
-    for at, name in enumerate(task.cells.names):
+    for at, name in enumerate(request.cells.names):
         if name in recoded.rules:
             rule = recoded.rules[name]
             merged, place = _merged([*rule.labels, SUPPRESSED])
             columns.append(Column(name, merged))
             codes.append(place[np.where(recoded.suppressed, len(rule.labels), rule.codes)])
         else:
-            columns.append(task.cells.columns[at])
-            codes.append(task.cells.codes[at][task.of_row])
-    rows = Counts(tuple(columns), tuple(codes), np.ones(len(task.of_row), dtype=np.int64))
+            columns.append(request.cells.columns[at])
+            codes.append(request.cells.codes[at][request.of_row])
+    rows = Counts(tuple(columns), tuple(codes), np.ones(len(request.of_row), dtype=np.int64))
     return rows.regrouped(columns, codes)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from unveil import __version__
 from unveil.models.asked import AnyModel
 from unveil.partitions import Hierarchy
+from unveil.protect.anonymize import anonymize
 from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.search.anonymize import anonymize
 from unveil.sources import datasets
 
 __all__ = ["SUPPRESSION", "Conclusion", "Experiment", "Experiments", "Finding", "Step", "described", "released"]

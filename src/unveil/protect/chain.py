@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil import fitting, mechanisms
-from unveil.arguments import LARGEST_SEED, checked_arguments, checked_seed
-from unveil.errors import ArgumentError, listed, near_miss, shown
-from unveil.fitting import fits, hints_of, kind_of, said
-from unveil.models.requirements import MODEL_WORDS, parse_models
+from unveil.arguments import checked_arguments, checked_seed
+from unveil.errors import ArgumentError
 from unveil.project import Step
+from unveil.protect.steps import check_step, run_step
 from unveil.randomness import weakest
 from unveil.releases import Protection, Release, in_hand
 from unveil.results import Figure, Table, View
@@ -28,10 +25,7 @@ from unveil.sources.microdata import open_microdata
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Chain", "check_step", "mechanism_names", "misfit", "protect", "run_step", "step_function"]
-
-_RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees", "generalize_cells", "suppress_locally")
-"""What searches for a recoding; the other steps are mechanisms."""
+__all__ = ["Chain", "protect", "run_steps"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,11 +75,6 @@ class Chain(Protection):
             rows = tuple((figure.label, figure.value, figure.meaning) for figure in view.figures)
             tables += [Table(("Figure", "Value", ""), rows, title=f"Step {at}: {view.title}"), *view.tables]
         return View("Protection", (Figure("Records", release.records.records),), tuple(tables), release.notes)
-
-
-def mechanism_names() -> tuple[str, ...]:
-    """Return what a step may be: the mechanisms, and the recodings that are searched for."""
-    return (*_RECODINGS, *(name for name in mechanisms.__all__ if not name[0].isupper() and name != "safepub_delta"))
 
 
 @checked_arguments
@@ -167,69 +156,28 @@ def _step_seed(seed: int | None, number: int) -> int | None:
     return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
 
 
-def run_step(
-    data: Data,
-    step: Step,
-    *,
-    keep_order: bool = False,
-    seed: int | None = None,
-    key_file: str | os.PathLike[str] | None = None,
-    testing: bool = False,
-    progress: Stages | None = None,
+def run_steps(
+    data: Data, steps: Sequence[Step], *, identifiers: Sequence[str] = (), progress: Stages | None = None, **draws: Any
 ) -> Any:
-    """Run one step; what it gives is the answer of the mechanism's own function, which may tell how far it is."""
-    check_step(step)
-    function = step_function(step.mechanism)
-    options = dict(step.options)
-    known = inspect.signature(function).parameters
-    if _reads_models(step, known):
-        options["models"] = parse_models(options, open_microdata(data).names)
-    for what, given in (("seed", seed), ("key_file", key_file)):
-        if given is not None and what not in known:
-            name = what.replace("_", " ")
-            raise ArgumentError(f"{step.mechanism} takes no {name}: its draws must be ones that nobody can repeat.")
-    asked: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
-    if not {"seed", "key_file"} & options.keys():
-        asked |= {"seed": seed, "key_file": key_file}
-    if "progress" in known and "Stages" in str(known["progress"].annotation):
-        asked["progress"] = progress
-    options = {name: value for name, value in asked.items() if value is not None and name in known} | options
-    return _called(function, step, data, options, known)
+    """Run the one step, or all of a chain, and leave out identifiers that no step treats.
 
-
-def check_step(step: Step) -> None:
-    """Refuse a mechanism that there is none of, an option that it does not take, and a value that does not fit the option."""
-    found = misfit(step)
-    if found is not None:
-        raise ArgumentError(found[1])
-
-
-def misfit(step: Step) -> tuple[str, str] | None:
-    """Return what in a step is wrong, "mechanism" or the name of an option, and why; None: nothing, as far as it can be told."""
-    names = mechanism_names()
-    if step.mechanism not in names:
-        hint = near_miss(step.mechanism, names)
-        return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; they are: {', '.join(names)}.{hint}"
-    known = inspect.signature(step_function(step.mechanism)).parameters
-    words = MODEL_WORDS if _reads_models(step, known) else ()
-    for name, value in step.options.items():
-        if name not in words and (problem := _misfit(step.mechanism, name, value, known)):
-            return name, problem
-    return None
-
-
-def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.Parameter]) -> str | None:
-    if name not in known or name == "data":
-        takes = listed([name for name in known if name != "data"])
-        return f"{mechanism} takes no {shown(name)}; it takes: {takes}.{near_miss(name, list(known))}"
-    hint = hints_of(step_function(mechanism))[name]
-    if not fits(value, hint):
-        part, found, wanted = fitting.misfit(value, hint)
-        place = f"in {name} of {mechanism}, {part}" if part else f"{name} of {mechanism}"
-        return f"{place} is {said(wanted)}, not {kind_of(found)}."
-    if name == "seed" and value is not None and not 0 <= value <= LARGEST_SEED:
-        return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, so it is not {value:,}."
-    return None
+    Parameters
+    ----------
+    data, steps
+        As for `protect`.
+    identifiers
+        Columns that name people.
+    progress
+        Called with the name of a stage, the steps done and the number of all, by a single step that tells.
+    draws
+        The `keep_order`, `seed`, `key_file` and `testing` of `protect`.
+    """
+    made = run_step(data, steps[0], **draws, progress=progress) if len(steps) == 1 else protect(data, steps, **draws)
+    if not isinstance(made, Release) or len(made.tables) > 1:
+        return made
+    treated, records = {name for step in steps for name in step.attributes}, in_hand(made)
+    gone = [name for name in identifiers if name in records.names and name not in treated]
+    return replace(made, records=records.without(gone), left_out=(*made.left_out, *gone))
 
 
 @contextmanager
@@ -239,48 +187,3 @@ def _numbered(number: int, step: Step, steps: int) -> Iterator[None]:
         yield
     except ArgumentError as problem:
         raise ArgumentError(f"step {number} ({step.mechanism}): {problem}" if steps > 1 else str(problem)) from None
-
-
-def _reads_models(step: Step, known: Mapping[str, Any]) -> bool:
-    """Whether a step's options name models, as words of a command line do."""
-    return step.mechanism in _RECODINGS and "models" in known and "models" not in step.options
-
-
-def _called(function: Callable[..., Any], step: Step, data: Data, options: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """Call a mechanism with its attributes and options."""
-    attributes = _attributes(step, known)
-    if twice := [name for name in attributes if name in options]:
-        raise ArgumentError(f"{step.mechanism}: {shown(twice[0])} is given twice.")
-    given = {**attributes, **options}
-    if missing := [n for n, one in known.items() if one.default is one.empty and n != "data" and n not in given]:
-        raise ArgumentError(f"{step.mechanism} needs {listed(missing)}.")
-    return function(data, **given)
-
-
-def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step's attributes as the mechanism takes them: its second parameter, where that stands before the keywords."""
-    if not step.attributes:
-        return {}
-    second = [one for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD and name != "data"][:1]
-    hint = hints_of(step_function(step.mechanism))[second[0].name] if second else None
-    several, single = (fits(example, hint) for example in ([""], ""))
-    if several:
-        return {second[0].name: list(step.attributes)}
-    if not single:
-        raise ArgumentError(f"{step.mechanism} works on whole records and takes no attributes.")
-    if len(step.attributes) > 1:
-        raise ArgumentError(f"{step.mechanism} works on one attribute, not on {len(step.attributes)}: {listed(step.attributes)}.")
-    return {second[0].name: step.attributes[0]}
-
-
-def step_function(name: str) -> Callable[..., Any]:
-    """Return the function of a mechanism, or refuse a name that is none."""
-    import unveil
-
-    if name not in mechanism_names():
-        check_step(Step(name))
-
-    found: Callable[..., Any] = (
-        unveil.anonymize if name == "generalize" else getattr(unveil if name in _RECODINGS else mechanisms, name)
-    )
-    return found
