@@ -9,9 +9,9 @@ from typing import Any
 from unveil import __version__
 from unveil.models.asked import AnyModel
 from unveil.partitions import Hierarchy
+from unveil.protect.anonymize import anonymize
+from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.search.anonymize import anonymize
-from unveil.search.release import Release
 from unveil.sources import datasets
 
 __all__ = ["SUPPRESSION", "Conclusion", "Experiment", "Experiments", "Finding", "Step", "described", "released"]
@@ -183,7 +183,7 @@ def released(
     models: Mapping[str, Sequence[AnyModel]],
     trees: Mapping[str, Hierarchy],
     **options: Any,
-) -> dict[str, Release]:
+) -> dict[str, Release[Any]]:
     """Return a release of Adult for each requirement, its records in the order of the data."""
     data = datasets.adult().select([*keys, sensitive])
     return {
@@ -192,7 +192,7 @@ def released(
     }
 
 
-def described(releases: Mapping[str, Release]) -> dict[str, dict[str, Any]]:
+def described(releases: Mapping[str, Release[Any]]) -> dict[str, dict[str, Any]]:
     """Return what was done for each release."""
     return {
         name: {

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 from unveil.measures.discrimination import discrimination_rate
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
 from unveil.models.asked import AnyModel
+from unveil.releases import Release
 from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
 from unveil.reproduce.experiments.identity import KEYS
 from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.results.numbers import number
-from unveil.search.release import Release
 from unveil.sources import datasets
 
 __all__ = ["run"]
@@ -75,11 +76,11 @@ def run() -> Experiment:
     )
 
 
-def _rates(release: Release) -> dict[str, float]:
+def _rates(release: Release[Any]) -> dict[str, float]:
     return {key: discrimination_rate(release.data, key, "occupation").value for key in KEYS}
 
 
-def _by_value(releases: Mapping[str, Release]) -> list[Finding]:
+def _by_value(releases: Mapping[str, Release[Any]]) -> list[Finding]:
     """Return the rates of the protected marital statuses; of entropy 10-diversity the thesis has none, for none is left."""
     found = []
     for name, release in releases.items():
@@ -90,7 +91,7 @@ def _by_value(releases: Mapping[str, Release]) -> list[Finding]:
 
 
 def _conclusions(
-    rates: Mapping[str, Mapping[str, float]], means: Mapping[str, float], releases: Mapping[str, Release]
+    rates: Mapping[str, Mapping[str, float]], means: Mapping[str, float], releases: Mapping[str, Release[Any]]
 ) -> tuple[Conclusion, ...]:
     order = (_ENTROPY, _RECURSIVE, _DISTINCT, _ANONYMOUS)
     status = {name: found[KEYS[0]] for name, found in rates.items()}

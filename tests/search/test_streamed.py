@@ -56,7 +56,7 @@ def test_the_release_is_that_of_the_table_in_memory(tmp_path: Path, form: str, e
     options: dict[str, Any] = {"suppression": 0.05, "keep_order": True, "identifiers": "fnlwgt"}
     whole = unveil.anonymize(ADULT, KEYS, models, **options)
     out = tmp_path / f"release.{ending}"
-    streamed = unveil.anonymize_into(written(tmp_path, form), out, KEYS, models, **options)
+    streamed = unveil.anonymize(written(tmp_path, form), KEYS, models, out=out, **options)
     assert streamed.transformation == whole.transformation
     assert (streamed.score, streamed.suppressed, streamed.optimal) == (whole.score, whole.suppressed, whole.optimal)
     assert streamed.to_dict()["models"] == whole.to_dict()["models"]
@@ -74,7 +74,7 @@ def test_records_are_shuffled_and_the_correspondence_undoes_it(tmp_path: Path, e
     orders = []
     for seed in (1, 1, 2):
         out = tmp_path / f"release.{ending}"
-        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1, link=link, seed=seed)
+        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, link=link, seed=seed)
         release = pl.read_parquet(out) if ending == "parquet" else pl.read_csv(out)
         pairs = pl.read_csv(link)
         assert pairs["release"].to_list() == list(range(1, 4001))
@@ -89,8 +89,8 @@ def test_records_are_shuffled_and_the_correspondence_undoes_it(tmp_path: Path, e
 @pytest.mark.usefixtures("small")
 def test_records_with_nulls_are_left_out_when_asked(tmp_path: Path) -> None:
     place, link = written(tmp_path, "csv"), tmp_path / "link.csv"
-    release = unveil.anonymize_into(
-        place, tmp_path / "r.csv", KEYS, [KAnonymity(5)], suppression=0.1, nulls="drop", keep_order=True, link=link
+    release = unveil.anonymize(
+        place, KEYS, [KAnonymity(5)], out=tmp_path / "r.csv", suppression=0.1, nulls="drop", keep_order=True, link=link
     )
     complete = ADULT.filter(pl.col("age").is_not_null())
     assert release.records.records == complete.height
@@ -102,7 +102,7 @@ def test_quotes_and_line_breaks_inside_fields_survive(tmp_path: Path) -> None:
     frame = pl.DataFrame({"age": [1, 1, 2, 2] * 50, "said": ['a "quoted" word', "two\nlines", "comma, here", "plain"] * 50})
     frame.write_csv(tmp_path / "odd.csv")
     out = tmp_path / "r.csv"
-    unveil.anonymize_into(str(tmp_path / "odd.csv"), out, ["age"], [KAnonymity(2)], keep_order=True)
+    unveil.anonymize(str(tmp_path / "odd.csv"), ["age"], [KAnonymity(2)], out=out, keep_order=True)
     assert pl.read_csv(out)["said"].to_list() == frame["said"].to_list()
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_left_behind_when_it_fails(tmp_path: Path, monkeypatch: pytes
     place, out = written(tmp_path, "parquet"), tmp_path / "release.csv"
     out.write_text("older")
     with pytest.raises(ModelNotMetError):
-        unveil.anonymize_into(place, out, KEYS, [KAnonymity(9999)])
+        unveil.anonymize(place, KEYS, [KAnonymity(9999)], out=out)
     before = set(tmp_path.iterdir())
 
     def interrupted(*_: object, **__: object) -> None:
@@ -119,7 +119,7 @@ def test_nothing_is_left_behind_when_it_fails(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1)
+        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1)
     assert set(tmp_path.iterdir()) == before
     assert out.read_text() == "older"
 
@@ -137,15 +137,31 @@ def test_the_command_streams_large_files(tmp_path: Path, capsys: pytest.CaptureF
     assert run(["attack", place, str(out), *words, "--link", str(link), "--no-linkage"]) == 0
 
 
-def test_what_does_not_stream_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="neither streamed nor in an engine"):
-        unveil.anonymize_into(ADULT, tmp_path / "r.csv", KEYS, [KAnonymity(5)])
+def test_what_does_not_stream_is_written_from_memory(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"suppression": 0.1, "spreadsheet_safe": True, "link": tmp_path / "link.csv"}
+    release = unveil.anonymize(ADULT, KEYS, [KAnonymity(5)], out=tmp_path / "r.csv", **options)
+    assert pl.read_csv(tmp_path / "r.csv", infer_schema=False).equals(release.data.cast(pl.String))
+    assert pl.read_csv(tmp_path / "link.csv")["original"].to_list() == (release.origin + 1).tolist()
+    assert (tmp_path / "r.csv.unveil.json").exists()
+
+
+def test_a_table_of_an_engine_takes_no_records_from_here(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="goes into a file"):
+        unveil.anonymize(ADULT, KEYS, [KAnonymity(5)], out=f"{tmp_path}/r.duckdb?table=r")
+
+
+def test_the_data_is_not_written_over(tmp_path: Path) -> None:
+    place = tmp_path / "adult.csv"
+    ADULT.write_csv(place)
+    with pytest.raises(ArgumentError, match="different files"):
+        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=place)
+    assert pl.read_csv(place).height == ADULT.height
 
 
 @pytest.mark.usefixtures("small")
 def test_an_ending_that_cannot_stream_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="Parquet or as text"):
-        unveil.anonymize_into(written(tmp_path, "parquet"), tmp_path / "r.arrow", KEYS, [KAnonymity(5)])
+        unveil.anonymize(written(tmp_path, "parquet"), KEYS, [KAnonymity(5)], out=tmp_path / "r.arrow")
 
 
 @pytest.mark.usefixtures("small")
@@ -164,7 +180,7 @@ def test_without_a_place_no_record_is_read(
     assert run(["anonymize", place, *words, "--k", "5", "--suppression", "0.1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["transformation"], found["suppressed"]) == (dict(whole.transformation), whole.suppressed)
-    release = unveil.anonymize_into(place, None, KEYS, [KAnonymity(5)], suppression=0.1)
+    release = unveil.anonymize(place, KEYS, [KAnonymity(5)], dry_run=True, suppression=0.1)
     with pytest.raises(ArgumentError, match="not written"):
         release.write(tmp_path / "r.csv")
     assert run(["anonymize", place, *words, "--k", "5", "--link", str(tmp_path / "link.csv")]) == 2
@@ -175,10 +191,7 @@ def test_without_a_place_no_record_is_read(
 def test_progress_is_told_for_every_stage(tmp_path: Path) -> None:
     told: dict[str, list[tuple[int, int]]] = {}
     place = written(tmp_path, "parquet")
-    unveil.anonymize_into(
-        place, tmp_path / "r.csv", KEYS, [KAnonymity(5)], suppression=0.1,
-        progress=lambda stage, done, total: told.setdefault(stage, []).append((done, total)),
-    )  # fmt: skip
+    unveil.anonymize(place, KEYS, [KAnonymity(5)], out=tmp_path / "r.csv", suppression=0.1, progress=lambda stage, done, total: told.setdefault(stage, []).append((done, total)))  # fmt: skip
     assert [stage for stage in told if stage != "generalisations"] == ["bytes counted", "records, read and written"]
     for steps in told.values():
         assert steps == sorted(steps)
@@ -196,7 +209,7 @@ def test_column_names_that_are_patterns_elsewhere(tmp_path: Path, form: str, nul
     place, out = tmp_path / f"people.{form}", tmp_path / "release.parquet"
     frame.write_parquet(place) if form == "parquet" else frame.write_csv(place)
     options: dict[str, Any] = {"suppression": 0.1, "nulls": nulls, "keep_order": True, "levels": {"*": (1, 5)}}
-    streamed = unveil.anonymize_into(str(place), out, ["^a.*$", "*"], [KAnonymity(3)], **options)
+    streamed = unveil.anonymize(str(place), ["^a.*$", "*"], [KAnonymity(3)], out=out, **options)
     whole = unveil.anonymize(frame, ["^a.*$", "*"], [KAnonymity(3)], **options)
     for name in whole.data.columns:
         assert streamed.records.column(name).cast(pl.String).to_list() == whole.data.get_column(name).cast(pl.String).to_list()
@@ -209,7 +222,7 @@ def test_folder_names_that_are_patterns_elsewhere(tmp_path: Path, ending: str) -
         folder = tmp_path / name
         folder.mkdir()
         place, out = written(folder, "parquet"), folder / f"release.{ending}"
-        release = unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1)
+        release = unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1)
         assert sorted(release.data.collect()["row"].cast(pl.Int64).to_list()) == list(range(4000))
         assert release.data.collect().columns == ADULT.columns
 
@@ -218,8 +231,8 @@ def test_folder_names_that_are_patterns_elsewhere(tmp_path: Path, ending: str) -
 @pytest.mark.parametrize("named", ["age", "occupation"])
 def test_an_identifier_is_no_key_and_not_sensitive(tmp_path: Path, named: str) -> None:
     with pytest.raises(ArgumentError, match=f"column '{named}' is named as identifier and as key or sensitive"):
-        unveil.anonymize_into(
-            written(tmp_path, "parquet"), tmp_path / "r.csv", KEYS, [TCloseness("occupation", 0.6)], identifiers=named
+        unveil.anonymize(
+            written(tmp_path, "parquet"), KEYS, [TCloseness("occupation", 0.6)], out=tmp_path / "r.csv", identifiers=named
         )
 
 
@@ -233,9 +246,9 @@ def test_data_release_and_correspondence_are_different_files(tmp_path: Path) -> 
     ]  # fmt: skip
     for release, link in pairs:
         with pytest.raises(ArgumentError, match="are different files"):
-            unveil.anonymize_into(place, release, KEYS, [KAnonymity(5)], suppression=0.1, link=link)
+            unveil.anonymize(place, KEYS, [KAnonymity(5)], out=release, suppression=0.1, link=link)
     with pytest.raises(OutputError, match="does not exist"):
-        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], link=tmp_path / "nowhere" / "link.csv")
+        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, link=tmp_path / "nowhere" / "link.csv")
     assert Path(place).read_bytes() == before
     assert not out.exists()
 
@@ -249,7 +262,7 @@ def test_a_disk_that_takes_no_more_is_one_line(tmp_path: Path, ending: str, room
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
         with pytest.raises(OutputError, match=f"cannot write '.*release.{ending}': "):
-            unveil.anonymize_into(place, tmp_path / f"release.{ending}", KEYS, [KAnonymity(5)], suppression=0.1)
+            unveil.anonymize(place, KEYS, [KAnonymity(5)], out=tmp_path / f"release.{ending}", suppression=0.1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert set(tmp_path.iterdir()) == files
@@ -262,7 +275,7 @@ def test_values_in_the_names_of_folders_keep_their_type(tmp_path: Path) -> None:
             part = tmp_path / "parts" / f"year={year}" / f"town={town}"
             part.mkdir(parents=True)
             ADULT.write_parquet(part / "0.parquet")
-    release = unveil.anonymize_into(tmp_path / "parts", tmp_path / "r.parquet", ["age", "year"], [KAnonymity(2)], suppression=0)
+    release = unveil.anonymize(tmp_path / "parts", ["age", "year"], [KAnonymity(2)], out=tmp_path / "r.parquet", suppression=0)
     whole = unveil.anonymize(tmp_path / "parts", ["age", "year"], [KAnonymity(2)])
     assert release.data.collect_schema() == whole.data.schema
     assert release.data.collect_schema()["year"] == pl.Int64
@@ -277,7 +290,7 @@ def test_records_on_their_way_make_room_as_they_are_written(tmp_path: Path) -> N
         if stage == "records, read and written":
             held[done] = sum(file.stat().st_size for file in tmp_path.glob(".unveil-*/*.arrow"))
 
-    unveil.anonymize_into(written(tmp_path, "csv"), tmp_path / "r.csv", KEYS, [KAnonymity(5)], suppression=0.1, progress=look)
+    unveil.anonymize(written(tmp_path, "csv"), KEYS, [KAnonymity(5)], out=tmp_path / "r.csv", suppression=0.1, progress=look)
     half = min(done for done in held if done > 6000)
     assert 0 < held[half] < 0.6 * max(held.values())
     assert held[8000] == 0
@@ -296,5 +309,5 @@ def test_a_file_that_lost_a_column_has_changed(tmp_path: Path, form: str, lost: 
         return float(candidate.suppressed)
 
     with pytest.raises(DataChangedError, match="the data changed between its count and its release"):
-        unveil.anonymize_into(place, out, KEYS, [KAnonymity(5)], suppression=0.1, objective=losing)
+        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, objective=losing)
     assert not out.exists()
