@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from unveil.models.measure import measure as measure
     from unveil.partitions import Hierarchy as Hierarchy
     from unveil.partitions import Partition as Partition
+    from unveil.processes import run_in_process as run_in_process
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.project import Step as Step
+    from unveil.run import Limits as Limits
+    from unveil.run import Run as Run
     from unveil.search.anonymize import anonymize as anonymize
     from unveil.search.cells import generalize_cells as generalize_cells
     from unveil.search.chain import Protection as Protection
@@ -79,6 +82,7 @@ _HOMES = {
     "Front": "unveil.search.guided",
     "Hierarchy": "unveil.partitions",
     "HierarchyReport": "unveil.search.hierarchies",
+    "Limits": "unveil.run",
     "Loss": "unveil.utility.loss",
     "Measurement": "unveil.models.measure",
     "Need": "unveil.project",
@@ -87,6 +91,7 @@ _HOMES = {
     "Protection": "unveil.search.chain",
     "Release": "unveil.search.release",
     "Propensity": "unveil.utility.propensity",
+    "Run": "unveil.run",
     "Scan": "unveil.measures.scan",
     "Step": "unveil.project",
     "Task": "unveil.utility.tasks",
@@ -117,6 +122,7 @@ _HOMES = {
     "pmse": "unveil.utility.propensity",
     "propose_hierarchy": "unveil.search.hierarchies",
     "protect": "unveil.search.chain",
+    "run_in_process": "unveil.processes",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "start_project": "unveil.assess.start",
