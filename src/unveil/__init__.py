@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from unveil.models.measure import measure as measure
     from unveil.partitions import Hierarchy as Hierarchy
     from unveil.partitions import Partition as Partition
+    from unveil.processes import run_in_process as run_in_process
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.project import Step as Step
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from unveil.protect.front_result import Front as Front
     from unveil.releases import Protection as Protection
     from unveil.releases import Release as Release
+    from unveil.run import Limits as Limits
+    from unveil.run import Run as Run
     from unveil.search.cells import generalize_cells as generalize_cells
     from unveil.search.hierarchies import HierarchyReport as HierarchyReport
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
@@ -78,6 +81,7 @@ _HOMES = {
     "Front": "unveil.protect.front_result",
     "Hierarchy": "unveil.partitions",
     "HierarchyReport": "unveil.search.hierarchies",
+    "Limits": "unveil.run",
     "Loss": "unveil.utility.loss",
     "Measurement": "unveil.models.measure",
     "Need": "unveil.project",
@@ -86,6 +90,7 @@ _HOMES = {
     "Protection": "unveil.releases",
     "Release": "unveil.releases",
     "Propensity": "unveil.utility.propensity",
+    "Run": "unveil.run",
     "Scan": "unveil.measures.scan",
     "Step": "unveil.project",
     "Task": "unveil.utility.tasks",
@@ -115,6 +120,7 @@ _HOMES = {
     "pmse": "unveil.utility.propensity",
     "propose_hierarchy": "unveil.search.hierarchies",
     "protect": "unveil",
+    "run_in_process": "unveil.processes",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "start_project": "unveil.assess.start",

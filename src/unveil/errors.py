@@ -14,6 +14,7 @@ from unveil.credentials import hidden_in_message, without_credentials
 
 __all__ = [
     "ArgumentError",
+    "CancelledError",
     "ColumnNotFoundError",
     "CountsError",
     "DataChangedError",
@@ -23,6 +24,7 @@ __all__ = [
     "EmptyDataError",
     "EngineError",
     "HierarchyError",
+    "LostProcessError",
     "MissingExtraError",
     "NullsError",
     "OutputError",
@@ -297,6 +299,35 @@ class MissingExtraError(UnveilError, ImportError):
     def needed(cls, what: str, *, extra: str) -> MissingExtraError:
         """Report what needs the extra and how to install it."""
         return cls(f"{what} needs an optional part; install it with: pip install 'unveil[{extra}]'")
+
+
+class CancelledError(UnveilError, RuntimeError):
+    """Work that was stopped because its run was cancelled, or was past its time."""
+
+    @classmethod
+    def asked(cls) -> CancelledError:
+        """Report a run that somebody cancelled."""
+        return cls("the run was cancelled.")
+
+    @classmethod
+    def late(cls, seconds: float | None) -> CancelledError:
+        """Report a run that took longer than it was allowed to."""
+        allowed = f" of {seconds:g} s" if seconds is not None else ""
+        return cls(f"the run was stopped at its time limit{allowed}; allow more time, or name fewer columns.")
+
+
+class LostProcessError(UnveilError, RuntimeError):
+    """A process that ended without an answer."""
+
+    @classmethod
+    def ended(cls, code: int | None) -> LostProcessError:
+        """Report a process that is gone, by its exit code."""
+        return cls(f"the process that did the work ended without an answer (exit code {code}); it may have lacked memory.")
+
+    @classmethod
+    def unsendable(cls, kind: str) -> LostProcessError:
+        """Report an answer that cannot be sent from one process to another."""
+        return cls(f"the process that did the work came to a {kind}, which cannot be sent here; have it write a file instead.")
 
 
 class OutputError(UnveilError, OSError):

@@ -119,7 +119,7 @@ def test_supersets_of_an_identifier_are_not_recomputed(monkeypatch: pytest.Monke
 def test_progress_is_told_and_reaches_the_end(threads: int) -> None:
     calls: list[tuple[int, int]] = []
 
-    def told(done: int, total: int) -> None:
+    def told(_stage: str, done: int, total: int) -> None:
         calls.append((done, total))
 
     unveil.scan("adult", ["age", "sex", "race"], threads=threads, progress=told)
@@ -128,7 +128,7 @@ def test_progress_is_told_and_reaches_the_end(threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_ends_the_scan_and_its_threads(threads: int) -> None:
-    def interrupt(_done: int, _total: int) -> None:
+    def interrupt(_stage: str, _done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
     before = threading.active_count()

@@ -44,7 +44,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def stopped(table: Path, after: int, **arguments: Any) -> None:
     """Scan until so many subsets are done."""
 
-    def stop(done: int, _total: int) -> None:
+    def stop(_stage: str, done: int, _total: int) -> None:
         if done >= after:
             raise KeyboardInterrupt
 
@@ -56,7 +56,7 @@ KILLED = """
 import os, signal, sys, unveil
 from unveil.measures import scan_checkpoint
 scan_checkpoint._EVERY = scan_checkpoint._SHARE = 0
-def kill(done, total):
+def kill(stage, done, total):
     if done >= 16:
         os.kill(os.getpid(), signal.SIGKILL)
 unveil.scan(sys.argv[1], "abcdef", "secret", threads=int(sys.argv[2]), checkpoint=sys.argv[3], progress=kill)

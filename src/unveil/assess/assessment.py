@@ -276,7 +276,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         nulls=policy,
         weights=roles.weights,
         max_size=max_size or _affordable(len(roles.key), table.records),
-        progress=lambda done, total: told.at("combinations", done, total),
+        progress=lambda _stage, done, total: told.at("combinations", done, total),
     )
     disclosures = _disclosures(asked, roles.key, questions, told)
     with told.stage("models and risks"):

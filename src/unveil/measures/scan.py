@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,15 +31,13 @@ from unveil.measures.scan_checkpoint import Checkpoint, default_place
 from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, open_source, tallied
 
 if TYPE_CHECKING:
     from unveil.counts.refine import Refinement, Refiner
 
-__all__ = ["Progress", "Scan", "Subset", "scan"]
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of subsets done and the number of all."""
+__all__ = ["Scan", "Subset", "scan"]
 
 _Figures: TypeAlias = list[Any]
 """What is kept of a subset: rate, kind, rate against record identity, classes."""
@@ -186,6 +184,7 @@ class Scan(Result):
 
 
 @checked_arguments
+@in_run
 def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     data: Data,
     key: Names | None = None,
@@ -196,7 +195,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     nulls: str = "category",
     weights: str | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
 ) -> Scan:
@@ -219,7 +218,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     threads
         How many threads to use; none: two where they help.
     progress
-        Called with the number of subsets done and the number of all.
+        A run, or a function called with the name of a stage ("subsets"), the steps done and the number of all.
     checkpoint
         A file that keeps the subsets done, every few seconds, so that a scan that was stopped can go on; removed at the end.
     resume
@@ -267,7 +266,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     )
     rates = _Rates(counts, secrets, within)
     place = {name: at for at, name in enumerate(keys)}
-    subsets = _Walk(counts, keys, rates, largest, progress, kept).run(threads)
+    subsets = _Walk(counts, keys, rates, largest, kept).run(threads)
     if kept is not None:
         kept.remove()
     subsets.sort(key=lambda subset: (-subset.dr, len(subset.key), [place[name] for name in subset.key]))
@@ -394,12 +393,12 @@ class _Walk:
         keys: Sequence[str],
         rates: _Rates,
         largest: int,
-        progress: Progress | None,
         kept: Checkpoint | None = None,
     ) -> None:
         self._order = _by_cost(counts, keys)
         self._place = [keys.index(name) for name in self._order]
-        self._counts, self._rates, self._largest, self._progress, self._kept = counts, rates, largest, progress, kept
+        self._counts, self._rates, self._largest, self._kept = counts, rates, largest, kept
+        self._run, self._thread = active_run(), threading.current_thread()
         self._total = _subsets_up_to(len(keys), largest)
         self._found: dict[int, _Figures] = {} if kept is None else kept.load(counts)
         self._identified = {mask for mask, figures in self._found.items() if figures[-1] == counts.records}
@@ -410,7 +409,7 @@ class _Walk:
         """Visit all subsets, with the threads asked for, or two where they help."""
         if threads is None:
             cost = len(self._counts) * self._total
-            threads = 2 if cost > _THREADS_PAY and (os.cpu_count() or 1) > 1 else 1
+            threads = 2 if cost > _THREADS_PAY and (self._run.limits.threads or os.cpu_count() or 1) > 1 else 1
         try:
             self._visit(threads)
         except BaseException:
@@ -485,6 +484,7 @@ class _Walk:
 
     def _child(self, parent: _Node, at: int, cells: _Cells) -> _Node:
         """Return the parent's subset with one attribute more; what is known to identify every record is not computed."""
+        self._run.check()
         mask = parent.mask | 1 << at
         if self._contains_identifier(mask):
             self._identified.add(mask)
@@ -519,13 +519,12 @@ class _Walk:
         return Subset(tuple(name for _, name in key), dr, kind, identity, classes)
 
     def _report(self) -> None:
-        """Tell how far the walk is, and keep what is done, where a person may interrupt it: in the main thread."""
-        if threading.current_thread() is not threading.main_thread():
+        """Tell how far the walk is, and keep what is done; in the thread that asked for it, which may be interrupted."""
+        if threading.current_thread() is not self._thread:
             return
         if self._kept is not None:
             self._kept.keep(self._found)
-        if self._progress is not None:
-            self._progress(len(self._found), self._total)
+        self._run.at("subsets", len(self._found), self._total)
 
 
 def _by_cost(counts: Counts, keys: Sequence[str]) -> list[str]:

@@ -30,7 +30,7 @@ from unveil.cli.options import (
     give,
     one_sensitive,
     showing_bytes,
-    showing_progress,
+    showing_stages,
 )
 from unveil.errors import ArgumentError
 
@@ -129,14 +129,13 @@ def scan(
     """Which columns, alone or together, single people out? The rate of every subset of the key columns (none named: all)."""
     from unveil.measures.scan import scan as scan_subsets
     from unveil.measures.scan_checkpoint import default_place
-    from unveil.sources.streaming import limited
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
     kept = default_place(inputs.source.place) if resume and checkpoint is None else checkpoint
-    with _told_what_is_kept(kept), showing_progress("bytes, then subsets") as progress, limited(progress=progress):
+    with _told_what_is_kept(kept), showing_stages() as progress:
         result = scan_subsets(
             inputs.source,
             inputs.key,

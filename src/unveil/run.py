@@ -1,0 +1,288 @@
+"""`Run`: how a call speaks while it works, how it is stopped, and what it may use.
+
+Whoever waits for an answer makes a `Run` and makes it active, for one call or for several::
+
+    run = unveil.Run(lambda stage, done, total: print(stage, done, total), limits=unveil.Limits(time=60))
+    unveil.scan(data, key=[...], progress=run)     # for one call, or
+    with run:                                      # for everything in the block, also calls without `progress`
+        unveil.measure(data, key=[...])
+    run.cancel()                                   # from any thread: what the run does ends in a `CancelledError`
+
+Whoever writes a loop that lasts asks for the run that is active, and looks at it now and then::
+
+    run = active_run()
+    for column in run.each("attributes", columns):   # tells the steps of a stage, and stops when the run is cancelled
+        ...
+    with run.stage("linkage") as steps:              # where steps are told by hand: steps(done, total)
+        ...
+    run.check()                                      # where there are no steps to tell
+    kernel(codes, run.flag)                          # compiled code looks at flag[0] now and then, and returns early
+    run.check()                                      # so the half-done answer is never used
+
+`active_run()` is that of the thread that asks: a loop that works in threads of its own asks before it starts them. A public
+function with a `progress` argument is decorated with `in_run`. `run.limits` says how much memory and time and how many threads
+the work may use. `unveil.run_in_process` runs a call in a process of its own, under a run of this one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unveil.arguments import checked_arguments, checked_count, checked_number
+from unveil.errors import CancelledError
+
+__all__ = ["Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run"]
+
+Steps: TypeAlias = Callable[[int, int], None]
+"""Called with the steps done and the number of all."""
+Stages: TypeAlias = Callable[[str, int, int], object]
+"""Called with the name of a stage, the steps done and the number of all."""
+Notices: TypeAlias = Callable[[str], object]
+"""Called with a line for a person to read."""
+
+_Item = TypeVar("_Item")
+_Door = TypeVar("_Door", bound=Callable[..., Any])
+
+_GOING, _CANCELLED, _LATE = 0, 1, 2
+"""What the flag of a run says."""
+_MEMORY = 2 << 30
+
+
+@checked_arguments
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use.
+
+    Attributes
+    ----------
+    memory
+        Bytes that the data in hand may take, about; what follows from it can be set by itself below.
+    time
+        Seconds after which the run ends in a `CancelledError`; none: it takes the time it needs. They begin when the run is
+        first made active.
+    threads
+        How many threads work at a time; none: one for each processor.
+    stream_from
+        The size in bytes of text from which on a file is streamed; a compressed file, as Parquet is, counts eightfold.
+    rows, text
+        A batch of a file that is streamed: rows of Parquet, bytes of delimited text.
+    combinations
+        How many distinct combinations are held in memory; more are spilled to the temporary folder.
+
+    Examples
+    --------
+    >>> Limits(memory=1 << 30).stream_from >> 20
+    128
+    """
+
+    memory: int = _MEMORY
+    time: float | None = None
+    threads: int | None = None
+    stream_from: int = -1
+    rows: int = -1
+    text: int = -1
+    combinations: int = -1
+
+    def __post_init__(self) -> None:
+        """Check the limits, and derive from the memory what is not set by itself."""
+        checked_count("memory", self.memory, least=1 << 20)
+        if self.time is not None:
+            checked_number("time", self.time, above=0)
+        if self.threads is not None:
+            checked_count("threads", self.threads, least=1)
+        for name, share in (("stream_from", 3), ("rows", 13), ("text", 7), ("combinations", 8)):
+            if getattr(self, name) < 0:
+                object.__setattr__(self, name, self.memory >> share)
+
+
+class Run:
+    """How a call speaks while it works, how it is stopped, and what it may use.
+
+    Parameters
+    ----------
+    progress
+        Called with the name of a stage, the steps done and the number of all; in the thread that works.
+    notice
+        Called with a line for a person to read, such as what is being waited for.
+    limits
+        What the run may use.
+    flag
+        One byte that is not 0 once the run is cancelled; it may be shared with another process.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> stages = []
+    >>> run = Run(lambda stage, done, total: stages.append(stage))
+    >>> scanned = unveil.scan(unveil.datasets.load("paper-4"), key=["ZIP", "Age"], progress=run)
+    >>> sorted(set(stages))
+    ['subsets']
+    >>> run.cancel()
+    >>> unveil.scan(unveil.datasets.load("paper-4"), key=["ZIP", "Age"], progress=run)
+    Traceback (most recent call last):
+    unveil.errors.CancelledError: the run was cancelled.
+    """
+
+    def __init__(
+        self,
+        progress: Stages | None = None,
+        *,
+        notice: Notices | None = None,
+        limits: Limits | None = None,
+        flag: NDArray[np.uint8] | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.flag = np.zeros(1, np.uint8) if flag is None else flag
+        self._progress, self._notice = progress, notice
+        self._entered = 0
+        self._clock: threading.Timer | None = None
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        """Say whether the run is cancelled."""
+        return f"Run({'cancelled' if self.cancelled else 'not cancelled'}, {self.limits})"
+
+    # Cancellation -----------------------------------------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """Have everything the run does end in a `CancelledError`, soon; from any thread, and for good."""
+        if self.flag[0] == _GOING:
+            self.flag[0] = _CANCELLED
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was cancelled, or is past its time."""
+        return bool(self.flag[0])
+
+    def check(self) -> None:
+        """Raise `CancelledError` if the run is cancelled or past its time."""
+        if self.flag[0]:
+            raise CancelledError.late(self.limits.time) if self.flag[0] == _LATE else CancelledError.asked()
+
+    # Progress ---------------------------------------------------------------------------------------------------------
+
+    def at(self, stage: str, done: int, total: int) -> None:
+        """Tell how far a stage is, and stop if the run is cancelled."""
+        self.check()
+        if self._progress is not None:
+            self._progress(stage, done, total)
+
+    @contextmanager
+    def stage(self, stage: str) -> Iterator[Steps]:
+        """Tell that a stage begins and, once it is left, that it is done; in between its steps may be told."""
+        last = 1
+
+        def steps(done: int, total: int) -> None:
+            nonlocal last
+            last = total
+            self.at(stage, done, total)
+
+        self.at(stage, 0, 1)
+        yield steps
+        self.at(stage, last, last)
+
+    def counting(self, stage: str, total: int) -> Callable[[], None]:
+        """Return what is called after each step of a stage."""
+        done = 0
+
+        def step() -> None:
+            nonlocal done
+            done += 1
+            self.at(stage, done, total)
+
+        self.at(stage, 0, total)
+        return step
+
+    def each(self, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
+        """Give items one by one, each a step of a stage that is done when the next is asked for."""
+        if not items:
+            return
+        step = self.counting(stage, len(items))
+        for item in items:
+            yield item
+            step()
+
+    def notify(self, line: str) -> None:
+        """Tell a person something in one line."""
+        if self._notice is not None:
+            self._notice(line)
+
+    # The run of a block -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, progress: Progress | None) -> Run:
+        """Return a run that was given as it is, and for a function the active run, with its steps told to that function."""
+        if isinstance(progress, Run):
+            return progress
+        around = active_run()
+        return around if progress is None else cls(progress, notice=around.notify, limits=around.limits, flag=around.flag)
+
+    def __enter__(self) -> Self:
+        """Make this run the active one."""
+        self.check()
+        with self._lock:
+            self._entered += 1
+            if self._clock is None and self.limits.time is not None:
+                self._clock = threading.Timer(self.limits.time, self._be_late)
+                self._clock.daemon = True
+                self._clock.start()
+        _ACTIVE.set((*_ACTIVE.get(), self))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Make the run around this one the active one again."""
+        _ACTIVE.set(_ACTIVE.get()[:-1])
+        with self._lock:
+            self._entered -= 1
+            if self._clock is not None and not self._entered:
+                self._clock.cancel()
+
+    def _be_late(self) -> None:
+        if self.flag[0] == _GOING:
+            self.flag[0] = _LATE
+
+
+Progress: TypeAlias = Run | Stages
+"""What a public call takes as `progress`: a run, or a function that is told the steps of its stages."""
+
+_ACTIVE: ContextVar[tuple[Run, ...]] = ContextVar("active runs", default=())
+"""The runs of the blocks around, the innermost last."""
+
+
+def active_run() -> Run:
+    """Return the run that is active in this thread; one that nobody hears and nobody cancels where there is none."""
+    runs = _ACTIVE.get()
+    return runs[-1] if runs else Run()
+
+
+def in_run(door: _Door) -> _Door:
+    """Let a public function make its argument `progress` the active run for the time of the call.
+
+    Examples
+    --------
+    >>> @in_run
+    ... def doubled(numbers: list[int], *, progress: Progress | None = None) -> list[int]:
+    ...     return [2 * number for number in active_run().each("numbers", numbers)]
+    >>> doubled([1, 2], progress=lambda stage, done, total: print(stage, done, total))
+    numbers 0 2
+    numbers 1 2
+    numbers 2 2
+    [2, 4]
+    """
+
+    @wraps(door)
+    def within(*values: Any, **named: Any) -> Any:
+        with Run.of(named.get("progress")):
+            return door(*values, **named)
+
+    return within  # type: ignore[return-value]

@@ -1,0 +1,116 @@
+"""A call in a process of its own: it tells its steps here, is cancelled from here, and never stays behind."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from unveil.errors import ArgumentError, CancelledError, LostProcessError
+from unveil.processes import Advance, Notice, run_in_process
+from unveil.run import Limits, Run, active_run
+
+LONG = 60.0
+
+
+def told(steps: int) -> int:
+    """Tell some steps and a line, and return the threads allowed."""
+    run = active_run()
+    for _ in run.each("steps", range(steps)):
+        pass
+    run.notify("a line")
+    return run.limits.threads or 0
+
+
+def refused() -> NoReturn:
+    raise ArgumentError("this is refused.")
+
+
+def listening(pid: Path) -> None:
+    """Work in steps for ever."""
+    pid.write_text(str(os.getpid()))
+    while True:
+        active_run().at("working", 0, 1)
+        time.sleep(0.01)
+
+
+def deaf(pid: Path) -> None:
+    """Work for ever without a look at the run."""
+    active_run().at("working", 0, 1)
+    pid.write_text(str(os.getpid()))
+    while True:
+        time.sleep(0.01)
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def unsendable() -> threading.Lock:
+    return threading.Lock()
+
+
+def test_the_answer_and_the_events_come_back() -> None:
+    stages: list[tuple[str, int, int]] = []
+    lines: list[str] = []
+    run = Run(lambda *step: stages.append(step), notice=lines.append, limits=Limits(threads=5))
+    assert run_in_process(told, 3, run=run) == 5
+    assert stages[0] == ("steps", 0, 3)
+    assert stages[-1] == ("steps", 3, 3)
+    assert lines == ["a line"]
+
+
+def test_what_is_refused_there_is_refused_here() -> None:
+    with pytest.raises(ArgumentError, match=r"this is refused\."):
+        run_in_process(refused)
+
+
+@pytest.mark.parametrize("work", [listening, deaf])
+def test_a_cancelled_process_is_gone(work: object, tmp_path: Path) -> None:
+    pid, run = tmp_path / "pid", Run()
+
+    def cancel() -> None:
+        end = time.monotonic() + LONG
+        while not (pid.exists() and pid.read_text()) and time.monotonic() < end:
+            time.sleep(0.01)
+        run.cancel()
+
+    threading.Thread(target=cancel).start()
+    with pytest.raises(CancelledError), run:
+        run_in_process(work, pid)  # type: ignore[arg-type]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_a_run_past_its_time_ends_the_process(tmp_path: Path) -> None:
+    with pytest.raises(CancelledError, match="time limit"), Run(limits=Limits(time=1.0)):
+        run_in_process(deaf, tmp_path / "pid")
+
+
+def test_a_cancelled_run_starts_no_process() -> None:
+    run = Run()
+    run.cancel()
+    with pytest.raises(CancelledError):
+        run_in_process(math.factorial, 5, run=run)
+
+
+def test_a_process_that_is_killed_is_reported() -> None:
+    with pytest.raises(LostProcessError, match="exit code -9"):
+        run_in_process(killed)
+
+
+def test_an_answer_that_cannot_be_sent_is_reported() -> None:
+    with pytest.raises(LostProcessError, match="came to a lock"):
+        run_in_process(unsendable)
+
+
+def test_events_pickle() -> None:
+    for event in (Advance("stage", 1, 2), Notice("a line")):
+        assert pickle.loads(pickle.dumps(event)) == event  # noqa: S301 - our own
