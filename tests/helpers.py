@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 import pytest
@@ -34,6 +35,14 @@ def shared(path: str) -> Path:
     if not found.exists():
         pytest.skip(f"the reference material {path} is not on this machine")
     return found
+
+
+def without(program: str, package: str) -> NoReturn:
+    """Skip a test whose program is not installed; in continuous integration (`CI` is set) it fails."""
+    reason = f"{program} is not installed (Debian: apt-get install {package})"
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 def entropy(items: Sequence[Any]) -> float:

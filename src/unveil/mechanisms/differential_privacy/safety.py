@@ -139,6 +139,15 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     m, from m = k on, until Chernoff's bound on all that follow is lower. The bound of Bild, Kuhn and Prasser takes the first term
     of each difference only.
 
+    Parameters
+    ----------
+    k
+        The least number of records in a class that is published.
+    sampling
+        The probability beta that a record is drawn.
+    epsilon
+        The epsilon that the delta goes with.
+
     Examples
     --------
     >>> from unveil import mechanisms
