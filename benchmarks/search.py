@@ -25,10 +25,10 @@ from benchmarks.rows import Row, at_most, faster, not_measured
 from benchmarks.timing import best_of
 from unveil.counts import count_table
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.full_domain import Found
 from unveil.search.lattice.choice import Lattice
+from unveil.search.lattice.full_domain import Found
+from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.request import request_of
-from unveil.search.space import Space, key_attributes
 from unveil.sources import load
 
 FOLDER = Path(os.environ.get("UNVEIL_ARX_ADULT", "../shared/data/arx-adult"))

@@ -48,16 +48,16 @@ if TYPE_CHECKING:
     from unveil.releases import Release as Release
     from unveil.run import Limits as Limits
     from unveil.run import Run as Run
-    from unveil.search.cells import generalize_cells as generalize_cells
     from unveil.search.hierarchies import HierarchyReport as HierarchyReport
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
-    from unveil.search.local_recoding import recode_locally as recode_locally
-    from unveil.search.local_suppression import suppress_locally as suppress_locally
-    from unveil.search.mondrian import mondrian as mondrian
-    from unveil.search.recoding import Recoding as Recoding
-    from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
+    from unveil.search.splitting.cell_generalisation import generalize_cells as generalize_cells
+    from unveil.search.splitting.labelling import Recoding as Recoding
+    from unveil.search.splitting.local_recoding import recode_locally as recode_locally
+    from unveil.search.splitting.mondrian import mondrian as mondrian
+    from unveil.search.splitting.subtrees import generalize_subtrees as generalize_subtrees
+    from unveil.search.suppression.local import suppress_locally as suppress_locally
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
     from unveil.utility.loss import Loss as Loss
@@ -126,12 +126,12 @@ _HOMES = {
     "start_project": "unveil.assess.start",
     "tasks": "unveil.utility.tasks",
     "trade_off": "unveil.assess.tradeoff",
-    "mondrian": "unveil.search.mondrian",
-    "recode_locally": "unveil.search.local_recoding",
-    "generalize_subtrees": "unveil.search.subtrees",
-    "generalize_cells": "unveil.search.cells",
-    "suppress_locally": "unveil.search.local_suppression",
-    "Recoding": "unveil.search.recoding",
+    "mondrian": "unveil.search.splitting.mondrian",
+    "recode_locally": "unveil.search.splitting.local_recoding",
+    "generalize_subtrees": "unveil.search.splitting.subtrees",
+    "generalize_cells": "unveil.search.splitting.cell_generalisation",
+    "suppress_locally": "unveil.search.suppression.local",
+    "Recoding": "unveil.search.splitting.labelling",
     "utility": "unveil",
 }
 

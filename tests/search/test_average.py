@@ -18,8 +18,8 @@ import unveil
 from helpers import shared
 from unveil.errors import EmptyDataError, ModelNotMetError
 from unveil.models import AverageRisk, DeltaPresence, KAnonymity
-from unveil.search.average import gone_for_average
-from unveil.search.rollup import Field, Table
+from unveil.search.lattice.average import gone_for_average
+from unveil.search.lattice.rollup import Field, Table
 
 FIELDS = [Field(0, 0, 15)]
 AGES = unveil.Hierarchy.from_levels(

@@ -35,10 +35,10 @@ from unveil.models import (
 )
 from unveil.models.asked import completed
 from unveil.models.orders import Scale
-from unveil.search import full_domain
 from unveil.search.judge import Judge
-from unveil.search.objectives import OBJECTIVES, Candidate, Separable, objective_of
-from unveil.search.space import Space, key_attributes
+from unveil.search.lattice import full_domain
+from unveil.search.lattice.objectives import OBJECTIVES, Candidate, Separable, objective_of
+from unveil.search.lattice.space import Space, key_attributes
 from unveil.sources import load
 
 AGES = unveil.Hierarchy.from_levels(

@@ -19,7 +19,7 @@ from search.recodings import KEYS, LEAVES, MODELS, TREES, as_one_class, loss_of,
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.request import finer_request
-from unveil.search.rounds import round_of
+from unveil.search.splitting.rounds import round_of
 
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 

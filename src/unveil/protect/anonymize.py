@@ -23,11 +23,11 @@ from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, in_hand
 from unveil.results.progress import Progress, Stages
-from unveil.search.full_domain import budget_of
-from unveil.search.generalisation import Generalisation
-from unveil.search.inputs import keys_of, require_apart, secrets_of
+from unveil.search.checks import keys_of, require_apart, secrets_of
 from unveil.search.lattice.choice import Lattice
-from unveil.search.objectives import Candidate
+from unveil.search.lattice.full_domain import budget_of
+from unveil.search.lattice.generalisation import Generalisation
+from unveil.search.lattice.objectives import Candidate
 from unveil.search.request import request_of
 from unveil.sources import Data, open_source
 from unveil.sources.engines.address import Address

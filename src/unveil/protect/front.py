@@ -28,11 +28,10 @@ from unveil.protect.front_result import Front
 from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import Release, drawn_order, in_hand, marked, repeatable_of
 from unveil.results.numbers import counted
-from unveil.search.front import Point
-from unveil.search.frontier import Frontier, Question, frontier
-from unveil.search.full_domain import budget_of
-from unveil.search.generalisation import Generalisation
-from unveil.search.inputs import hierarchies_of, records_of, require_thresholds
+from unveil.search.checks import hierarchies_of, records_of, require_thresholds
+from unveil.search.lattice.frontier import Frontier, Question, frontier
+from unveil.search.lattice.full_domain import budget_of
+from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.question import (
     further_columns,
     question_of,
@@ -41,6 +40,7 @@ from unveil.search.lattice.question import (
     uncovered_levels,
     undefined_figures,
 )
+from unveil.search.lattice.undominated import Point
 from unveil.search.request import Request
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata

@@ -18,8 +18,8 @@ from unveil.randomness import Repeatable
 from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.search.front import Point
-from unveil.search.generalisation import Generalisation
+from unveil.search.lattice.generalisation import Generalisation
+from unveil.search.lattice.undominated import Point
 
 __all__ = ["Front"]
 

@@ -13,8 +13,8 @@ from unveil.errors import listed
 from unveil.randomness import Chance, Repeatable
 from unveil.releases import Records, Release, drawn_order, marked, repeatable_of
 from unveil.results.numbers import number
-from unveil.search.generalisation import Generalisation, on_suppressed
 from unveil.search.lattice.choice import Choice
+from unveil.search.lattice.generalisation import Generalisation, on_suppressed
 from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from unveil.protect.generalised import Options, generalised
 from unveil.randomness import Chance
 from unveil.releases import Records, Release, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
 from unveil.results.progress import Progress
-from unveil.search.application import recoded
-from unveil.search.generalisation import Generalisation
+from unveil.search.lattice.applied import recoded
 from unveil.search.lattice.choice import Choice
+from unveil.search.lattice.generalisation import Generalisation
 from unveil.sources.coding import KnownValues
 from unveil.sources.engines.recoding import Changed, Recoding
 from unveil.sources.frames import tally_source

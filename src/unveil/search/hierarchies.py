@@ -99,7 +99,7 @@ class HierarchyReport(Result):
         from rich.console import Group
 
         from unveil.results._render import to_rich
-        from unveil.search._tree import HierarchyTree
+        from unveil.search.hierarchy_tree import HierarchyTree
 
         return Group(to_rich(self.view()), "", HierarchyTree(self.hierarchy, self.records))
 

@@ -38,10 +38,10 @@ from unveil.models import (
     TCloseness,
 )
 from unveil.models.base import TOLERANCE, SecretModel
-from unveil.search.average import gone_for_average
-from unveil.search.rollup import Table
-from unveil.search.rulers import ruler_of
-from unveil.search.space import Node, Secret, Space
+from unveil.search.lattice.average import gone_for_average
+from unveil.search.lattice.closeness_kernel import ruler_of
+from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.space import Node, Secret, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,8 +29,8 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.randomness import Chance
 from unveil.results.numbers import number
-from unveil.search.inputs import hierarchies_of, records_of, secrets_of
-from unveil.search.space import KeyAttribute, key_attributes
+from unveil.search.checks import hierarchies_of, records_of, secrets_of
+from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.sources import Data, load, tallied
 from unveil.sources.microdata import Microdata
 from unveil.sources.passing import Passing

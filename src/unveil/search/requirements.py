@@ -17,7 +17,7 @@ from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models import AverageRisk, KAnonymity
 from unveil.models.base import TOLERANCE, SecretModel
-from unveil.search.space import Secret
+from unveil.search.lattice.space import Secret
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,14 +13,14 @@ from unveil.errors import EmptyDataError, ModelNotMetError
 from unveil.models.asked import Place
 from unveil.models.base import Measured
 from unveil.results.numbers import counted
-from unveil.search.application import Applied, applied, recoded, suppressed_classes
-from unveil.search.full_domain import Budget, Found, search
-from unveil.search.inputs import limit_of
+from unveil.search.checks import limit_of
 from unveil.search.judge import Judge
-from unveil.search.objectives import Candidate, Objective, objective_of
+from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
+from unveil.search.lattice.full_domain import Budget, Found, search
+from unveil.search.lattice.objectives import Candidate, Objective, objective_of
+from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
-from unveil.search.rollup import Table
-from unveil.search.space import Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

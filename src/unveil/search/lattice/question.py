@@ -12,14 +12,14 @@ from unveil.models.asked import AnyModel
 from unveil.models.base import Model, SecretModel
 from unveil.project import Need
 from unveil.results.numbers import counted, number
-from unveil.search.front import Thresholds
-from unveil.search.frontier import Frontier, Question
-from unveil.search.inputs import limit_of
+from unveil.search.checks import limit_of
 from unveil.search.judge import Judge
-from unveil.search.noderates import Identity, Rate
-from unveil.search.objectives import Separable, objective_of
+from unveil.search.lattice.frontier import Frontier, Question
+from unveil.search.lattice.node_rates import Identity, Rate
+from unveil.search.lattice.objectives import Separable, objective_of
+from unveil.search.lattice.space import Space
+from unveil.search.lattice.undominated import Thresholds
 from unveil.search.request import Request
-from unveil.search.space import Space
 from unveil.sources.microdata import Microdata
 
 __all__ = ["further_columns", "question_of", "thresholds_not_met", "thresholds_of", "uncovered_levels", "undefined_figures"]

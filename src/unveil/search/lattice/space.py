@@ -18,8 +18,8 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
-from unveil.search.rollup import Field, RollUp, Table, classes_of
-from unveil.search.survey import Survey, survey
+from unveil.search.lattice.lattice_sizes import Survey, survey
+from unveil.search.lattice.rollup import Field, RollUp, Table, classes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ import numpy as np
 from unveil.counts import Column, Counts
 from unveil.counts.grouping import group
 from unveil.measures.wildcard import wildcard_sums
-from unveil.search.matching_kernels import cheapest, restore, suppress
+from unveil.search.suppression.matching_kernels import cheapest, restore, suppress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,14 +20,14 @@ from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.search.axes import TreeAxis
-from unveil.search.inputs import limit_of
-from unveil.search.parts import Parts, split_parts
-from unveil.search.recoding import Recoded, Recoding, fully_general, released
+from unveil.search.checks import limit_of
+from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.requirements import Requirements
-from unveil.search.space import KeyAttribute
-from unveil.search.subtrees import subtree_cuts
+from unveil.search.splitting.axes import TreeAxis
+from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, released
+from unveil.search.splitting.parts import Parts, split_parts
+from unveil.search.splitting.subtrees import subtree_cuts
 from unveil.sources import Data
 
 if TYPE_CHECKING:

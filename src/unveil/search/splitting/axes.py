@@ -10,10 +10,10 @@ import numpy as np
 
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.search.parts import Dimension, Extents
-from unveil.search.recoding import Rule, of_levels
+from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.search.request import Request
-from unveil.search.space import KeyAttribute, key_attributes
+from unveil.search.splitting.labelling import Rule, of_levels
+from unveil.search.splitting.parts import Dimension, Extents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.counts.grouping import group
-from unveil.search.group_kernels import regroup
+from unveil.search.suppression.group_kernels import regroup
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

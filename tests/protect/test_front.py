@@ -25,7 +25,7 @@ from unveil.errors import (
     UndefinedMeasureError,
 )
 from unveil.models import KAnonymity, KMap, TCloseness
-from unveil.search.front import Point, Undominated
+from unveil.search.lattice.undominated import Point, Undominated
 
 AGE = unveil.Hierarchy.from_levels(
     [str(age) for age in range(20, 36)],

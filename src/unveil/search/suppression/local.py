@@ -27,11 +27,11 @@ from unveil.models.base import Measured
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, drawn_order, marked, repeatable_of
 from unveil.results.progress import Progress, Stages
-from unveil.search.grouped_suppression import grouped
-from unveil.search.matched_suppression import matched
-from unveil.search.recoding import Recoding
 from unveil.search.request import Request, finer_request
-from unveil.search.small_suppression import MOST_CELLS, fewest_cells
+from unveil.search.splitting.labelling import Recoding
+from unveil.search.suppression.fewest_cells import MOST_CELLS, fewest_cells
+from unveil.search.suppression.grouped import grouped
+from unveil.search.suppression.matched import matched
 from unveil.sources import Data, load
 
 if TYPE_CHECKING:

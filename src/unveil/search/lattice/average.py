@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.models.base import TOLERANCE
-from unveil.search.rollup import Field, Table
+from unveil.search.lattice.rollup import Field, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
 """Which generalisations are on the front? The lattice, searched as far as it takes to know every release that none dominates.
 
-Where nothing is suppressed, rates never rise from a node to one above it (`noderates` says when and why), and every model that
+Where nothing is suppressed, rates never rise from a node to one above it (`node_rates` says when and why), and every model that
 fails at a node fails below it. So:
 
 - of the levels of an attribute that no need can tell apart only the highest is looked at: it gives less away for the same use;
@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import ArgumentError
-from unveil.search.application import applied, suppressed_classes
-from unveil.search.front import Point, Thresholds, Undominated, exceeds
-from unveil.search.full_domain import Budget
 from unveil.search.judge import Judge
-from unveil.search.noderates import Identity, Rate
-from unveil.search.objectives import Separable
-from unveil.search.rollup import Table
-from unveil.search.space import Node, Space
+from unveil.search.lattice.applied import applied, suppressed_classes
+from unveil.search.lattice.full_domain import Budget
+from unveil.search.lattice.node_rates import Identity, Rate
+from unveil.search.lattice.objectives import Separable
+from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.space import Node, Space
+from unveil.search.lattice.undominated import Point, Thresholds, Undominated, exceeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,13 +12,13 @@ from unveil.counts.values import places_among
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.asked import AnyModel
 from unveil.partitions.levels import Levels
-from unveil.search.application import applied, suppressed_classes
-from unveil.search.full_domain import Budget, search
 from unveil.search.judge import Judge
-from unveil.search.objectives import objective_of
+from unveil.search.lattice.applied import applied, suppressed_classes
+from unveil.search.lattice.full_domain import Budget, search
+from unveil.search.lattice.objectives import objective_of
+from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.space import KeyAttribute, Node, Secret, Space
 from unveil.search.request import Request
-from unveil.search.rollup import Table
-from unveil.search.space import KeyAttribute, Node, Secret, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

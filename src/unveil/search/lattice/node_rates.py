@@ -36,8 +36,8 @@ from unveil.measures.equivalence import SUPPRESSED
 from unveil.measures.rates import mean
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
-from unveil.search.rollup import RollUp
-from unveil.search.space import KeyAttribute, Node
+from unveil.search.lattice.rollup import RollUp
+from unveil.search.lattice.space import KeyAttribute, Node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,12 +19,12 @@ from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.search.full_domain import Budget
-from unveil.search.inputs import limit_of
-from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
+from unveil.search.checks import limit_of
+from unveil.search.lattice.full_domain import Budget
+from unveil.search.lattice.space import KeyAttribute, Node
 from unveil.search.request import Hierarchies, Request, finer_request
-from unveil.search.rounds import round_of
-from unveil.search.space import KeyAttribute, Node
+from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, of_levels, released
+from unveil.search.splitting.rounds import round_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.compilation import compiled
-from unveil.search.rollup import merge_word
+from unveil.search.lattice.rollup import merge_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.search.rollup import RollUp
+    from unveil.search.lattice.rollup import RollUp
 
 __all__ = ["Survey", "survey"]
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from unveil.measures.chance import beyond_chance
 from unveil.measures.rates import mean
-from unveil.search.full_domain import lowest_first
-from unveil.search.noderates import DECIMALS
-from unveil.search.space import Node
+from unveil.search.lattice.full_domain import lowest_first
+from unveil.search.lattice.node_rates import DECIMALS
+from unveil.search.lattice.space import Node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

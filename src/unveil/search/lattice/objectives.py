@@ -20,8 +20,8 @@ import numpy as np
 
 from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
-from unveil.search.rollup import Table, code_sums
-from unveil.search.space import KeyAttribute, Node, Space
+from unveil.search.lattice.rollup import Table, code_sums
+from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,9 +25,9 @@ import numpy as np
 from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError
 from unveil.search.judge import Judge
-from unveil.search.objectives import Objective, Separable
-from unveil.search.rollup import Table
-from unveil.search.space import Node, Space
+from unveil.search.lattice.objectives import Objective, Separable
+from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.space import Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,8 @@ import numpy as np
 from unveil.counts import Column, Counts
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.search.judge import Judge
-from unveil.search.rollup import Table, classes_of, packed
-from unveil.search.space import KeyAttribute, Node, Space
+from unveil.search.lattice.rollup import Table, classes_of, packed
+from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

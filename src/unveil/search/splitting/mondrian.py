@@ -13,11 +13,11 @@ from unveil.attributes import Names
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.search.axes import Axis, axis_of
-from unveil.search.parts import Extents, one_part, split_parts
-from unveil.search.recoding import Recoded, Recoding, released
 from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.requirements import Requirements
+from unveil.search.splitting.axes import Axis, axis_of
+from unveil.search.splitting.labelling import Recoded, Recoding, released
+from unveil.search.splitting.parts import Extents, one_part, split_parts
 from unveil.sources import Data
 
 if TYPE_CHECKING:

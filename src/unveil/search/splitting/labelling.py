@@ -18,9 +18,9 @@ from unveil.randomness import Chance
 from unveil.releases import Release, drawn_order, marked, repeatable_of
 from unveil.results import Figure, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.search.generalisation import Searched, on_suppressed
+from unveil.search.lattice.generalisation import Searched, on_suppressed
+from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Request
-from unveil.search.space import KeyAttribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

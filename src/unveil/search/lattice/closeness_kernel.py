@@ -21,7 +21,7 @@ import numpy as np
 from unveil.compilation import compiled
 from unveil.models.base import TOLERANCE, SecretModel
 from unveil.models.classes import TCloseness
-from unveil.search.space import Secret
+from unveil.search.lattice.space import Secret
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,1 @@
+"""Recodings finer than full-domain generalisation: parts of the table get labels of their own."""

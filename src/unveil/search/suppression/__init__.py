@@ -1,0 +1,1 @@
+"""Local suppression: single cells become null, as few as can be found."""
