@@ -14,6 +14,8 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
+from unveil.run import Limits, Run
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
@@ -34,6 +36,11 @@ def shared(path: str) -> Path:
     if not found.exists():
         pytest.skip(f"the reference material {path} is not on this machine")
     return found
+
+
+def limited(**limits: Any) -> Run:
+    """Return a run with these limits, to be made active for a block."""
+    return Run(limits=Limits(**limits))
 
 
 def entropy(items: Sequence[Any]) -> float:

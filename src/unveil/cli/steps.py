@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.cli.options import Inputs, give, showing_stages
+from unveil.cli.options import Inputs, give, showing_progress
 from unveil.cli.releases import told_written
 from unveil.errors import ArgumentError, shown
 from unveil.output import together
@@ -56,8 +56,8 @@ def run_steps(
     from unveil.search.chain import protect, run_step
 
     if len(steps) == 1:
-        with showing_stages() as progress:
-            made = run_step(inputs.source, steps[0], **order, progress=progress)
+        with showing_progress():
+            made = run_step(inputs.source, steps[0], **order)
     else:
         made = protect(inputs.source, steps, **order)
     made = _fit_to_leave(made, inputs, steps)

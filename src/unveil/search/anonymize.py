@@ -27,6 +27,7 @@ from unveil.partitions.builders import propose
 from unveil.randomness import Repeatable, chance_of
 from unveil.releases import drawn_order, marked, repeatable_of
 from unveil.results.numbers import counted, number
+from unveil.run import Progress, in_run
 from unveil.search.application import Applied, applied, recoded, suppressed_classes
 from unveil.search.full_domain import Budget, Found, budget_of, search
 from unveil.search.inputs import keys_of, limit_of, records_of, secrets_of, trees_of
@@ -46,6 +47,7 @@ __all__ = ["Chosen", "Plan", "anonymize", "chosen_of", "planned", "release_of"]
 
 
 @checked_arguments
+@in_run
 def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     data: Data,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
@@ -67,7 +69,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     seed: int | None = None,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Release:
     """Generalise the key attributes of a table as little as the models allow, and suppress the records that still stand out.
 
@@ -113,7 +115,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     time_limit, node_limit
         When to stop searching, in seconds or generalisations looked at; the best found is then given and marked.
     progress
-        Called now and then with the generalisations settled and those in question.
+        A run, or a function called now and then with the name of a stage ("generalisations"), those settled and those in
+        question.
 
     Returns
     -------
@@ -147,7 +150,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     plan = planned(
         given, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
         weights=weights, factor=factor, identifiers=named, population=population, orders=orders, nulls=nulls,
-        budget=budget_of(time_limit, node_limit), progress=progress,
+        budget=budget_of(time_limit, node_limit),
     )  # fmt: skip
     chosen = chosen_of(plan)
     records = plan.records
@@ -293,7 +296,6 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: str = "category",
     budget: Budget | None = None,
-    progress: Callable[[int, int], Any] | None = None,
     stream: Passing | None = None,
 ) -> Plan:
     """Count the data and search its generalisations; the arguments are those of `anonymize`, and records that are streamed."""
@@ -321,7 +323,7 @@ def planned(  # noqa: PLR0913 - as many as `anonymize` takes
     limit = limit_of(suppression, space.records)
     judge = Judge(space, list(asked.values()), limit)
     goal = objective_of(objective, known, space.records, weights=weights, factor=factor)
-    found = search(space, judge, goal, limit, budget=budget, progress=progress)
+    found = search(space, judge, goal, limit, budget=budget)
     coded = table.columns[: len(keys)] if stream is None else ()
     codes = [_placed(counts.columns[counts.names.index(column.name)].values, column) for column in coded]
     return Plan(

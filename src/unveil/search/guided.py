@@ -31,6 +31,7 @@ from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import drawn_order, marked, repeatable_of
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
+from unveil.run import Progress, in_run
 from unveil.search.anonymize import anonymize
 from unveil.search.front import Point, Thresholds
 from unveil.search.frontier import Frontier, Question, frontier
@@ -202,6 +203,7 @@ class Front(Result):
 
 
 @checked_arguments
+@in_run
 def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against use
     data: Data,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
@@ -223,7 +225,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Front:
     r"""Find every generalisation that serves the needs and gives little away, such that no other does both better.
 
@@ -266,7 +268,8 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     time_limit, node_limit
         When to stop, in seconds or generalisations looked at; the front of those is then given and marked.
     progress
-        Called now and then with the generalisations settled and those in question.
+        A run, or a function called now and then with the name of a stage ("generalisations"), those settled and those in
+        question.
 
     Returns
     -------
@@ -320,7 +323,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     )
     reasons = _reasons(question, asked)
     maker = _Maker(records, rows, keys, trees, models, suppression, orders, keep_order, chance, names_of(identifiers))
-    found = frontier(question, budget, progress)
+    found = frontier(question, budget)
     if not found.points:
         maker.require_models(levels, found)
         raise _unmet(question, frontier(question.without_thresholds(), budget))

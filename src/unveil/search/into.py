@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy
 from unveil.randomness import Chance, chance_of
 from unveil.releases import repeatable_of, write_recorded
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, active_run, in_run
 from unveil.search.anonymize import Chosen, Plan, chosen_of, planned, release_of
 from unveil.search.application import applied, recoded
 from unveil.search.full_domain import budget_of
@@ -37,7 +36,7 @@ from unveil.sources.frames import tally_source
 from unveil.sources.microdata import complete, labelled
 from unveil.sources.passing import Passing, Unwritten, WrittenFile, WrittenTable, passing, rewrite
 from unveil.sources.spreadsheets import require_delimited
-from unveil.sources.streaming import StreamSource, limited
+from unveil.sources.streaming import StreamSource
 from unveil.sources.streaming_keys import hashed
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ _WORD = 1 << 64
 
 
 @checked_arguments
+@in_run
 def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     data: Data,
     out: str | os.PathLike[str] | Address | None,
@@ -74,7 +74,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     spreadsheet_safe: bool = False,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Release:
     """Anonymise data that is larger than memory: a file into a file, a table of an engine into a file or another table.
 
@@ -102,7 +102,8 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     time_limit, node_limit
         As for `anonymize`.
     progress
-        Called now and then with a stage (counting, searching, writing), the steps of it that are done and all of them.
+        A run, or a function called now and then with a stage (counting, searching, writing), the steps of it that are done and
+        all of them.
 
     Returns
     -------
@@ -132,13 +133,10 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
         require_delimited(target)
     write = _table_writer(source, target) if isinstance(target, Address) else None
     _require_other_files(source, target, link)
-    told = Progress(progress)
-    with limited(progress=partial(told.at, "bytes counted")):
-        plan = planned(
-            data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
-            weights=weights, factor=factor, identifiers=named, orders=orders, nulls=nulls,
-            budget=budget, progress=partial(told.at, "generalisations"), stream=stream,
-        )  # fmt: skip
+    plan = planned(
+        data, attributes, models, hierarchies=hierarchies, suppression=suppression, objective=objective, levels=levels,
+        weights=weights, factor=factor, identifiers=named, orders=orders, nulls=nulls, budget=budget, stream=stream,
+    )  # fmt: skip
     chosen = chosen_of(plan)
     asked = {
         "identifiers": list(named), "pseudonyms": [], "suppression": suppression, "levels": levels or {},
@@ -155,16 +153,14 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
     if target is None:
         written = Unwritten(records.names, records.records)
     elif write is not None:
-        with told.stage("rewriting by the engine"):
+        with active_run().stage("rewriting by the engine"):
             written = WrittenTable(*write(_recoding(plan, chosen, records.names, drop=nulls == "drop", shuffled=not keep_order)))
     else:
         order = None if keep_order else _order(records, plan, chosen, asked, chance)
         change = _Change(plan, chosen, drop=nulls == "drop")
-        steps, place = partial(told.at, "records, read and written"), None if link is None else str(link)
+        place = None if link is None else str(link)
         with together():
-            written = rewrite(
-                records, change, str(target), link=place, order=order, spreadsheet_safe=spreadsheet_safe, progress=steps
-            )
+            written = rewrite(records, change, str(target), link=place, order=order, spreadsheet_safe=spreadsheet_safe)
             release = finished(written)
             write_recorded(str(target), release.record)
         return release

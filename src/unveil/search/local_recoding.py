@@ -18,6 +18,7 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.run import active_run
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
@@ -165,7 +166,9 @@ class _Run:
         """Go from round to round; where the last records cannot be settled on their own, take earlier ones back."""
         found: list[_Round] = []
         cells = self.everything
+        run = active_run()
         while len(cells):
+            run.check()
             one = self._round(cells, int(self._records(cells) * (1.0 - self.step)), factor, _MOST_NODES)
             if one is None:
                 break

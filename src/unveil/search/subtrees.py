@@ -20,6 +20,7 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.run import active_run
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
@@ -211,7 +212,9 @@ class Cut:
         heap = [(-self._saving(at, node), at, node) for at, node in waiting]
         heapq.heapify(heap)
         refused, opened = [], 0
+        run = active_run()
         while heap:
+            run.check()
             _, at, node = heapq.heappop(heap)
             if not self._open(at, node):
                 refused.append((at, node))

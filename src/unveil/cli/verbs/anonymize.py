@@ -26,7 +26,6 @@ from unveil.cli.options import (
     give,
     pair_of,
     showing_progress,
-    showing_stages,
 )
 from unveil.cli.releases import check_safe, hierarchies_of, identifiers_of, release_target, told_written, writable, write_release
 from unveil.cli.requirements import (
@@ -198,20 +197,19 @@ def anonymize(
     if table and (pseudonymize or others is not None):
         raise ArgumentError("with --pseudonymize or --population the records come here, so the release goes into a file.")
     if table or (not pseudonymize and others is None and passing(inputs.source) is not None):
-        with showing_stages() as progress:
+        with showing_progress():
             release = anonymize_into(
-                inputs.source, out, inputs.key, asked, link=link, spreadsheet_safe=spreadsheet_safe, progress=progress, **options
+                inputs.source, out, inputs.key, asked, link=link, spreadsheet_safe=spreadsheet_safe, **options
             )
         told_written(out, link)
         return give(release, as_json=as_json, out=None)
-    with showing_progress("generalisations") as progress:
+    with showing_progress():
         release = protect(
             inputs.source,
             inputs.key,
             asked,
             pseudonyms=tuple(pseudonymize or ()),
             population=others,
-            progress=progress,
             **options,
         )
     write_release(release, out, link, spreadsheet_safe=spreadsheet_safe)

@@ -123,7 +123,7 @@ def front(
         inputs.sensitive, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=None, presence=None, average_risk=average_risk,
     ) or inputs.planned_models()  # fmt: skip
-    with showing_progress("generalisations") as progress:
+    with showing_progress():
         result = anonymize_front(
             inputs.source,
             inputs.key,
@@ -143,7 +143,6 @@ def front(
             key_file=key_file,
             time_limit=time_limit,
             node_limit=node_limit,
-            progress=progress,
         )
     if out is not None or link is not None:
         write_release(result.chosen, out, link, spreadsheet_safe=spreadsheet_safe)
