@@ -37,7 +37,7 @@ print(wall, processor, int(most.split()[1]) // 1024)
 _DUCKDB = "import duckdb; duckdb.sql('set enable_progress_bar = false')"
 _GROUP_BY = "duckdb.sql('create temp table found as select {columns}, count(*) n from read_parquet(\\'{path}\\') group by all')"
 _READ = "with open({path!r}, 'rb') as file:\n    while file.read(1 << 20): pass"
-_STREAMED = "from unveil.sources.streaming import limited; limit = limited(stream_from=0); limit.__enter__()"
+_STREAMED = "import unveil; unveil.Run(limits=unveil.Limits(stream_from=0)).__enter__()"
 
 
 def census(records: int, seed: int = 0) -> Iterator[pl.DataFrame]:

@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
+from unveil.run import Limits, Run
+
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
@@ -43,6 +45,11 @@ def without(program: str, package: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+def limited(**limits: Any) -> Run:
+    """Return a run with these limits, to be made active for a block."""
+    return Run(limits=Limits(**limits))
 
 
 def entropy(items: Sequence[Any]) -> float:

@@ -104,7 +104,8 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
     child.start()
     there.close()
     try:
-        return _waited_for(here, run)  # type: ignore[no-any-return]
+        with run:
+            return _waited_for(here, run)  # type: ignore[no-any-return]
     except BaseException as error:
         flag[0] = 1
         child.join(_GRACE)

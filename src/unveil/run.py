@@ -78,6 +78,10 @@ class Limits:
         A batch of a file that is streamed: rows of Parquet, bytes of delimited text.
     combinations
         How many distinct combinations are held in memory; more are spilled to the temporary folder.
+    bucket
+        How many records of a stream are held at a time when it is shuffled.
+    checkpoint_every
+        Seconds between two writings of the checkpoint of a scan, at least; 0: it is written at every step.
 
     Examples
     --------
@@ -92,6 +96,8 @@ class Limits:
     rows: int = -1
     text: int = -1
     combinations: int = -1
+    bucket: int = -1
+    checkpoint_every: float = 10.0
 
     def __post_init__(self) -> None:
         """Check the limits, and derive from the memory what is not set by itself."""
@@ -100,7 +106,7 @@ class Limits:
             checked_number("time", self.time, above=0)
         if self.threads is not None:
             checked_count("threads", self.threads, least=1)
-        for name, share in (("stream_from", 3), ("rows", 13), ("text", 7), ("combinations", 8)):
+        for name, share in (("stream_from", 3), ("rows", 13), ("text", 7), ("combinations", 8), ("bucket", 12)):
             if getattr(self, name) < 0:
                 object.__setattr__(self, name, self.memory >> share)
 
@@ -117,7 +123,8 @@ class Run:
     limits
         What the run may use.
     flag
-        One byte that is not 0 once the run is cancelled; it may be shared with another process.
+        One byte that is not 0 once the run is cancelled. A run that is given one shares it with another run, perhaps in another
+        process, which keeps the time.
 
     Examples
     --------
@@ -144,7 +151,7 @@ class Run:
         self.limits = limits or Limits()
         self.flag = np.zeros(1, np.uint8) if flag is None else flag
         self._progress, self._notice = progress, notice
-        self._entered = 0
+        self._entered, self._keeps_time = 0, flag is None
         self._clock: threading.Timer | None = None
         self._lock = threading.Lock()
 
@@ -219,24 +226,24 @@ class Run:
 
     # The run of a block -----------------------------------------------------------------------------------------------
 
-    @classmethod
-    def of(cls, progress: Progress | None) -> Run:
-        """Return a run that was given as it is, and for a function the active run, with its steps told to that function."""
-        if isinstance(progress, Run):
-            return progress
-        around = active_run()
-        return around if progress is None else cls(progress, notice=around.notify, limits=around.limits, flag=around.flag)
+    def under(self, stage: str) -> Stages:
+        """Return what tells the steps of another call, whatever its stages, as steps of one stage of this run."""
+        return lambda _, done, total: self.at(stage, done, total)
+
+    def telling(self, progress: Stages | None) -> Run:
+        """Return this run, cancelled with it and with its limits, but with its steps told to another function, or to nobody."""
+        return Run(progress, notice=self.notify, limits=self.limits, flag=self.flag)
 
     def __enter__(self) -> Self:
         """Make this run the active one."""
         self.check()
         with self._lock:
             self._entered += 1
-            if self._clock is None and self.limits.time is not None:
+            if self._clock is None and self._keeps_time and self.limits.time is not None:
                 self._clock = threading.Timer(self.limits.time, self._be_late)
                 self._clock.daemon = True
                 self._clock.start()
-        _ACTIVE.set((*_ACTIVE.get(), self))
+        _ACTIVE.set((*_ACTIVE.get(), (self, False)))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -255,18 +262,20 @@ class Run:
 Progress: TypeAlias = Run | Stages
 """What a public call takes as `progress`: a run, or a function that is told the steps of its stages."""
 
-_ACTIVE: ContextVar[tuple[Run, ...]] = ContextVar("active runs", default=())
-"""The runs of the blocks around, the innermost last."""
+_ACTIVE: ContextVar[tuple[tuple[Run, bool], ...]] = ContextVar("active runs", default=())
+"""The runs of the blocks around, the innermost last, and whether each is that of a public call."""
 
 
 def active_run() -> Run:
     """Return the run that is active in this thread; one that nobody hears and nobody cancels where there is none."""
     runs = _ACTIVE.get()
-    return runs[-1] if runs else Run()
+    return runs[-1][0] if runs else Run()
 
 
 def in_run(door: _Door) -> _Door:
     """Let a public function make its argument `progress` the active run for the time of the call.
+
+    A public call that another one makes tells nobody its steps, unless the other one says whom: it knows how far it is itself.
 
     Examples
     --------
@@ -282,7 +291,21 @@ def in_run(door: _Door) -> _Door:
 
     @wraps(door)
     def within(*values: Any, **named: Any) -> Any:
-        with Run.of(named.get("progress")):
-            return door(*values, **named)
+        with _run_of(named.get("progress")) as run:
+            _ACTIVE.set((*_ACTIVE.get()[:-1], (run, True)))
+            answer = door(*values, **named)
+            run.check()  # a part that was cancelled may stand in the answer as one that failed, with its reason
+            return answer
 
     return within  # type: ignore[return-value]
+
+
+def _run_of(progress: Progress | None) -> Run:
+    """Return the run of a public call."""
+    if isinstance(progress, Run):
+        return progress
+    if progress is not None:
+        return active_run().telling(progress)
+    runs = _ACTIVE.get()
+    inside = bool(runs) and runs[-1][1]
+    return active_run().telling(None) if inside else active_run()

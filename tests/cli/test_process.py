@@ -206,9 +206,8 @@ def little_room() -> None:
 
 
 STREAMED = """
-import dataclasses
-from unveil.sources import streaming
-streaming.LIMITS.set(dataclasses.replace(streaming.LIMITS.get(), stream_from=1000))
+import unveil
+unveil.Run(limits=unveil.Limits(stream_from=1000)).__enter__()
 """
 
 

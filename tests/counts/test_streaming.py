@@ -18,12 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
+from helpers import limited
 from unveil.errors import DataFileError, NullsError, OutputError, UnsupportedDataError
+from unveil.run import Limits, Run
 from unveil.sources import open_source
-from unveil.sources.streaming import StreamSource, limited
+from unveil.sources.streaming import StreamSource
 from unveil.sources.streaming_keys import KeyCounter, Numbering
 
-TINY = {"stream_from": 0, "rows": 7, "text": 64, "combinations": 50}
+TINY: dict[str, Any] = {"stream_from": 0, "rows": 7, "text": 64, "combinations": 50}
 
 
 @pytest.fixture(autouse=True)
@@ -195,7 +197,7 @@ def test_progress_is_told_in_bytes_and_reaches_the_end(tmp_path: Path) -> None:
     for path in (tmp_path / "t.csv", tmp_path / "t.parquet"):
         mixed().write_csv(path) if path.suffix == ".csv" else mixed().write_parquet(path)
         calls: list[tuple[int, int]] = []
-        with limited(**TINY, progress=lambda done, total, calls=calls: calls.append((done, total))):
+        with Run(lambda _, done, total, calls=calls: calls.append((done, total)), limits=Limits(**TINY)):  # type: ignore[misc]
             unveil.count(path, ["text"])
         assert calls[-1] == (path.stat().st_size,) * 2
         assert [done for done, _ in calls] == sorted(done for done, _ in calls)
@@ -208,8 +210,9 @@ def test_a_full_disk_is_said_and_nothing_is_left(tmp_path: Path) -> None:
     spill.mkdir()
     pl.DataFrame({"a": np.random.default_rng(0).integers(0, 1 << 60, 200_000)}).write_parquet(path)
     code = (
-        "import sys; from unveil.cli import run; from unveil.sources.streaming import limited\n"
-        "with limited(stream_from=0, combinations=1000): sys.exit(run(sys.argv[1:]))"
+        "import sys, unveil; from unveil.cli import run\n"
+        "with unveil.Run(limits=unveil.Limits(stream_from=0, combinations=1000)): code = run(sys.argv[1:])\n"
+        "sys.exit(code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "dr", str(path), "--key", "a"],
@@ -231,11 +234,11 @@ def test_an_interrupt_leaves_no_temporary_files(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("tempfile.tempdir", str(spill))
     mixed().write_parquet(tmp_path / "t.parquet")
 
-    def interrupt(done: int, total: int) -> None:
+    def interrupt(_: str, done: int, total: int) -> None:
         if 2 * done > total:
             raise KeyboardInterrupt
 
-    with limited(**TINY, progress=interrupt), pytest.raises(KeyboardInterrupt):
+    with Run(interrupt, limits=Limits(**TINY)), pytest.raises(KeyboardInterrupt):
         unveil.count(tmp_path / "t.parquet", ["id"])
     assert not list(spill.iterdir())
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,12 @@ import polars as pl
 import pytest
 
 import unveil
-from helpers import started
+from helpers import limited, started
 from unveil.cli import run
 from unveil.counts.refine import Refiner
 from unveil.errors import ArgumentError, DataFileError, OutputError
-from unveil.measures import scan_checkpoint
 from unveil.measures.approximate import ApproximateRate, approximate_rate
 from unveil.measures.discrimination import DiscriminationRate
-from unveil.sources.streaming import limited
 
 KEYS = ["a", "b", "c", "d", "e", "f"]
 
@@ -36,9 +35,9 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan_checkpoint, "_EVERY", 0.0)
-    monkeypatch.setattr(scan_checkpoint, "_SHARE", 0)
+def at_once() -> Iterator[None]:
+    with limited(checkpoint_every=0.0):
+        yield
 
 
 def stopped(table: Path, after: int, **arguments: Any) -> None:
@@ -54,8 +53,7 @@ def stopped(table: Path, after: int, **arguments: Any) -> None:
 
 KILLED = """
 import os, signal, sys, unveil
-from unveil.measures import scan_checkpoint
-scan_checkpoint._EVERY = scan_checkpoint._SHARE = 0
+unveil.Run(limits=unveil.Limits(checkpoint_every=0.0)).__enter__()
 def kill(stage, done, total):
     if done >= 16:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -90,10 +88,9 @@ def test_wherever_it_was_stopped_the_answer_is_the_same(
 
 
 INTERRUPTED = """
-import sys
+import sys, unveil
 from unveil.cli import main
-from unveil.measures import scan_checkpoint
-scan_checkpoint._EVERY = scan_checkpoint._SHARE = 0
+unveil.Run(limits=unveil.Limits(checkpoint_every=0.0)).__enter__()
 main(sys.argv[1:])
 """
 

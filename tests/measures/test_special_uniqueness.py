@@ -154,7 +154,7 @@ def test_a_larger_table_agrees_with_the_definition(values: int, budget: int, mon
     ]
     rows += rows[:40]
     reports: list[tuple[int, int]] = []
-    result = suda(rows, progress=lambda done, total: reports.append((done, total)))
+    result = suda(rows, progress=lambda _, done, total: reports.append((done, total)))
     for row, sets in by_definition(rows).items():
         assert set(result.minimal_uniques(cell_of(result, row))) == {tuple(NAMES[at] for at in places) for places in sets}
     assert reports[-1] == (63, 63)

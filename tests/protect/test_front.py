@@ -362,7 +362,7 @@ def test_a_limit_gives_a_front_that_says_it_is_not_complete() -> None:
     frame, need = people(4), unveil.Need("income", target="income", given=["age", "place", "sex"])
     settled = []
     front = unveil.anonymize_front(
-        frame, TREES, need, sensitive="job", node_limit=5, progress=lambda done, all_: settled.append((done, all_))
+        frame, TREES, need, sensitive="job", node_limit=5, progress=lambda _, done, all_: settled.append((done, all_))
     )
     assert not front.complete
     assert front.evaluated == 5

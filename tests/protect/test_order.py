@@ -15,11 +15,11 @@ import pytest
 from scipy import stats
 
 import unveil
+from helpers import limited
 from unveil.errors import ArgumentError
 from unveil.models import KAnonymity
 from unveil.randomness import NOT_FOR_PUBLICATION, chance_of
 from unveil.sources import open_source, passing
-from unveil.sources.streaming import limited
 
 RECORDS = 600
 PEOPLE = pl.DataFrame(
@@ -163,10 +163,9 @@ def test_a_front_makes_a_release_the_same_way_every_time_it_is_asked() -> None:
 
 
 @pytest.fixture
-def streamed(monkeypatch: pytest.MonkeyPatch) -> Any:
+def streamed() -> Any:
     """Stream everything, in small batches and several buckets."""
-    monkeypatch.setattr(passing, "_BUCKET", 90)
-    with limited(stream_from=1, rows=70, text=500):
+    with limited(stream_from=1, rows=70, text=500, bucket=90):
         yield
 
 
@@ -251,9 +250,8 @@ def test_a_stream_that_nobody_writes_or_that_keeps_its_order_draws_nothing(tmp_p
     assert unveil.anonymize(place, KEYS, MODELS, dry_run=True, seed=1).repeatable == "seed"
 
 
-def test_every_order_of_a_stream_is_as_likely_as_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_order_of_a_stream_is_as_likely_as_any_other(tmp_path: Path) -> None:
     """Three records in three buckets of which two may fall together: each of six orders, 240 times in all."""
-    monkeypatch.setattr(passing, "_BUCKET", 1)
     place, found = tmp_path / "three.parquet", Counter[tuple[int, ...]]()
     pl.DataFrame({"row": [0, 1, 2]}).write_parquet(place)
 
@@ -265,7 +263,7 @@ def test_every_order_of_a_stream_is_as_likely_as_any_other(tmp_path: Path, monke
 
         def end(self) -> None: ...
 
-    with limited(stream_from=1, rows=2):
+    with limited(stream_from=1, rows=2, bucket=1):
         records = passing.Passing(open_source(str(place)), ("row",), 3)  # type: ignore[arg-type]
         draws = chance_of(seed=3).draws("row order")
         for _ in range(240):

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 import unveil
+from helpers import limited
 from unveil.cli import run
 from unveil.errors import ArgumentError, DataChangedError, ModelNotMetError, OutputError
 from unveil.models import KAnonymity, TCloseness
 from unveil.sources import passing
-from unveil.sources.streaming import limited
 
 KEYS = ["age", "education", "sex"]
 ADULT = (
@@ -30,10 +30,9 @@ ADULT = (
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> Any:
+def small() -> Any:
     """Stream everything, in small batches and several buckets."""
-    monkeypatch.setattr(passing, "_BUCKET", 700)
-    with limited(stream_from=1, rows=300, text=20_000):
+    with limited(stream_from=1, rows=300, text=20_000, bucket=700):
         yield
 
 

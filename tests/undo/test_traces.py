@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import unveil
+from helpers import limited
 from unveil import mechanisms
-from unveil.sources.streaming import limited
 
 RECORDS = 4_000
 RANDOM = np.random.default_rng(3)

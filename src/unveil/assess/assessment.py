@@ -34,7 +34,7 @@ from unveil.project import Project
 from unveil.results import Made, Result, View
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, ReadOptions, Source, load, open_source
 
 __all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
@@ -195,6 +195,7 @@ class Assessment(Result):
 
 
 @checked_arguments
+@in_run
 def assess(  # noqa: PLR0913 - the one call that asks everything
     project_or_data: Project | Data,
     key: Names | None = None,
@@ -208,7 +209,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     redact: bool = True,
     small: int = SMALL,
     key_file: str | os.PathLike[str] | None = None,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Assessment:
     """Measure what a table gives away: what identifies, what discloses, the models and risks, and what to do next.
 
@@ -236,7 +237,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         A file with a secret key (at least 16 bytes): the answer then holds the HMAC of every file that went in, by which you,
         and nobody else, can tell later whether it was the same file.
     progress
-        Called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
@@ -255,10 +256,10 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     if small < 1:
         raise ArgumentError(f"small is a number of records, at least 1, so not {shown_number(small)}.")
     source, plan = _opened(project_or_data, project)
-    told = Progress(progress)
+    run = active_run()
     with_roles = _Roles.of(source, plan, key, sensitive, weights)
     files = input_files(source, plan, with_roles.sensitive, key_file)
-    with told.stage("direct identifiers"):
+    with run.stage("direct identifiers"):
         frame = source.collect(source.names)
         everything = open_source(frame)
         identifiers = direct_identifiers(everything)
@@ -268,7 +269,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     held, dropped = _held(everything, roles, policy)
     questions = _questions(roles, views)
     asked = Measure(held, policy, roles.weights, small if redact else 0, _salt(held)).knowing(roles.key, questions)
-    attributes = _attributes(asked, roles.key, told)
+    attributes = _attributes(asked, roles.key)
     table = count_table(load(held, roles.key, nulls=policy))
     combinations = scan(
         held,
@@ -276,10 +277,10 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         nulls=policy,
         weights=roles.weights,
         max_size=max_size or _affordable(len(roles.key), table.records),
-        progress=lambda _stage, done, total: told.at("combinations", done, total),
+        progress=run.under("combinations"),
     )
-    disclosures = _disclosures(asked, roles.key, questions, told)
-    with told.stage("models and risks"):
+    disclosures = _disclosures(asked, roles.key, questions)
+    with run.stage("models and risks"):
         measured = _measured(held, roles, policy, plan)
     kept = without_suppressed(table, roles.key)
     made = Made(
@@ -300,7 +301,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         combinations=combinations,
         disclosures=disclosures,
         measurement=redacted(measured, asked.small, {rate.name: rate.hidden for rate in attributes}),
-        without=tuple(_without(kept, roles.key, told)),
+        without=tuple(_without(kept, roles.key)),
         class_sizes=_class_sizes(kept, roles.key),
         files=files,
         small=asked.small,
@@ -421,9 +422,9 @@ def _affordable(attributes: int, records: int) -> int:
 # What is measured -----------------------------------------------------------------------------------------------------
 
 
-def _attributes(asked: Measure, keys: Sequence[str], told: Progress) -> tuple[AttributeRate, ...]:
+def _attributes(asked: Measure, keys: Sequence[str]) -> tuple[AttributeRate, ...]:
     """Return what each key attribute gives away of who is who, highest first."""
-    step = told.counting("attributes", len(keys))
+    step = active_run().counting("attributes", len(keys))
     rates = []
     for name in keys:
         rates.append(attribute_rate(asked, name, None, {}))
@@ -440,11 +441,11 @@ def _questions(roles: _Roles, views: Mapping[str, Mapping[str, Partition]]) -> l
     return questions
 
 
-def _disclosures(asked: Measure, keys: Sequence[str], questions: Sequence[Question], told: Progress) -> tuple[Disclosure, ...]:
+def _disclosures(asked: Measure, keys: Sequence[str], questions: Sequence[Question]) -> tuple[Disclosure, ...]:
     """Return what the key gives away of each sensitive attribute."""
     if not questions:
         return ()
-    step = told.counting("disclosure", len(questions) * (len(keys) + 1))
+    step = active_run().counting("disclosure", len(questions) * (len(keys) + 1))
     return tuple(disclosure(asked, keys, secret, name, blocks, step) for secret, name, blocks in questions)
 
 
@@ -464,11 +465,11 @@ def _measured(held: Source, roles: _Roles, nulls: str, plan: Project | None) -> 
     )
 
 
-def _without(counts: Counts, keys: Sequence[str], told: Progress) -> list[Without]:
+def _without(counts: Counts, keys: Sequence[str]) -> list[Without]:
     """Return what would be left without each key attribute."""
     if len(keys) == 1:
         return []
-    step = told.counting("where it comes from", len(keys))
+    step = active_run().counting("where it comes from", len(keys))
     found = []
     for name in keys:
         sizes = counts.classes([other for other in keys if other != name]).n

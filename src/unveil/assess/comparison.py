@@ -18,7 +18,7 @@ from unveil.measures.equivalence import SUPPRESSED
 from unveil.project import Need
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.microdata import Microdata, open_microdata
 from unveil.utility.needs import utility
@@ -138,6 +138,7 @@ class Comparison(Result):
 
 
 @checked_arguments
+@in_run
 def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     releases: Mapping[str, Data],
     key: Names,
@@ -153,7 +154,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     same_order: bool | Names = False,
     seed: int = 0,
     key_file: str | os.PathLike[str] | None = None,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Comparison:
     """Compare any number of releases of one original, from any tool, on one scale.
 
@@ -176,7 +177,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     key_file
         A file with a secret key (at least 16 bytes), by which the original is hashed; none: its hash is not given.
     progress
-        Called with the name of a stage (a release, its tasks, the reasons), the steps done and the number of all.
+        A run, or a function called with the name of a stage (a release, its tasks, the reasons), the steps done and the number
+        of all.
 
     Returns
     -------
@@ -211,13 +213,13 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     before, others = open_microdata(releases[original]), {name: open_microdata(data) for name, data in made.items()}
     found = trade_off(
         before.frame, {name: one.frame for name, one in others.items()}, keys, secrets or None, privacy=privacy, needs=wanted,
-        tasks=tasks, losses=losses, id=id, link=link, same_order=ordered, seed=seed, progress=progress,
+        tasks=tasks, losses=losses, id=id, link=link, same_order=ordered, seed=seed, progress=active_run(),
     )  # fmt: skip
     columns = tuple(dict.fromkeys([*keys, *secrets, *(name for need in wanted for name in need.given)]))
     served = _degrees(before, wanted)
     changes = {
         name: _changes(before, one, columns, served, _degrees(one, wanted))
-        for name, one in Progress(progress).each("reasons", others.items())
+        for name, one in active_run().each("reasons", others.items())
     }
     reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
     return Comparison(found, changes, reasons, files)

@@ -11,7 +11,7 @@ from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
 from unveil.models.measure import Measurement, measure
 from unveil.project import Need
-from unveil.results.progress import Progress
+from unveil.run import active_run
 from unveil.sources import Data
 from unveil.sources.alignment import require_order
 from unveil.sources.microdata import Microdata
@@ -173,7 +173,7 @@ class Asked:
             raise ArgumentError(f"two figures are called {shown(doubled[0])}; give each a name of its own.")
         return tuple(axes)
 
-    def readings(self, name: str, pair: Pair, told: Progress) -> Readings:
+    def readings(self, name: str, pair: Pair) -> Readings:
         """Measure one release; its name is a stage of the work, each figure a step."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         against = [name for name in self.losses if name != "pmse"]
@@ -181,17 +181,18 @@ class Asked:
             (models, lambda: self._models(pair)),
             (["attack"] if "attack" in self.privacy else [], lambda: self._attack(pair)),
             ([need.name for need in self.needs], lambda: self._needs(pair)),
-            ([task.name for task in self.tasks], lambda: self._tasks(name, pair, told)),
+            ([task.name for task in self.tasks], lambda: self._tasks(name, pair)),
             (against, lambda: self._losses(pair, against)),
             (["pmse"] if "pmse" in self.losses else [], lambda: self._pmse(pair)),
         ]
         total = sum(len(names) for names, _ in groups)
         found: Readings = {}
+        run = active_run()
         for names, read in groups:
             if names:
-                told.at(name, len(found), total)
+                run.at(name, len(found), total)
                 found |= _guarded(names, read)
-        told.at(name, total, total)
+        run.at(name, total, total)
         return found
 
     def _places(self, name: str) -> list[str]:
@@ -217,12 +218,12 @@ class Asked:
         served = utility(pair.filled(secrets=True), self.needs).needs
         return {name: _or_reason(one.degree, one.reason) for name, one in served.items()}
 
-    def _tasks(self, name: str, pair: Pair, told: Progress) -> Readings:
+    def _tasks(self, name: str, pair: Pair) -> Readings:
         tables = pair.original.frame, pair.filled(secrets=True)
-        with told.stage(f"{name}: tasks") as steps:
-            found = try_tasks(
-                *tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed, progress=steps
-            )
+        steps = active_run().under(f"{name}: tasks")
+        found = try_tasks(
+            *tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed, progress=steps
+        )
         readings: Readings = {}
         for task, one in found.tasks.items():
             best = one.best()

@@ -21,7 +21,7 @@ from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need
 from unveil.results import Chart, Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, in_run
 from unveil.sources import Data
 from unveil.sources.microdata import open_microdata
 from unveil.utility.tasks import Task
@@ -173,6 +173,7 @@ class TradeOff(Result):
 
 
 @checked_arguments
+@in_run
 def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     original: Data,
     releases: Mapping[str, Data],
@@ -189,7 +190,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     folds: int = 5,
     sample: int | None = 20_000,
     seed: int = 0,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> TradeOff:
     """Set the privacy of releases of one original against their utility.
 
@@ -213,7 +214,8 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     folds, sample, seed
         The folds of tasks, the most records of tasks and pMSE, and the seed of what is drawn.
     progress
-        Called with the name of a release, its figures done and the number of all; of its tasks also with the folds.
+        A run, or a function called with the name of a release, its figures done and the number of all; of its tasks also with
+        the folds.
 
     Returns
     -------
@@ -264,9 +266,8 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     axes = asked.axes()
     opened = {name: open_microdata(data) for name, data in releases.items()}
     shared = Shared.of(before, opened, id)
-    told = Progress(progress)
     pairs = {name: Pair(before, after, shared, pairing.of(name), secrets) for name, after in opened.items()}
-    readings = {name: asked.readings(name, pair, told) for name, pair in pairs.items()}
+    readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
     made = Made(before.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     return TradeOff(axes, _judged(readings, axes), made)
 

@@ -20,7 +20,7 @@ from unveil.measures.rates import columns_of, mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Made, Result, View
 from unveil.results.numbers import counted, number
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import Alignment, align
 
@@ -111,6 +111,7 @@ class Attack(Result):
 
 
 @checked_arguments
+@in_run
 def attack(  # noqa: PLR0913 - the one call that makes every attack
     original: Data,
     release: Data,
@@ -128,7 +129,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     nulls: str = "category",
     link_records: bool = True,
     seed: int = 0,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Attack:
     """Attack a release as an intruder would, and say how much each attack gains.
 
@@ -164,7 +165,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     seed
         The seed of what is drawn at random.
     progress
-        Called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
@@ -194,8 +195,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     models = _models(partitions, setting)
     trees = _trees({} if hierarchies is None else hierarchies, setting)
     setting = replace(setting, hierarchies=trees)
-    told = Progress(progress)
-    made_one = told.counting("attacks", _ATTACKS)
+    made_one = active_run().counting("attacks", _ATTACKS)
     by_identity: dict[str, Any] = {
         "white_box": identity.white_box(setting),
         "black_box": identity.black_box(table, setting.keys),
@@ -218,7 +218,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         background=by_background,
         skewness=by_skewness,
         similarity=by_similarity,
-        linkage=linkage(setting, trees, seed, control, told) if link_records else {"reason": "not asked for"},
+        linkage=linkage(setting, trees, seed, control) if link_records else {"reason": "not asked for"},
         overall=_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if setting.sensitive else None),
         alignment=alignment,
         suppressed=suppressed,

@@ -23,6 +23,7 @@ from unveil.measures.equivalence import without_suppressed
 from unveil.measures.rates import columns_of, mean, rate
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
+from unveil.run import active_run
 from unveil.sources import CodedTable, Data, Source, load, open_source
 from unveil.sources.alignment import side_by_side
 
@@ -219,7 +220,9 @@ class _Fit:
         same = np.fromiter(found, dtype=np.int64, count=len(values))
         covered = np.zeros((len(values), len(covers) + 1), dtype=bool)
         wide = np.full(len(released), len(covers), dtype=np.int64)
+        run = active_run()
         for number, (code, cell) in enumerate(covers.items()):
+            run.check()
             covered[:, number] = [value is not None and cell(value) for value in values]
             wide[code] = number
         same[covered[np.arange(len(values)), wide[same]] & (same >= 0)] = -1  # what covers itself is one choice, not two
@@ -258,7 +261,9 @@ def _compared(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the release records that each external cell may belong to, cell by cell, a block at a time."""
     alike = np.zeros(len(fits[0].external), dtype=np.int64)
     step = max(_MOST_CELLS // max(len(n), 1), 1)
+    run = active_run()
     for start in range(0, len(alike), step):
+        run.check()
         block = slice(start, start + step)
         alike[block] = np.logical_and.reduce([fit.among(block) for fit in fits]) @ n
     return alike

@@ -17,7 +17,7 @@ from unveil.attacks.pairs import Pair, Setting
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError, shown
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import point_of
-from unveil.results.progress import Progress, Steps
+from unveil.run import Stages, active_run
 from unveil.sources import Coded, Data, Source, load, open_source
 from unveil.sources.alignment import Alignment, align, common_codes
 
@@ -31,9 +31,7 @@ _MOST_PATTERNS = 12
 """Probabilistic linkage looks at every subset of its attributes."""
 
 
-def linkage(
-    setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, control: Data | None, told: Progress
-) -> dict[str, Any]:
+def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, control: Data | None) -> dict[str, Any]:
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
@@ -47,8 +45,6 @@ def linkage(
     control
         People who are not in the release, with the original's columns: each distance also says how often it takes one of
         them for a release record's person.
-    told
-        Who hears how far each way is.
     """
     if setting.alignment is None:
         return {"reason": "rates of linkage need to know which record is which"}
@@ -56,7 +52,7 @@ def linkage(
     if not pairs:
         return {"reason": "original and release hold no attribute pair"}
     linker = _Linker(setting, setting.alignment, pairs, hierarchies, seed, control)
-    ways: dict[str, Callable[[Steps], dict[str, Any]]] = {}
+    ways: dict[str, Callable[[Stages], dict[str, Any]]] = {}
     if linker.placed:
         ways["euclidean"] = lambda steps: linker.by_distance("euclidean", steps)
         if len(pairs) > 1:
@@ -67,7 +63,7 @@ def linkage(
         ways["interval_rank"] = lambda _: linker.by_interval("rank")
         ways["interval_deviation"] = lambda _: linker.by_interval("deviation")
     ways["probabilistic"] = lambda _: linker.by_agreement()
-    found = {name: _tried(way, told, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
+    found = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
     return {"attributes": [[pair.original, pair.release] for pair in pairs], **found}
 
 
@@ -106,10 +102,10 @@ def _placed(column: Coded, place: str) -> NDArray[Any]:
     return np.asarray(np.where(column.codes == null, -1, column.codes.astype(np.int64)))
 
 
-def _tried(way: Callable[[Steps], dict[str, Any]], told: Progress, stage: str) -> dict[str, Any]:
-    with told.stage(stage) as steps:
+def _tried(way: Callable[[Stages], dict[str, Any]], stage: str) -> dict[str, Any]:
+    with active_run().stage(stage) as steps:
         try:
-            return way(steps)
+            return way(lambda _, done, total: steps(done, total))
         except UnveilError as reason:
             return {"linked": None, "reason": str(reason)}
 
@@ -159,7 +155,7 @@ class _Linker:
         if not points and len(self.rows) > most:
             self.rows = np.sort(np.random.default_rng(seed).choice(len(self.rows), most, replace=False))
 
-    def by_distance(self, distance: Distance, progress: Steps) -> dict[str, Any]:
+    def by_distance(self, distance: Distance, progress: Stages) -> dict[str, Any]:
         """Link to the nearest record."""
         release = self.release[self.rows.tolist()] if len(self.rows) < self.alignment.release_records else self.release
         truth = self.alignment.truth[self.rows]

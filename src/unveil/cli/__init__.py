@@ -79,14 +79,15 @@ def _told(error: BaseException, words: Sequence[str]) -> int:
 def _done(words: Sequence[str]) -> int:
     import typer
 
-    from unveil.cli.process import say
+    from unveil.cli.process import interrupting, say
     from unveil.cli.verbs import app
-    from unveil.notices import NOTICE
+    from unveil.run import Run, active_run
 
-    NOTICE.set(say)
+    around = active_run()
+    own = Run(notice=say, limits=around.limits, flag=around.flag)
     program = typer.main.get_command(app)
     try:
-        with program.make_context("unveil", list(words)) as context:
+        with own, interrupting(own), program.make_context("unveil", list(words)) as context:
             program.invoke(context)
     except typer.Exit as done:
         return done.exit_code

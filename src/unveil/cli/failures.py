@@ -14,13 +14,13 @@ from pathlib import Path
 
 import unveil
 from unveil.cli import StoppedError
-from unveil.cli.process import ending, turned_away
-from unveil.errors import ModelNotMetError, UnveilError
+from unveil.cli.process import ending, turned_away, was_heard
+from unveil.errors import CancelledError, ModelNotMetError, UnveilError
 from unveil.output import placed
 
 __all__ = ["explained"]
 
-_NOT_MET, _BAD_INPUT, _UNEXPECTED = 1, 2, 3
+_NOT_MET, _BAD_INPUT, _UNEXPECTED, _CANCELLED = 1, 2, 3, 130
 _SCARCE = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -54,9 +54,11 @@ def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
 
 def _foreseen(error: BaseException) -> tuple[str, int] | None:
     """Return what is said of an interrupt, of what this package refuses, and of a reader who has gone."""
-    if isinstance(error, KeyboardInterrupt | StoppedError):
+    if isinstance(error, KeyboardInterrupt | StoppedError) or (isinstance(error, CancelledError) and was_heard()):
         word, code = ending()
         return f"{word}; {error if isinstance(error, StoppedError) else f'{_written()}.'}", code
+    if isinstance(error, CancelledError):
+        return f"{str(error).removesuffix('.')}; {_written()}.", _CANCELLED
     if isinstance(error, UnveilError):
         return str(error), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
     from typer.exceptions import TyperException  # here, as the program may have been interrupted while it was loaded

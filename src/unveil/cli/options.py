@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from unveil.partitions import Partition
     from unveil.project import Project
     from unveil.results import Result
-    from unveil.results.progress import Stages
     from unveil.sources import Source
 
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "KeyFile", "Missing", "NullPolicy", "Out",
     "PartitionFile", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive", "Separator", "SpreadsheetSafe", "Testing", "TwoTables",
     "Weights", "gather", "gather_two",
-    "give", "one_sensitive", "pair_of", "showing_bytes", "showing_progress", "showing_stages",
+    "give", "one_sensitive", "pair_of", "showing_progress",
 ]  # fmt: skip
 
 
@@ -271,37 +270,15 @@ def _is_unicode(encoding: str | None) -> bool:
 
 
 @contextmanager
-def showing_progress(what: str) -> Iterator[Any]:
-    """Show a bar with the time left on standard error, where a person watches it."""
+def showing_progress() -> Iterator[None]:
+    """Show a bar for each stage, with the time left, on standard error, where a person watches it."""
     if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def showing_bytes() -> Iterator[None]:
-    """Show how much of a large file is read, where a person watches."""
-    from unveil.sources.streaming import limited
-
-    with showing_progress("bytes") as progress, limited(progress=progress):
         yield
-
-
-@contextmanager
-def showing_stages() -> Iterator[Stages | None]:
-    """Show a bar a stage with the time left, on standard error, where a person watches it."""
-    if not sys.stderr.isatty():
-        yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from unveil.run import active_run
 
     columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
@@ -312,7 +289,8 @@ def showing_stages() -> Iterator[Stages | None]:
                 tasks[stage] = bars.add_task(stage, completed=done, total=total)
             bars.update(tasks[stage], completed=done, total=total)
 
-        yield tell
+        with active_run().telling(tell):
+            yield
 
 
 def _project(path: Path | None, data: str | None) -> Project | None:

@@ -1,7 +1,8 @@
 """The process that the command line is: its signals, its streams, and what becomes of it where memory is limited.
 
 A signal that asks the process to end raises `KeyboardInterrupt` in the main thread, so that all is cleaned up as on Ctrl-C. Where
-the main thread is busy in compiled code and does not hear it, another thread removes the hidden files and ends the process.
+the main thread is busy in compiled code and does not hear it, another thread cancels the run and, where that does not help,
+removes the hidden files and ends the process.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil.output import placed, remove_hidden, taking_place
 
-__all__ = ["ending", "flushed", "listening", "own_streams", "say", "supervised", "turned_away"]
+if TYPE_CHECKING:
+    from unveil.run import Run
+
+__all__ = ["ending", "flushed", "interrupting", "listening", "own_streams", "say", "supervised", "turned_away", "was_heard"]
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -28,6 +32,8 @@ _PATIENCE = 5.0
 """Seconds after which a main thread that has not heard a signal is given up."""
 _AGAIN = 1.0
 """Seconds within which the same signal, sent to the process and to its group, counts once."""
+_BUSY = 0.2
+"""Seconds after which a main thread that has not heard a signal is in compiled code, which looks at its run."""
 _MOMENT = 0.02
 """Seconds that files need to take their places, about."""
 _LEAST_MEMORY = 3 << 29
@@ -38,6 +44,8 @@ _MEMORY_OF_THREAD = 128 << 20
 _heard: list[tuple[int, float]] = []
 """The signals heard that ask the process to end, each with its time."""
 _hears = threading.Event()
+_runs: list[Run] = []
+"""The run that is cancelled where the main thread does not hear a signal."""
 
 
 def say(message: str) -> None:
@@ -70,6 +78,19 @@ def listening(*, debug: bool) -> Iterator[None]:
     yield
 
 
+@contextlib.contextmanager
+def interrupting(run: Run) -> Iterator[None]:
+    """Let a signal that the main thread does not hear cancel a run."""
+    _runs.append(run)
+    yield
+    _runs.remove(run)
+
+
+def was_heard() -> bool:
+    """Whether a signal asked the process to end."""
+    return bool(_heard)
+
+
 def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as signals are handed over
     """Interrupt the main thread; if it is interrupted already, end the process at once."""
     _hears.set()
@@ -88,7 +109,11 @@ def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as si
 def _watch(reader: int) -> None:
     """Wait for a signal, which the system tells here at once; end the process if the main thread does not hear it."""
     while said := os.read(reader, 1):
-        if said[0] in _ENDING and signal.getsignal(said[0]) is _hear and not _hears.wait(_PATIENCE):
+        if said[0] not in _ENDING or signal.getsignal(said[0]) is not _hear or _hears.wait(_BUSY):
+            continue
+        for run in _runs:
+            run.cancel()
+        if not _hears.wait(_PATIENCE):
             _heard.append((said[0], time.monotonic()))
             _leave()
 

@@ -16,7 +16,7 @@ numba is imported with this module; import it where a search begins, not before.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from unveil.compilation import compiled
 from unveil.errors import ArgumentError
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +96,6 @@ def find_minimal_uniques(
     n: NDArray[np.int64],
     *,
     max_size: int,
-    progress: Callable[[int, int], None] | None = None,
 ) -> MinimalUniques:
     """Find the minimal sample uniques of every cell of a count table.
 
@@ -107,8 +107,6 @@ def find_minimal_uniques(
         The records in each cell.
     max_size
         The largest sets of columns to look at.
-    progress
-        Called with the number of sets done and the number of all.
     """
     order = np.argsort(sizes, kind="stable")
     by_code = np.lexsort([codes[at] for at in reversed(order)])
@@ -118,10 +116,10 @@ def find_minimal_uniques(
         rows[at] = codes[column][by_code]
     walk = _Walk(rows, n[by_code], max(sizes), max_size)
     total = subsets_up_to(len(order), max_size)
+    run = active_run()
     while not walk.finished:
         walk.advance()
-        if progress is not None:
-            progress(walk.done, total)
+        run.at("sets of attributes", walk.done, total)
     return walk.found(by_code, order)
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.run import active_run
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -62,10 +64,10 @@ def expected_information_bits(a: NDArray[np.int64], b: NDArray[np.int64]) -> flo
     sizes_b, times_b = np.unique(b, return_counts=True)
     if len(sizes_b) < len(sizes_a):
         sizes_a, times_a, sizes_b, times_b = sizes_b, times_b, sizes_a, times_a
-    sums = [
-        times * (times_b @ _expected_terms(size, sizes_b, total))
-        for size, times in zip(sizes_a.tolist(), times_a.tolist(), strict=True)
-    ]
+    run, sums = active_run(), []
+    for size, times in zip(sizes_a.tolist(), times_a.tolist(), strict=True):
+        run.check()
+        sums.append(times * (times_b @ _expected_terms(size, sizes_b, total)))
     return float(np.sum(sums))
 
 

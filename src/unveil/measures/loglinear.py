@@ -19,6 +19,7 @@ from unveil.errors import ArgumentError
 from unveil.measures.interval import Interval
 from unveil.measures.loglinear_fit import ModelFit, fit_of, uniques_interval
 from unveil.measures.population import checked_sampling_fraction, checked_sizes
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -339,6 +340,7 @@ def _two_way(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[
     table = np.ones(shape)
     cycles, deviation = 0, math.inf
     while deviation > _CLOSE_ENOUGH and cycles < _MOST_CYCLES:
+        active_run().check()
         deviation = max(_scale(table, summed, wanted) for _, summed, wanted in margins)
         cycles += 1
     return _Fit(table[codes], lambda: iter([table.ravel()]), cycles, deviation)

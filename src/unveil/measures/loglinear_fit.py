@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from unveil.measures.interval import Interval
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +101,9 @@ def fit_of(
        American Statistical Association 103(483), 989-1001.
     """
     sums = np.zeros((2, 2))
+    run = active_run()
     for mu in blocks:
+        run.check()
         sums += _sums(mu, np.zeros(1), sampling_fraction)
     sums += _sums(expected, n.astype(np.float64), sampling_fraction) - _sums(expected, np.zeros(1), sampling_fraction)
     (error, variance), (matches, matches_variance) = sums.tolist()

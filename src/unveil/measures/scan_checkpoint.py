@@ -16,11 +16,10 @@ from typing import Any
 from unveil.counts import Counts
 from unveil.errors import ArgumentError, DataFileError, OutputError
 from unveil.output import atomic_write, check_replaceable
+from unveil.run import active_run
 
 __all__ = ["Checkpoint", "default_place"]
 
-_EVERY = 10.0
-"""Seconds between two writings, at least."""
 _SHARE = 20
 """Writing takes at most one part in this many of the time."""
 _FORM = "unveil scan checkpoint 1"
@@ -43,7 +42,7 @@ class Checkpoint:
     path: Path
     question: Mapping[str, Any]
     resume: bool
-    _due: float = field(default_factory=lambda: time.monotonic() + _EVERY)
+    _due: float = field(default_factory=lambda: time.monotonic() + active_run().limits.checkpoint_every)
 
     def __post_init__(self) -> None:
         """Refuse, before any work is done, a place that cannot be written and a file that is not to be touched."""
@@ -76,7 +75,8 @@ class Checkpoint:
         subsets = [[mask, *figures] for mask, figures in list(found.items())]
         with atomic_write(self.path) as file:
             file.write(json.dumps({"form": _FORM, "question": self.question, "subsets": subsets}).encode())
-        self._due = time.monotonic() + max(_EVERY, _SHARE * (time.monotonic() - start))
+        every = active_run().limits.checkpoint_every
+        self._due = time.monotonic() + (max(every, _SHARE * (time.monotonic() - start)) if every else 0.0)
 
     def remove(self) -> None:
         """Remove the file; the scan is done."""

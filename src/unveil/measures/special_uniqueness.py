@@ -11,7 +11,7 @@ Uniqueness is a matter of records, not of sampling weights; a null is a value li
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from unveil.attributes import in_line, sides_of
 from unveil.counts import Counts
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import jsonable
+from unveil.run import Progress, in_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,13 +164,14 @@ class SpecialUniques:
         }
 
 
+@in_run
 def special_uniqueness(
     counts: Counts,
     keys: Sequence[str],
     *,
     max_size: int | None = None,
     dis_fraction: float = 0.01,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> SpecialUniques:
     r"""Find the records that few attributes already make unique, and score them.
 
@@ -253,7 +255,7 @@ def special_uniqueness(
         )
     if not len(counts):
         raise EmptyDataError.no_records("the count table")
-    return _scored(counts.over(keys), largest, dis_fraction, progress)
+    return _scored(counts.over(keys), largest, dis_fraction)
 
 
 def dis_risk(n: NDArray[np.int64], fraction: float) -> float:
@@ -262,11 +264,11 @@ def dis_risk(n: NDArray[np.int64], fraction: float) -> float:
     return unique * fraction / (unique * fraction + paired * (1.0 - fraction)) if unique else 0.0
 
 
-def _scored(counts: Counts, largest: int, fraction: float, progress: Callable[[int, int], None] | None) -> SpecialUniques:
+def _scored(counts: Counts, largest: int, fraction: float) -> SpecialUniques:
     from unveil.counts.minimal_uniques import find_minimal_uniques
 
     sizes = [len(column.values) for column in counts.columns]
-    found = find_minimal_uniques(counts.codes, sizes, counts.n, max_size=largest, progress=progress)
+    found = find_minimal_uniques(counts.codes, sizes, counts.n, max_size=largest)
     points = _points(len(sizes))
     score = found.by_size @ points
     dis = dis_risk(counts.n, fraction)

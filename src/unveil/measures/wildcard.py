@@ -49,6 +49,7 @@ import numpy as np
 from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -280,6 +281,7 @@ def _blocks(classes: Classes, patterns: _Patterns) -> Iterator[_Block]:
         form[asked] = -1
         step = max(1, _BLOCK // len(asked))
         for start in range(0, len(forms), step):
+            active_run().check()
             others = np.flatnonzero((form >= start) & (form < start + step))
             if len(others):
                 yield _block(classes, held, asked, others, forms[start : start + step])

@@ -12,6 +12,7 @@ from unveil.mechanisms.columns import CellNulls, choose, numbers
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     import os
@@ -101,7 +102,9 @@ def _resampled(values: NDArray[np.float64], samples: int, random: np.random.Gene
     present = values[rows]
     ordered = np.sort(present)
     total = np.zeros(len(rows))
+    run = active_run()
     for _ in range(samples):
+        run.check()
         total += ordered[np.sort(random.integers(0, max(len(rows), 1), len(rows)))]
     new = np.full(len(values), np.nan)
     new[rows[np.lexsort((random.random(len(rows)), present))]] = total / samples

@@ -17,6 +17,7 @@ from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run
 from unveil.sources.coding import Coded, encode, require_countable
 
 if TYPE_CHECKING:
@@ -151,7 +152,9 @@ def _columns(chosen: Chosen, wanted: int, leaf: int, random: np.random.Generator
     known = np.column_stack([column.codes.astype(np.float32) for column in coded])
     made = np.empty((wanted, len(coded)), dtype=np.float32)
     columns = {}
+    run = active_run()
     for at, column in enumerate(coded):
+        run.at("columns drawn", at, len(coded))
         if at:
             rows = _donors(known[:, :at], column.codes, made[:, :at], _is_ordered(chosen.column(column.name)), leaf, random)
         else:

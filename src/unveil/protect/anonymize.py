@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from unveil.arguments import checked_arguments
@@ -22,7 +21,7 @@ from unveil.protect.generalised import Options, generalised_in_hand
 from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, in_hand
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, in_run
 from unveil.search.checks import keys_of, require_apart, secrets_of
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.full_domain import budget_of
@@ -34,12 +33,13 @@ from unveil.sources.engines.address import Address
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.microdata import Microdata
 from unveil.sources.passing import Passing, passing
-from unveil.sources.streaming import StreamSource, limited
+from unveil.sources.streaming import StreamSource
 
 __all__ = ["anonymize"]
 
 
 @checked_arguments
+@in_run
 def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     data: Data,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
@@ -65,7 +65,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     seed: int | None = None,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Release[Generalisation]:
     """Generalise the key attributes of a table as little as the models allow, and suppress the records that still stand out.
 
@@ -126,7 +126,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     time_limit, node_limit
         When to stop searching, in seconds or generalisations looked at; the best found is then given and marked.
     progress
-        Called now and then with a stage (bytes counted, generalisations, records), the steps of it that are done and all of them.
+        A run, or a function called now and then with a stage (bytes counted, generalisations, records), the steps of it that
+        are done and all of them.
 
     Returns
     -------
@@ -159,7 +160,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
-    budget, chance, told = budget_of(time_limit, node_limit), chance_of(seed, key_file), Progress(progress)
+    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     _require_own_columns(options, attributes, models)
     table: Any = _stream_of(data, here=bool(options.pseudonyms) or population is not None, leaves=dry_run or out is not None)
     write = None
@@ -168,15 +169,14 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     else:
         _require_file(to, data)
         table, options = _pseudonymised(data, options, key_file)
-    with limited(progress=partial(told.at, "bytes counted")):
-        request = request_of(
-            table, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=options.identifiers, nulls=nulls,
-            population=population,
-        )  # fmt: skip
+    request = request_of(
+        table, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=options.identifiers, nulls=nulls,
+        population=population,
+    )  # fmt: skip
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
-    choice = lattice.chosen(budget, partial(told.at, "generalisations"))
+    choice = lattice.chosen(budget)
     if isinstance(table, Passing):
-        return generalised_elsewhere(choice, to, write, options, chance, told)
+        return generalised_elsewhere(choice, to, write, options, chance)
     release = generalised_in_hand(choice, options, chance)
     to.write(release)
     return release

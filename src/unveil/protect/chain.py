@@ -18,7 +18,6 @@ from unveil.randomness import weakest
 from unveil.releases import Protection, Release, in_hand
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
-from unveil.results.progress import Stages
 from unveil.sources.frames import Data
 from unveil.sources.microdata import open_microdata
 
@@ -156,9 +155,7 @@ def _step_seed(seed: int | None, number: int) -> int | None:
     return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
 
 
-def run_steps(
-    data: Data, steps: Sequence[Step], *, identifiers: Sequence[str] = (), progress: Stages | None = None, **draws: Any
-) -> Any:
+def run_steps(data: Data, steps: Sequence[Step], *, identifiers: Sequence[str] = (), **draws: Any) -> Any:
     """Run the one step, or all of a chain, and leave out identifiers that no step treats.
 
     Parameters
@@ -167,12 +164,10 @@ def run_steps(
         As for `protect`.
     identifiers
         Columns that name people.
-    progress
-        Called with the name of a stage, the steps done and the number of all, by a single step that tells.
     draws
         The `keep_order`, `seed`, `key_file` and `testing` of `protect`.
     """
-    made = run_step(data, steps[0], **draws, progress=progress) if len(steps) == 1 else protect(data, steps, **draws)
+    made = run_step(data, steps[0], **draws) if len(steps) == 1 else protect(data, steps, **draws)
     if not isinstance(made, Release) or len(made.tables) > 1:
         return made
     treated, records = {name for step in steps for name in step.attributes}, in_hand(made)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +28,7 @@ from unveil.protect.front_result import Front
 from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import Release, drawn_order, in_hand, marked, repeatable_of
 from unveil.results.numbers import counted
+from unveil.run import Progress, in_run
 from unveil.search.checks import hierarchies_of, records_of, require_thresholds
 from unveil.search.lattice.frontier import Frontier, Question, frontier
 from unveil.search.lattice.full_domain import budget_of
@@ -53,6 +54,7 @@ __all__ = ["anonymize_front"]
 
 
 @checked_arguments
+@in_run
 def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against use
     data: Data,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
@@ -74,7 +76,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
     node_limit: int | None = None,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Front:
     r"""Find every generalisation that serves the needs and gives little away, such that no other does both better.
 
@@ -117,7 +119,8 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     time_limit, node_limit
         When to stop, in seconds or generalisations looked at; the front of those is then given and marked.
     progress
-        Called now and then with the generalisations settled and those in question.
+        A run, or a function called now and then with the name of a stage ("generalisations"), those settled and those in
+        question.
 
     Returns
     -------
@@ -166,7 +169,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     question = question_of(request, required, secrets, thresholds, suppression=suppression, levels=levels)
     reasons = undefined_figures(question, required)
     maker = _Maker(request, models, suppression, orders, keep_order, chance)
-    found = frontier(question, budget, progress)
+    found = frontier(question, budget)
     if not found.points:
         maker.require_models(levels, found)
         raise thresholds_not_met(question, frontier(question.without_thresholds(), budget))

@@ -12,7 +12,6 @@ from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
 from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Project, Step
-from unveil.results.progress import Stages
 from unveil.sources.frames import Data
 from unveil.sources.microdata import open_microdata
 
@@ -55,9 +54,8 @@ def run_step(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     testing: bool = False,
-    progress: Stages | None = None,
 ) -> Any:
-    """Run one step; what it gives is the answer of the mechanism's own function, which may tell how far it is."""
+    """Run one step; what it gives is the answer of the mechanism's own function, which tells the active run how far it is."""
     check_step(step)
     function = step_function(step.mechanism)
     options = dict(step.options)
@@ -71,8 +69,6 @@ def run_step(
     asked: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
     if not {"seed", "key_file"} & options.keys():
         asked |= {"seed": seed, "key_file": key_file}
-    if "progress" in known and "Stages" in str(known["progress"].annotation):
-        asked["progress"] = progress
     options = {name: value for name, value in asked.items() if value is not None and name in known} | options
     return _called(function, step, data, options, known)
 

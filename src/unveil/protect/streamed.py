@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from unveil.protect.destination import Destination
 from unveil.protect.generalised import Options, generalised
 from unveil.randomness import Chance
 from unveil.releases import Records, Release, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
-from unveil.results.progress import Progress
+from unveil.run import active_run
 from unveil.search.lattice.applied import recoded
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
@@ -42,7 +41,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def generalised_elsewhere(
-    choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance, told: Progress
+    choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance
 ) -> Release[Generalisation]:
     """Generalise records where they are, into a file or, with what lets an engine write, into a table.
 
@@ -60,7 +59,7 @@ def generalised_elsewhere(
     if to.out is None:
         return finished(Unwritten(records.names, records.records))
     if write is not None:
-        with told.stage("rewriting by the engine"):
+        with active_run().stage("rewriting by the engine"):
             return finished(WrittenTable(*write(_recoding(choice, records.names, options))))
     place = str(to.out)
     with together():
@@ -71,7 +70,6 @@ def generalised_elsewhere(
             link=None if to.link is None else str(to.link),
             order=None if options.keep_order else _order(records, choice, options, chance),
             spreadsheet_safe=to.spreadsheet_safe,
-            progress=partial(told.at, "records, read and written"),
         )
         release = finished(WrittenFile(place, records.names, number))
         write_recorded(place, release.record)

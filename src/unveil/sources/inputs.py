@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from unveil.credentials import without_credentials
 from unveil.errors import DataFileError, DataNotFoundError, EmptyDataError, OutputError, is_unicode, near_miss, shown
-from unveil.notices import NOTICE
 from unveil.output import private_file
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,11 +211,10 @@ def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
 @contextmanager
 def _told_after(seconds: float | None, what: str) -> Iterator[None]:
     """Say what is waited for when the block lasts longer than this; None: never."""
-    notice = NOTICE.get()
-    if notice is None or seconds is None:
+    if seconds is None:
         yield
         return
-    timer = threading.Timer(seconds, notice, [f"{what}."])
+    timer = threading.Timer(seconds, active_run().notify, [f"{what}."])
     timer.daemon = True
     timer.start()
     try:

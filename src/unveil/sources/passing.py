@@ -20,22 +20,19 @@ import polars as pl
 
 from unveil.errors import DataChangedError
 from unveil.output import atomic_write, failures_reported, hidden_folder, together
+from unveil.run import active_run
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.fingerprint import fingerprint_of_files
 from unveil.sources.frames import Source
 from unveil.sources.microdata import require_text, without_lists_of_names
 from unveil.sources.spreadsheets import HarmlessTexts, require_delimited
-from unveil.sources.streaming import LIMITS, StreamSource, is_parquet
+from unveil.sources.streaming import StreamSource, is_parquet
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
-from unveil.sources.streaming_coders import BytesRead
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Change", "Passing", "passing", "rewrite", "scanned"]
-
-_BUCKET = 1 << 19
-"""Records of a bucket, about."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +99,7 @@ class Passing:
             def typed(at: int, column: pl.Expr) -> pl.Expr:
                 return column.cast(kinds[self.names[at]]) if self.names[at] in kinds else column
 
-            for batch in held.batches(self.names, LIMITS.get().rows, typed):
+            for batch in held.batches(self.names, active_run().limits.rows, typed):
                 yield _named(batch.frame, self.names)
         else:
             text, missing = TextFile.at(stream.path, stream.options), ["", *stream.options.missing]
@@ -113,7 +110,7 @@ class Passing:
 
             read = text.by_hand(self.names, without_missing)
             if not by_hand:
-                read = text.batches(self.names, LIMITS.get().text, without_missing)
+                read = text.batches(self.names, active_run().limits.text, without_missing)
             for batch in read:
                 yield _named(batch.frame, self.names)
 
@@ -158,7 +155,6 @@ def rewrite(
     link: str | None = None,
     order: np.random.Generator | None = None,
     spreadsheet_safe: bool = False,
-    progress: BytesRead | None = None,
 ) -> int:
     """Rewrite records into a file, and return how many there are; it and the correspondence are there whole or not at all.
 
@@ -176,16 +172,14 @@ def rewrite(
         What shuffles the records; None: they keep their order.
     spreadsheet_safe
         Whether texts that a spreadsheet would take for formulas get an apostrophe before them.
-    progress
-        Called with the records read and written, and twice the number of all.
     """
     if spreadsheet_safe:
         require_delimited(out)
     texts = HarmlessTexts() if spreadsheet_safe else None
     try:
-        return _rewritten(records, change, out, link, order, texts, progress, by_hand=False)
+        return _rewritten(records, change, out, link, order, texts, by_hand=False)
     except IrregularTextError:
-        return _rewritten(records, change, out, link, order, texts, progress, by_hand=True)
+        return _rewritten(records, change, out, link, order, texts, by_hand=True)
 
 
 def _rewritten(
@@ -195,16 +189,16 @@ def _rewritten(
     link: str | None,
     order: np.random.Generator | None,
     texts: HarmlessTexts | None,
-    progress: BytesRead | None,
     *,
     by_hand: bool,
 ) -> int:
+    run = active_run()
+
     def tell(done: int) -> None:
-        if progress is not None:
-            progress(done, 2 * records.records)
+        run.at("records, read and written", done, 2 * records.records)
 
     with hidden_folder(out) as room:
-        parts = _Parts(room, out, 1 if order is None else max(1, math.ceil(records.records / _BUCKET)), order)
+        parts = _Parts(room, out, 1 if order is None else max(1, math.ceil(records.records / run.limits.bucket)), order)
         seen = 0
         change.begin()
         for batch in records.batches(by_hand=by_hand):
@@ -243,7 +237,10 @@ class _Parts:
 
     def _put(self, at: int, frame: pl.DataFrame, rows: NDArray[np.int64]) -> None:
         self._waiting[at].append((frame, rows))
-        if sum(len(some) for _, some in self._waiting[at]) >= _BUCKET // len(self._files) or len(self._files) == 1:
+        if (
+            sum(len(some) for _, some in self._waiting[at]) >= active_run().limits.bucket // len(self._files)
+            or len(self._files) == 1
+        ):
             self._spill(at)
 
     def _spill(self, at: int) -> None:

@@ -14,10 +14,11 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import EmptyDataError
+from unveil.run import active_run
 from unveil.sources.coding import require_countable
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import Tally
-from unveil.sources.streaming import LIMITS, StreamSource
+from unveil.sources.streaming import StreamSource
 from unveil.sources.streaming_batches import Batch
 from unveil.sources.streaming_coders import CodedBatches, Coder, Codes, coded, coder_of, decoded
 
@@ -93,7 +94,7 @@ def _of_engine(
             plain = pl.DataFrame({str(at): frame[name] for at, name in enumerate(columns)})
             yield Batch(plain.select(coder.expression(pl.col(str(at))) for at, coder in enumerate(coders)), 0)
 
-    return counted(lambda: coded(numbered(), coders, 0, None), coders)
+    return counted(lambda: coded(numbered(), coders, 0), coders)
 
 
 class _Pass:
@@ -111,7 +112,7 @@ class _Pass:
         from unveil.sources.streaming_keys import KeyCounter
 
         self._names, self._coders, self._key = [*key, *sensitive], coders, len(key)
-        self._secrets = KeyCounter(max(1, len(sensitive)), LIMITS.get().combinations)
+        self._secrets = KeyCounter(max(1, len(sensitive)), active_run().limits.combinations)
         certain = np.empty(0, dtype=np.uint64)
         if before is not None:
             self._secrets, certain = before._secrets, before._large(most)  # noqa: SLF001 - of the same kind

@@ -1,82 +1,38 @@
 """How is a file counted that is larger than memory? Batch by batch, coded as they come; only combinations are kept.
 
-A file above `Limits.stream_from` bytes is read in batches. Every column has a dictionary that grows as values come; the records'
-codes are counted (`streaming_keys`), with a bounded number of combinations in memory and the rest in temporary files. The
-answer is that of reading the file whole, to the digit: types of delimited text are found on all distinct texts.
+A file above `stream_from` bytes (a limit of the active run) is read in batches. Every column has a dictionary that grows as
+values come; the records' codes are counted (`streaming_keys`), with a bounded number of combinations in memory and the rest in
+temporary files. The answer is that of reading the file whole, to the digit: types of delimited text are found on all distinct
+texts.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from unveil.credentials import without_credentials
+from unveil.run import active_run
 from unveil.sources import files
 from unveil.sources.coding import require_countable
 from unveil.sources.frames import Source, Tally
 from unveil.sources.inputs import locate
 from unveil.sources.options import ReadOptions
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
-from unveil.sources.streaming_coders import BytesRead, CodedBatches, Coder, coded, coder_of, decoded, expressions, typed_texts
+from unveil.sources.streaming_coders import CodedBatches, Coder, coded, coder_of, decoded, expressions, typed_texts
 
-__all__ = ["LIMITS", "Limits", "Stream", "StreamSource", "is_parquet", "limited", "open_stream"]
+__all__ = ["Stream", "StreamSource", "is_parquet", "open_stream"]
 
 _Found = TypeVar("_Found")
 
 _ALL = 1 << 31
 _PACKED = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When a file is streamed, and what of it is in memory at a time.
-
-    Attributes
-    ----------
-    stream_from
-        The size in bytes of text from which on a file is streamed; a compressed file, as Parquet is, counts eightfold.
-    rows, text
-        A batch: rows of Parquet, bytes of delimited text.
-    combinations
-        How many distinct combinations are held in memory; more are spilled to the temporary folder.
-    progress
-        Called with the number of bytes read and the number of all.
-    """
-
-    stream_from: int = 256 << 20
-    rows: int = 1 << 18
-    text: int = 16 << 20
-    combinations: int = 1 << 23
-    progress: BytesRead | None = None
-
-
-LIMITS: ContextVar[Limits] = ContextVar("LIMITS", default=Limits())  # noqa: B039 - it is frozen
-
-
-@contextmanager
-def limited(**changes: Any) -> Iterator[None]:
-    """Change some of the `Limits` for what is counted in a block.
-
-    Examples
-    --------
-    >>> from unveil.sources.streaming import LIMITS, limited
-    >>> with limited(combinations=1000):
-    ...     LIMITS.get().combinations
-    1000
-    """
-    token = LIMITS.set(replace(LIMITS.get(), **changes))
-    try:
-        yield
-    finally:
-        LIMITS.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +47,7 @@ class Stream:
         from unveil.sources.streaming_keys import KeyCounter
 
         def counted(batches: CodedBatches, coders: Sequence[Coder]) -> Tally:
-            with KeyCounter(len(columns), LIMITS.get().combinations) as counter:
+            with KeyCounter(len(columns), active_run().limits.combinations) as counter:
                 for codes in batches():
                     counter.add(codes, [coder.size for coder in coders])
                 return decoded(columns, coders, *counter.cells([coder.size for coder in coders]))
@@ -109,22 +65,22 @@ class Stream:
 
     def run(self, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Found]) -> _Found:
         """Count the batches; those of text again, record by record, where its quotes ask for it."""
-        limits = LIMITS.get()
+        limits = active_run().limits
         if is_parquet(self.path):
             held = ParquetFiles.at(self.path)
             for name in columns:
                 require_countable(name, pl.Series(dtype=held.schema[name]))
             coders = [coder_of(held.schema[name], None if name not in held.texts else ()) for name in columns]
             rows = partial(held.batches, columns, limits.rows, expressions(coders))
-            return counted(lambda: coded(rows(), coders, held.total, limits.progress), coders)
+            return counted(lambda: coded(rows(), coders, held.total), coders)
         text = TextFile.at(self.path, self.options)
         coders = [coder_of(pl.String(), self.options.missing) for _ in columns]
         pieces = partial(text.batches, columns, limits.text, expressions(coders))
         try:
-            return counted(lambda: coded(pieces(), coders, text.total, limits.progress), coders)
+            return counted(lambda: coded(pieces(), coders, text.total), coders)
         except IrregularTextError:
             again = [coder_of(pl.String(), self.options.missing) for _ in columns]
-            return counted(lambda: coded(text.by_hand(columns, expressions(again)), again, text.total, limits.progress), again)
+            return counted(lambda: coded(text.by_hand(columns, expressions(again)), again, text.total), again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +95,7 @@ def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
     file = _on_disk(path)
     if os.path.isdir(file):  # noqa: PTH112 - to Path the empty path is the present folder
         names = tuple(ParquetFiles.at(file).schema)
-    elif not os.path.isfile(file) or _unpacked(file) < LIMITS.get().stream_from:  # noqa: PTH113
+    elif not os.path.isfile(file) or _unpacked(file) < active_run().limits.stream_from:  # noqa: PTH113
         return None
     elif files._format(locate(file)) in ("parquet", "delimited"):  # noqa: SLF001
         names = tuple(files.column_names(file, options))

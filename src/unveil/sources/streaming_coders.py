@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from unveil.run import active_run
 from unveil.sources.frames import Tally
 from unveil.sources.lossless import typed
 
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
 
     from unveil.sources.streaming_batches import Batch
 
-__all__ = ["BytesRead", "CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
+__all__ = ["CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
 
-BytesRead: TypeAlias = Callable[[int, int], None]
-"""Called with the number of bytes read and the number of all."""
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 CodedBatches: TypeAlias = "Callable[[], Iterator[list[Codes]]]"
 """Reads data from its beginning: the codes of each batch, column by column."""
@@ -31,9 +30,9 @@ _AS_ENUM = 1 << 16
 """Columns of up to this many texts are handed over as numbers into a list of texts; others as texts."""
 
 
-def coded(batches: Iterator[Batch], coders: Sequence[Coder], total: int, progress: BytesRead | None) -> Iterator[list[Codes]]:
+def coded(batches: Iterator[Batch], coders: Sequence[Coder], total: int) -> Iterator[list[Codes]]:
     """Give the codes of every batch, while the next one is read, and tell how far the data is read."""
-    done = 0
+    run, done = active_run(), 0
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(next, batches, None)
         while (batch := waiting.result()) is not None:
@@ -41,8 +40,7 @@ def coded(batches: Iterator[Batch], coders: Sequence[Coder], total: int, progres
             if batch.frame.height:
                 yield [coder.codes(batch.frame[str(at)]) for at, coder in enumerate(coders)]
             done = min(total, done + batch.bytes)
-            if progress is not None:
-                progress(done, total)
+            run.at("bytes counted", done, total)
 
 
 def expressions(coders: Sequence[Coder]) -> Callable[[int, pl.Expr], pl.Expr]:

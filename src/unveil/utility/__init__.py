@@ -4,6 +4,7 @@ The room is called as a function too: `unveil.utility(release, need)` is `unveil
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,9 @@ class _CallableRoom(ModuleType):
         from unveil.utility.needs import utility
 
         return utility(*args, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # for a call in a process of its own
+        return import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _CallableRoom

@@ -31,7 +31,7 @@ import numpy as np
 
 from unveil.counts.grouping import Codes, group, summed, tally
 from unveil.measures.entropy import entropy_bits
-from unveil.results.progress import Progress, Stages
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,7 +130,7 @@ def entropy_loss(original: Codes, release: Codes, n: NDArray[np.int64]) -> dict[
     }
 
 
-def contingency_loss(columns: Sequence[CodedPair], ways: int, *, progress: Stages | None = None) -> dict[str, Any]:
+def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Any]:
     r"""Compare the contingency tables of up to some number of attributes: :math:`\sum_c |n_c - n'_c|` of each.
 
     Parameters
@@ -139,8 +139,6 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int, *, progress: Stage
         The attributes.
     ways
         The most attributes of a table.
-    progress
-        Called with the name of a stage, the tables done and the number of all.
 
     Returns
     -------
@@ -170,7 +168,7 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int, *, progress: Stage
             found[str(size)] = {"tables": number, "difference": None, "normalised": None, "by_table": [], "reason": why}
             continue
         chosen = [*combinations(range(len(columns)), size)]
-        tables = [_table(columns, changed, some) for some in Progress(progress).each(f"tables, {size}-way", chosen)]
+        tables = [_table(columns, changed, some) for some in active_run().each(f"tables, {size}-way", chosen)]
         found[str(size)] = {
             "tables": len(tables),
             "difference": sum(table["difference"] for table in tables),

@@ -38,7 +38,7 @@ import numpy as np
 
 from unveil.errors import listed
 from unveil.results.numbers import counted
-from unveil.results.progress import Progress, Stages
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,9 +63,7 @@ _SINGULAR = 1e-10
 """Below this an eigenvalue of a correlation matrix is taken for zero: its component has no score."""
 
 
-def continuous_loss(
-    original: Mapping[str, Numbers], release: Mapping[str, Numbers], *, progress: Stages | None = None
-) -> dict[str, Any]:
+def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbers]) -> dict[str, Any]:
     """Measure the information loss of continuous attributes; the module's first lines give the formulas.
 
     Parameters
@@ -73,8 +71,6 @@ def continuous_loss(
     original, release
         The same attributes of aligned records; a null is NaN. A record with a null in an attribute, in either table, is left
         out of what concerns that attribute, and one with any null out of the structures; both are counted.
-    progress
-        Called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
@@ -100,14 +96,14 @@ def continuous_loss(
     (0.25, 0.0, 0.5)
     """
     fit = {name: not (_exceeds(original[name]) or _exceeds(release[name])) for name in original}
-    told = Progress(progress)
+    run = active_run()
     attributes = {
         name: _attribute(original[name], release[name]) if fit[name] else refused(_TOO_LARGE)
-        for name in told.each("numbers", original)
+        for name in run.each("numbers", original)
     }
     known = [attribute for attribute in attributes.values() if attribute["cells"]]
     kept = [name for name in original if fit[name]]
-    with told.stage("structure of numbers") if kept else nullcontext():
+    with run.stage("structure of numbers") if kept else nullcontext():
         structures = _structures(kept, [original[name] for name in kept], [release[name] for name in kept])
     return {"data": _together(known), **structures, **_il1s(attributes), "attributes": attributes}
 

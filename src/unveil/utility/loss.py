@@ -22,7 +22,7 @@ from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy
 from unveil.results import Made, Result, View, jsonable
 from unveil.results.numbers import number
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment, align, require_order
 from unveil.sources.microdata import Microdata, open_microdata
@@ -130,6 +130,7 @@ class Loss(Result):
 
 
 @checked_arguments
+@in_run
 def loss(  # noqa: PLR0913 - the one call that measures every loss
     original: Data,
     release: Data,
@@ -147,7 +148,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     pmse: bool = False,
     tasks: Task | Names | Sequence[Task | str] = (),
     seed: int = 0,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Loss:
     """Measure what a release has lost against its original.
 
@@ -179,7 +180,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     seed
         The seed of what is drawn at random.
     progress
-        Called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
@@ -217,19 +218,19 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *trees, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
-    told = Progress(progress)
-    granularities, failed = _granularities(both, trees, told)
+    run = active_run()
+    granularities, failed = _granularities(both, trees)
     planned = _asked(tasks, both, words)
     named: tuple[Any, Any] = _renamed((one, other), pairs, id) if planned or pmse else (one, other)
     tried = propensities = None
     if planned:
-        with told.stage("tasks") as steps:
-            tried = try_tasks(*named, planned, id=id, link=link, same_order=same_order, seed=seed, progress=steps)
+        steps = run.under("tasks")
+        tried = try_tasks(*named, planned, id=id, link=link, same_order=same_order, seed=seed, progress=steps)
     if pmse:
-        with told.stage("pMSE"):
+        with run.stage("pMSE"):
             propensities = propensity(*named, list(pairs), seed=seed).to_dict()
-    continuous_part, categorical_part = _continuous(both, told), _categorical(both, ranks, granularities, ways, told)
-    with told.stage("classes"):
+    continuous_part, categorical_part = _continuous(both), _categorical(both, ranks, granularities, ways)
+    with run.stage("classes"):
         classes = _classes(both, keys, granularities)
     return Loss(
         continuous=continuous_part,
@@ -248,19 +249,17 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     )
 
 
-def _continuous(both: SideBySide, told: Progress) -> dict[str, Any]:
+def _continuous(both: SideBySide) -> dict[str, Any]:
     before, after = ({name: pair[side] for name, pair in both.numbers.items()} for side in (0, 1))
-    found = continuous_loss(before, after, progress=told.at)
+    found = continuous_loss(before, after)
     found["attributes"] |= {name: refused(reason) for name, reason in both.failed.items()}
     return found if both.numbers else found | {"reason": "no attribute is a number in both tables"}
 
 
-def _granularities(
-    both: SideBySide, trees: Mapping[str, Hierarchy], told: Progress
-) -> tuple[dict[str, Granularity | str], list[str]]:
+def _granularities(both: SideBySide, trees: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
     """Return how coarse each attribute of categories has become, or why that is not known; and what of it was asked for."""
     found: dict[str, Granularity | str] = {}
-    for name, column in told.each("granularity", both.coded.items()):
+    for name, column in active_run().each("granularity", both.coded.items()):
         try:
             found[name] = granularity_loss(column, trees.get(name))
         except UnveilError as problem:
@@ -273,17 +272,16 @@ def _categorical(
     orders: Mapping[str, Sequence[Any]],
     granularities: Mapping[str, Granularity | str],
     ways: int,
-    told: Progress,
 ) -> dict[str, Any]:
     """Return the losses of categories: attribute by attribute, their means, and contingency tables."""
     attributes = {}
-    for name, column in told.each("categories", both.coded.items()):
+    for name, column in active_run().each("categories", both.coded.items()):
         coarse = granularities[name]
         unknown = {**dict.fromkeys(LOSSES), "reasons": dict.fromkeys(LOSSES, coarse)}
         attributes[name] = attribute_loss(column, orders.get(name)) | dict(unknown if isinstance(coarse, str) else coarse.figures)
     means: dict[str, Any] = {name: mean([one[name] for one in attributes.values()]) for name in (*_MEANS, *LOSSES)}
     without = {figure: [name for name, one in attributes.items() if one[figure] is None] for figure in LOSSES}
-    tables = contingency_loss(list(both.coded.values()), ways, progress=told.at)
+    tables = contingency_loss(list(both.coded.values()), ways)
     reason = {} if attributes else {"reason": "every attribute is a number in both tables"}
     return means | {"left_out": without, "contingency": tables, "attributes": attributes} | reason
 

@@ -21,6 +21,7 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted, number
+from unveil.run import active_run
 from unveil.sources import Data, open_source
 from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn, one_thread, transformer
 
@@ -240,6 +241,7 @@ def _by_tree(
     from sklearn.tree import DecisionTreeClassifier
 
     def error(parts: Sequence[NDArray[np.float64]]) -> float:
+        active_run().check()
         design, member = _stacked(parts, numeric)
         tree = DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=seed).fit(design, member)
         return _error(tree.predict_proba(design)[:, 1], member.mean())

@@ -16,7 +16,7 @@ from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted, number
-from unveil.results.progress import Steps
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, open_source
 from unveil.sources.alignment import Alignment, align
 from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn, one_thread
@@ -324,6 +324,7 @@ class Tasks(Result):
 
 
 @checked_arguments
+@in_run
 def tasks(
     original: Data,
     release: Data,
@@ -335,7 +336,7 @@ def tasks(
     folds: int = 5,
     sample: int | None = 20_000,
     seed: int = 0,
-    progress: Steps | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Tasks:
     """Measure what tasks lose when their models learn from the release instead of the original.
 
@@ -355,7 +356,7 @@ def tasks(
     seed
         The seed of the sample, the folds and the models.
     progress
-        Called with the folds tried, of all tasks, and the number of all.
+        A run, or a function called with the name of a stage ("tasks"), the folds tried, of all tasks, and the number of all.
 
     Returns
     -------
@@ -389,12 +390,12 @@ def tasks(
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     solved = {}
     asked = [tasks] if isinstance(tasks, Task) else [*tasks]
-    tell = progress or (lambda _done, _total: None)
+    run = active_run()
     for at, task in enumerate(asked):
-        tell(at * folds, len(asked) * folds)
+        run.at("tasks", at * folds, len(asked) * folds)
 
         def tried(fold: int, before: int = at * folds) -> None:
-            tell(before + fold, len(asked) * folds)
+            run.at("tasks", before + fold, len(asked) * folds)
 
         try:
             with one_thread(), warnings.catch_warnings():

@@ -16,6 +16,7 @@ import numpy as np
 
 from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.results.numbers import counted
+from unveil.run import active_run
 from unveil.utility.encoding import Encoded, recoded, transformer
 from unveil.utility.learners import clustered, predictors, scored
 
@@ -136,7 +137,11 @@ def _predictions(
         models = predictors(kind, len(train), seed)
         if len(np.unique(target)) == 1:  # nothing to learn: every model says the one class
             models = dict.fromkeys(models, models["baseline"])
-        both.append({name: scored(kind, truth, model.fit(train, target).predict(test)) for name, model in models.items()})
+        found = {}
+        for name, model in models.items():
+            active_run().check()
+            found[name] = scored(kind, truth, model.fit(train, target).predict(test))
+        both.append(found)
     for name, figures in both[0].items():
         for measure, figure in figures.items():
             yield (name, measure), (figure, both[1][name][measure])

@@ -17,7 +17,7 @@ from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.models.orders import Scale
 from unveil.partitions import Hierarchy
 from unveil.releases import Record
-from unveil.results.progress import Stages
+from unveil.run import active_run
 from unveil.sources import CodedTable, Data, Source, load
 from unveil.sources.alignment import align
 
@@ -55,8 +55,6 @@ class Case:
         Whether records are to be linked.
     record
         The record of the release, or why there is none.
-    progress
-        Who hears how far the rules and the attacks are.
     """
 
     release: Source
@@ -68,7 +66,6 @@ class Case:
     original: Original | None
     linked: bool
     record: Record | str
-    progress: Stages | None = None
 
     @property
     def policy_of_nulls(self) -> str:
@@ -126,7 +123,7 @@ class Case:
             nulls=self.policy_of_nulls,
             link_records=self.linked,
             seed=self.original.seed,
-            progress=self.progress,
+            progress=active_run(),
         )
 
     def scale(self, name: str) -> Scale:

@@ -24,7 +24,7 @@ from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Made
 from unveil.results.numbers import counted, number
-from unveil.results.progress import Stages
+from unveil.run import Progress, in_run
 from unveil.sources import Data, Source, open_source
 
 __all__ = ["AnyPolicy", "check", "policy_of"]
@@ -38,6 +38,7 @@ _KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable"})
 
 
 @checked_arguments
+@in_run
 def check(  # noqa: PLR0913 - the gate takes what its rules need
     release: Data,
     policy: AnyPolicy | None = None,
@@ -57,7 +58,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     allow: float = 0.0,
     record: str | os.PathLike[str] | None = None,
     seed: int = 0,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Verdict:
     """Hold a release against a policy, and say what falls short.
 
@@ -85,7 +86,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     seed
         The seed of what attacks draw at random.
     progress
-        Called with the name of a stage (the rules; attacks, if a rule asks for them), the steps done and the number of all.
+        A run, or a function called with the name of a stage (the rules; attacks, if a rule asks for them), the steps done and
+        the number of all.
 
     Returns
     -------
@@ -129,7 +131,6 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         original=paired,
         linked=any(rule.name == "linkage" for rule in rules),
         record=_record(release, record),
-        progress=progress,
     )
     keyed = any(rule.name not in _KEYLESS for rule in rules)
     if earlier is not None and keyed:

@@ -21,7 +21,7 @@ from unveil.project.policy import Rule
 from unveil.releases import Record
 from unveil.results import jsonable
 from unveil.results.numbers import counted
-from unveil.results.progress import Progress
+from unveil.run import active_run
 
 __all__ = ["STATUS", "Outcome", "outcomes"]
 
@@ -93,7 +93,7 @@ class Outcome:
 
 def outcomes(case: Case, rules: Sequence[Rule]) -> tuple[Outcome, ...]:
     """Read every rule; one that is about each attribute gives an outcome for each that has no rule of its own."""
-    single = Progress(case.progress).each("rules", [*_single(case, rules)])
+    single = active_run().each("rules", [*_single(case, rules)])
     return tuple(_verified(case, _decided(outcome)) for rule in single for outcome in _read(case, rule))
 
 

@@ -42,7 +42,7 @@ from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch
 from unveil.attacks.linkage.tables import Records, column_names, column_of, opened, rows_in, stacked
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown
-from unveil.results.progress import Steps
+from unveil.run import Progress, in_run
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -74,6 +74,7 @@ class _Settings:
 
 
 @checked_arguments
+@in_run
 def distance_linkage(
     original: Records,
     release: Records,
@@ -85,7 +86,7 @@ def distance_linkage(
     intervals: Intervals = "nearest",
     control: Records | Sequence[int] | None = None,
     confidence: float = 0.95,
-    progress: Steps | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> LinkageRates:
     """Link every release record to the nearest original record, and count how often that is right.
 
@@ -112,8 +113,8 @@ def distance_linkage(
     confidence
         Of the intervals (Clopper-Pearson, on the sum of fractions).
     progress
-        Called with the questions answered, such as "how many are nearer to this record than its own?", and the number of all; of
-        a control again.
+        A run, or a function called with the name of a stage ("questions", such as "how many are nearer to this record than its
+        own?"), those answered and the number of all; of a control again.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def distance_linkage(
     closer, tied = np.zeros(records), np.zeros(records)
     known = np.flatnonzero(rows >= 0)
     true_distance = search.to_records(known, rows[known])
-    closer[known], tied[known] = search.around(known, true_distance, np.ones(originals), most=1.0, progress=progress)
+    closer[known], tied[known] = search.around(known, true_distance, np.ones(originals), most=1.0)
     return rates_of(
         closer,
         tied,
@@ -177,7 +178,7 @@ def distance_linkage(
             "search": "tree" if isinstance(search, TreeSearch) else "scan",
             "version": __version__,
         },
-        control=None if control is None else _control(control, columns, cells, rows, search, settings, progress),
+        control=None if control is None else _control(control, columns, cells, rows, search, settings),
         confidence=confidence,
     )
 
@@ -248,7 +249,6 @@ def _control(
     truth: NDArray[np.int64],
     search: Search,
     settings: _Settings,
-    progress: Steps | None,
 ) -> Control:
     """Search the original together with people who are not in the release, and count how often these are nearest."""
     originals = len(columns[0][1])
@@ -269,8 +269,8 @@ def _control(
     outside[outsiders] = 1.0
     everyone = np.arange(len(truth))
     nearest = search.to_nearest()
-    _, strange = search.around(everyone, nearest, outside, progress=progress)
-    _, tied = search.around(everyone, nearest, np.ones(searched), progress=progress)
+    _, strange = search.around(everyone, nearest, outside)
+    _, tied = search.around(everyone, nearest, np.ones(searched))
     return control_of(strange / tied, outsiders=len(outsiders), searched=searched, confidence=settings.confidence)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from unveil.attacks.linkage.cells import Cells
 from unveil.counts.grouping import summed
-from unveil.results.progress import Steps
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["ScanSearch", "Search", "TreeSearch", "distinct_rows", "slack"]
 
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
-_ROOM = 1 << 21
-"""Neighbours that a deeper query may return at a time."""
+_QUESTIONS = "questions"
+"""What the stage of a search is called: how many are nearer to this record than its own?"""
+_ROOM = 1 << 18
+"""Neighbours that a query may return at a time: a few tenths of a second."""
 _PIECE = 64
 """Jobs that a thread takes at a time."""
 _MOST_INTERLEAVED = 20
@@ -53,12 +55,11 @@ class Search(Protocol):
         weight: NDArray[np.float64],
         *,
         most: float = np.inf,
-        progress: Steps | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance.
 
-        Each original record counts its weight. Where more than `most` are nearer, both counts may stop short. `progress` is
-        called with the questions answered and the number of all; records that ask the same ask once.
+        Each original record counts its weight. Where more than `most` are nearer, both counts may stop short. The active run is
+        told the questions answered and the number of all; records that ask the same ask once.
         """
 
 
@@ -124,7 +125,6 @@ class TreeSearch:
         weight: NDArray[np.float64],
         *,
         most: float = np.inf,
-        progress: Steps | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance."""
         # a padded neighbour stands at infinity, with the weight behind the last point
@@ -141,13 +141,17 @@ class TreeSearch:
                 part = left[begin : begin + room]
                 found, at = self._ask(self._asked[query[part]], depth)
                 closer[part], tied[part], open_[part] = _counted(found, of_point[at], below[part], above[part], most)
-        if progress is not None:
-            progress(len(rows), len(rows))
+        active_run().at(_QUESTIONS, len(rows), len(rows))
         return closer, tied
 
     def _ask(self, points: NDArray[np.float64], depth: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        found, at = self._tree.query(points, k=depth, p=self._power, workers=-1)
-        return found, at
+        run = active_run()
+        room, workers = max(1, _ROOM // depth), run.limits.threads or -1
+        parts = []
+        for begin in range(0, len(points), room):
+            run.check()
+            parts.append(self._tree.query(points[begin : begin + room], k=depth, p=self._power, workers=workers))
+        return np.concatenate([found for found, _ in parts]), np.concatenate([at for _, at in parts])
 
 
 def _side_by_side(points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -237,7 +241,6 @@ class ScanSearch:
         weight: NDArray[np.float64],
         *,
         most: float = np.inf,
-        progress: Steps | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance."""
         of_row = summed(self._row, weight, len(self._originals.positions))
@@ -252,7 +255,7 @@ class ScanSearch:
         def run(begin: int, end: int) -> None:
             self._kernels.count_around(self._originals, of_row, self._releases, jobs, bounds, most, begin, end, counts)
 
-        _in_threads(run, len(jobs), progress)
+        _in_threads(run, len(jobs), _QUESTIONS)
         return counts[question, 0], counts[question, 1]
 
     def _met(self, column: int) -> NDArray[np.float64]:
@@ -287,22 +290,28 @@ def _scaled(ends: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
         return np.where(np.isinf(ends), ends, np.clip(ends * factor, -farthest, farthest))
 
 
-def _in_threads(run: Callable[[int, int], None], size: int, progress: Steps | None = None) -> None:
+def _in_threads(work: Callable[[int, int], None], size: int, stage: str | None = None) -> None:
     """Run a function over pieces of 0 to size, on every processor; an interrupt leaves out those that have not begun."""
-    tell = progress or (lambda _done, _total: None)
+    run = active_run()
     pieces = [(begin, min(begin + _PIECE, size)) for begin in range(0, size, _PIECE)]
-    threads = min(os.cpu_count() or 1, len(pieces))
+    threads = min(run.limits.threads or os.cpu_count() or 1, len(pieces))
+
+    def tell(done: int) -> None:
+        run.check()
+        if stage is not None:
+            run.at(stage, done, size)
+
     if threads <= 1:
         for begin, end in pieces:
-            run(begin, end)
-            tell(end, size)
+            work(begin, end)
+            tell(end)
         return
     with ThreadPoolExecutor(threads) as pool:
         try:
-            waiting = [pool.submit(run, begin, end) for begin, end in pieces]
+            waiting = [pool.submit(work, begin, end) for begin, end in pieces]
             for done, (_, end) in zip(waiting, pieces, strict=True):
                 done.result()
-                tell(end, size)
+                tell(end)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

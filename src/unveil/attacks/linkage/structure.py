@@ -39,6 +39,7 @@ from unveil.measures.chance import adjusted_rate
 from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -319,6 +320,7 @@ def _k_means(points: NDArray[np.float64], number_of: int, generator: np.random.G
     centres = _spread_centres(points, number_of, generator)
     labels = np.full(len(points), -1)
     for _ in range(_MOST_ROUNDS):
+        active_run().check()
         distances = _squared_distances(points, centres)
         nearest = distances.argmin(axis=1)
         own = distances[np.arange(len(points)), nearest]

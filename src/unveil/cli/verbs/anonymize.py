@@ -11,7 +11,7 @@ import typer
 from unveil.attributes import require_columns, sides_of
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.options import Inputs, Json, give, pair_of, showing_stages
+from unveil.cli.options import Inputs, Json, give, pair_of, showing_progress
 from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, told_written
 from unveil.cli.requirements import ModelOptions
 from unveil.cli.steps import MechanismOptions, give_made
@@ -68,15 +68,15 @@ def anonymize(
     if steps:
         to.require_file()
         identifiers = SearchOptions().options(inputs)["identifiers"]
-        with showing_stages() as progress:
-            made = run_steps(inputs.source, steps, identifiers=identifiers, progress=progress, **draws.of_steps())
+        with showing_progress():
+            made = run_steps(inputs.source, steps, identifiers=identifiers, **draws.of_steps())
         return give_made(made, steps, to, as_json=as_json)
     _require_key(inputs, required)
     told: dict[str, Any] = {**models.options(inputs, required), **search.options(inputs, kept), **draws.options(), **to.options()}
-    with showing_stages() as progress:
+    with showing_progress():
         release = generalize(
             inputs.source, inputs.key or (), required, pseudonyms=kept, population=table.other(models.population),
-            progress=progress, **told,
+            **told,
         )  # fmt: skip
     told_written([] if to.out is None else [to.out], to.link)
     return give(release, as_json=as_json, out=None)

@@ -22,7 +22,7 @@ from unveil.cli.options import (
     Weights,
     gather,
     give,
-    showing_stages,
+    showing_progress,
 )
 from unveil.cli.requirements import SensitiveColumns
 
@@ -62,7 +62,7 @@ def assess(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    with showing_stages() as progress:
+    with showing_progress():
         result = assess_table(
             inputs.source,
             key,
@@ -75,6 +75,5 @@ def assess(
             redact=redact,
             small=small,
             key_file=key_file,
-            progress=progress,
         )
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

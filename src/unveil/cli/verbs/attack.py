@@ -20,7 +20,7 @@ from unveil.cli.options import (
     gather_two,
     give,
     pair_of,
-    showing_stages,
+    showing_progress,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def attack(
         return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
 
     keys, secrets = both.role(key, "key", mapped), both.role(sensitive, "sensitive")
-    with showing_stages() as progress:
+    with showing_progress():
         result = attack_release(
             one,
             other,
@@ -103,6 +103,5 @@ def attack(
             nulls=nulls or (plan.data.nulls if plan is not None else None) or "category",
             link_records=linkage,
             seed=seed,
-            progress=progress,
         )
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

@@ -23,7 +23,7 @@ from unveil.cli.options import (
     gather,
     give,
     pair_of,
-    showing_stages,
+    showing_progress,
 )
 from unveil.cli.requirements import Order, SensitiveColumns
 from unveil.output import check_replaceable, together
@@ -101,7 +101,7 @@ def check(
         first = source(original, separator=separator, encoding=encoding, missing=tuple(missing or ()))
         pairs = [pair_of(text, first.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
         paired = {"original": first, "mapping": pairs, "id": identity, "link": link, "same_order": same_order}
-    with showing_stages() as progress:
+    with showing_progress():
         result = check_release(
             inputs.source,
             asked,
@@ -115,7 +115,6 @@ def check(
             allow=allow,
             record=record,
             seed=seed,
-            progress=progress,
             **paired,
         )
     with together():

@@ -19,7 +19,7 @@ from unveil.cli.options import (
     SpreadsheetSafe,
     gather,
     give,
-    showing_stages,
+    showing_progress,
 )
 from unveil.cli.requirements import SensitiveColumns
 from unveil.errors import ArgumentError, shown
@@ -78,7 +78,7 @@ def compare(
         for name, path in _named(releases, "a release", "NAME=RELEASE").items()
     }
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []
-    with showing_stages() as progress:
+    with showing_progress():
         result = compare_releases(
             {"original": inputs.source, **tables},
             inputs.key,
@@ -92,7 +92,6 @@ def compare(
             same_order=same_order,
             seed=seed,
             key_file=key_file,
-            progress=progress,
         )
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 

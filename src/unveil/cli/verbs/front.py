@@ -66,10 +66,8 @@ def front(
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
     required = models.required(inputs) or inputs.planned_models()
     told = {**weighed.options(inputs), **models.options(inputs, required), **search.options(inputs), **order.options()}
-    with showing_progress("generalisations") as progress:
-        result = anonymize_front(
-            inputs.source, inputs.key, sensitive=inputs.sensitive, models=required, progress=progress, **told
-        )
+    with showing_progress():
+        result = anonymize_front(inputs.source, inputs.key, sensitive=inputs.sensitive, models=required, **told)
     if to.out is not None or to.link is not None:
         to.write(result.chosen)
     give(result, as_json=as_json, out=None)

@@ -29,8 +29,7 @@ from unveil.cli.options import (
     gather,
     give,
     one_sensitive,
-    showing_bytes,
-    showing_stages,
+    showing_progress,
 )
 from unveil.errors import ArgumentError
 
@@ -78,7 +77,7 @@ def dr(
         raise ArgumentError(
             "--max-distinct does not go with --partition, --weights, --interval or another --nulls than category."
         )
-    with showing_bytes():
+    with showing_progress():
         if max_distinct is not None:
             give(
                 approximate_rate(inputs.source, inputs.key, secrets, max_distinct=max_distinct, seed=seed),
@@ -135,7 +134,7 @@ def scan(
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
     kept = default_place(inputs.source.place) if resume and checkpoint is None else checkpoint
-    with _told_what_is_kept(kept), showing_stages() as progress:
+    with _told_what_is_kept(kept), showing_progress():
         result = scan_subsets(
             inputs.source,
             inputs.key,
@@ -145,7 +144,6 @@ def scan(
             nulls=inputs.nulls,
             weights=inputs.weights,
             threads=threads,
-            progress=progress,
             checkpoint=kept,
             resume=resume,
         )
@@ -183,6 +181,6 @@ def identifiers(
         data, key=None, sensitive=None, partition=None, nulls=None, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    with showing_bytes():
+    with showing_progress():
         found = direct_identifiers(inputs.source)
     give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

@@ -22,7 +22,7 @@ from unveil.cli.options import (
     Weights,
     gather,
     give,
-    showing_bytes,
+    showing_progress,
 )
 from unveil.cli.requirements import (
     Alpha,
@@ -108,7 +108,7 @@ def measure(
         secrets, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=k_map, presence=presence, average_risk=average_risk,
     ) or inputs.planned_models()  # fmt: skip
-    with showing_bytes():
+    with showing_progress():
         result = measure_table(
             inputs.source,
             inputs.key,

@@ -23,8 +23,8 @@ def reproduce(
     if experiments:
         from unveil.reproduce.experiments import experiments as do_again
 
-        with showing_progress("experiments") as progress:
-            found = do_again(progress=progress)
+        with showing_progress():
+            found = do_again()
         return give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     from unveil.reproduce import reproduce as recompute
 

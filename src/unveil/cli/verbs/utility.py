@@ -23,8 +23,7 @@ from unveil.cli.options import (
     gather_two,
     give,
     pair_of,
-    showing_bytes,
-    showing_stages,
+    showing_progress,
 )
 from unveil.errors import ArgumentError
 
@@ -58,7 +57,7 @@ def utility(
     asked = [*planned, *(Need.parse(text) for text in need or ())]
     if not asked:
         raise ArgumentError("no need is named; write one with --need, or in a project file.")
-    with showing_bytes():
+    with showing_progress():
         result = serve(inputs.source, asked, nulls=inputs.nulls)
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     shown = not as_json and out is None
@@ -121,7 +120,7 @@ def loss(
     held = {*other.names, *dict(pairs)}
     paired = [name for name in one.names if name in held and name != identity]
     clustering = [] if clusters is None else [Task("clustering", kind="clustering", clusters=clusters)]
-    with showing_stages() as progress:
+    with showing_progress():
         result = lost(
             one,
             other,
@@ -138,7 +137,6 @@ def loss(
             pmse=pmse,
             tasks=[*(task or ()), *clustering],
             seed=seed,
-            progress=progress,
         )
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     for line in result.failed:

@@ -29,6 +29,7 @@ from unveil.measures.direct_identifiers.phones import phones
 from unveil.measures.direct_identifiers.places import coordinates, postal_addresses
 from unveil.measures.direct_identifiers.texts import account_names, free_text, person_names
 from unveil.results import Figure, Result, Table, View
+from unveil.run import active_run
 from unveil.sources import Data, open_source, tallied
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     findings: list[Finding] = []
     skipped: list[str] = []
     records = 0
-    for name in wanted:
+    for name in active_run().each("columns", wanted):
         try:
             table = tallied(held, [name])
         except UnsupportedDataError:

@@ -11,6 +11,7 @@ import numpy as np
 from unveil.errors import ArgumentError
 from unveil.mechanisms.microaggregation.attributes import Attribute
 from unveil.results.numbers import counted
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,13 +63,13 @@ def by_method(method: str, k: int, gain: float) -> Partition:
 
 
 def _interruptible(kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.int64]:
-    """Run a compiled loop beside the main thread, which then hears an interrupt and ends the loop."""
-    stop = np.zeros(1, dtype=np.bool_)
+    """Run a compiled loop in a thread of its own, while this one hears an interrupt or a cancelled run, and ends it."""
+    run, stop = active_run(), np.zeros(1, dtype=np.bool_)
     with ThreadPoolExecutor(1) as pool:
         work = pool.submit(kernel, *arguments, stop)
         try:
             while not wait([work], _HEARD).done:  # one long wait would not be interrupted
-                pass
+                run.check()
             return np.asarray(work.result())
         finally:
             stop[0] = True

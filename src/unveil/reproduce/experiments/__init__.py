@@ -6,22 +6,23 @@ print which generalisation they got, so figures differ where releases do; every 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from unveil.reproduce.experiments import five_measures, homogeneity, identity, income, records, semantic
 from unveil.reproduce.experiments.frame import Conclusion, Experiment, Experiments, Finding
+from unveil.run import Progress, active_run, in_run
 
 __all__ = ["Conclusion", "Experiment", "Experiments", "Finding", "experiments"]
 
 _QUICK = (records, identity, homogeneity, semantic, income)
 
 
+@in_run
 def experiments(
     *,
     sizes: Sequence[int] = five_measures.SIZES,
     parameters: Sequence[int] = five_measures.PARAMETERS,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Experiments:
     """Do all experiments of the documents on Adult again.
 
@@ -30,7 +31,7 @@ def experiments(
     sizes, parameters
         The grid of the comparison of five measures: numbers of key attributes, and values of k and l.
     progress
-        Called with the parts done and all parts.
+        A run, or a function called with the name of a stage ("experiments"), the parts done and all parts.
 
     Returns
     -------
@@ -38,14 +39,7 @@ def experiments(
         For each experiment what the document did, what is done here, the figures, and whether its conclusions hold.
     """
     total = len(_QUICK) + 5 * len(five_measures.settings_of(sizes, parameters))
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
+    step = active_run().counting("experiments", total)
     found = []
     for experiment in _QUICK:
         found.append(experiment.run())

@@ -70,14 +70,14 @@ class Lattice:
             request, space, judge, objective_of(objective, attributes, space.records, weights=weights, factor=factor), limit
         )
 
-    def searched(self, budget: Budget | None = None, progress: Callable[[int, int], Any] | None = None) -> Found:
+    def searched(self, budget: Budget | None = None) -> Found:
         """Search for the best node."""
-        return search(self.space, self.judge, self.objective, self.limit, budget=budget, progress=progress)
+        return search(self.space, self.judge, self.objective, self.limit, budget=budget)
 
-    def chosen(self, budget: Budget | None = None, progress: Callable[[int, int], Any] | None = None) -> Choice:
+    def chosen(self, budget: Budget | None = None) -> Choice:
         """Search for the best node, and say why if there is none, or if it leaves no record."""
         began = time.perf_counter()
-        found = self.searched(budget, progress)
+        found = self.searched(budget)
         if found.node is None:
             raise self._unmet(found)
         if found.suppressed == self.space.records:

@@ -16,7 +16,7 @@ looked at.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import ArgumentError
+from unveil.run import active_run
 from unveil.search.judge import Judge
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.full_domain import Budget
@@ -106,7 +107,7 @@ class Frontier:
     evaluated: int
 
 
-def frontier(question: Question, budget: Budget, progress: Callable[[int, int], Any] | None = None) -> Frontier:
+def frontier(question: Question, budget: Budget) -> Frontier:
     """Return the releases that meet the models and thresholds and that no other such release dominates.
 
     Parameters
@@ -115,10 +116,8 @@ def frontier(question: Question, budget: Budget, progress: Callable[[int, int], 
         What is asked of every node.
     budget
         When to stop early.
-    progress
-        Called now and then with the nodes settled and those in question.
     """
-    return _Search(question, budget).run(progress)
+    return _Search(question, budget).run()
 
 
 class _Search:
@@ -137,19 +136,21 @@ class _Search:
         self.evaluated = 0
         self.began = time.monotonic()
 
-    def run(self, progress: Callable[[int, int], Any] | None) -> Frontier:
+    def run(self) -> Frontier:
         """Go through the nodes, the most general first."""
         height = reduce(np.add.outer, [np.arange(size, dtype=np.int32) for size in self.shape])
         order = np.argsort(-height.ravel(), kind="stable")
+        run = active_run()
         for done, at in enumerate(order.tolist()):
-            if progress is not None and done % 256 == 0:
-                progress(done, len(order))
+            if done % 256 == 0:
+                run.at("generalisations", done, len(order))
             place = tuple(int(level) for level in np.unravel_index(at, self.shape))
             if self.closed[place]:
                 continue
             if self._spent():
                 return Frontier(self.found.sorted(), complete=False, evaluated=self.evaluated)
             self.evaluated += 1
+            run.check()
             self._look(place)
         return Frontier(self.found.sorted(), complete=True, evaluated=self.evaluated)
 

@@ -15,15 +15,16 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError
+from unveil.run import active_run
 from unveil.search.judge import Judge
 from unveil.search.lattice.objectives import Objective, Separable
 from unveil.search.lattice.rollup import Table
@@ -120,7 +121,6 @@ def search(
     limit: int,
     *,
     budget: Budget | None = None,
-    progress: Callable[[int, int], Any] | None = None,
 ) -> Found:
     """Return the node of the lowest score that meets the requirements with at most `limit` records suppressed.
 
@@ -132,10 +132,8 @@ def search(
         How many records may be suppressed.
     budget
         When to stop early; the answer then says how far from the best it may be.
-    progress
-        Called now and then with the nodes settled and the nodes in question.
     """
-    return _Search(space, judge, objective, limit, budget or Budget(), progress).run()
+    return _Search(space, judge, objective, limit, budget or Budget()).run()
 
 
 class _Search:
@@ -146,11 +144,9 @@ class _Search:
         objective: Objective,
         limit: int,
         budget: Budget,
-        progress: Callable[[int, int], Any] | None,
     ) -> None:
-        self.space, self.judge, self.objective, self.limit, self.budget, self.progress = (
-            space, judge, objective, limit, budget, progress,
-        )  # fmt: skip
+        self.space, self.judge, self.objective, self.limit, self.budget = space, judge, objective, limit, budget
+        self.active = active_run()
         self.seen = _Seen()
         self.began = time.monotonic()
         self.whole = space.size <= _MOST_NODES
@@ -216,6 +212,7 @@ class _Search:
         """Evaluate a node, once; return whether it meets the requirements."""
         if node in self.seen.feasible:
             return self.seen.feasible[node]
+        self.active.check()
         self._spend()
         found = self._evaluate(node)
         self.seen.feasible[node] = found
@@ -351,8 +348,8 @@ class _Search:
         order = left[np.argsort(-self.bounds.ravel()[left], kind="stable")]
         closed, bounds = self.closed.ravel(), self.bounds.ravel()
         for done, at in enumerate(order.tolist()):
-            if self.progress is not None and done % 256 == 0:
-                self.progress(done, len(order))
+            if done % 256 == 0:
+                self.active.at("generalisations", done, len(order))
             if not closed[at] and bounds[at] < self.seen.score:
                 self.look(self._node(at))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.compilation import compiled
+from unveil.run import active_run
 from unveil.search.lattice.rollup import merge_word
 
 if TYPE_CHECKING:
@@ -44,20 +45,22 @@ def survey(rolled: RollUp, k: int) -> Survey | None:
     found = np.zeros((3, int(np.prod(shape))), dtype=np.int64)
     together = np.concatenate(maps) if maps else np.zeros(0, dtype=np.uint64)
     n = np.ascontiguousarray(base.n).astype(np.int64)
-    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, found)
+    run = active_run()
+    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, found, run.flag)
+    run.check()
     back = np.argsort(order)
     return Survey(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in found))
 
 
 @compiled
-def _walk(keys, n, shape, fields, maps, starts, first, k, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Fill in the figures of all nodes, in the order of the walk."""
+def _walk(keys, n, shape, fields, maps, starts, first, k, found, flag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fill in the figures of all nodes, in the order of the walk; stop where the flag says so."""
     depths, rows = shape.shape[0], keys.shape[0]
     slots = np.zeros(_power(4 * rows), dtype=np.int64)
     all_keys, all_n = np.empty((2 * depths, rows), dtype=np.uint64), np.empty((2 * depths, rows), dtype=np.int64)
     level, table, size = np.zeros(depths, dtype=np.int64), np.full(depths + 1, -1), np.full(depths + 1, rows)
     node, depth, epoch = 0, depths, np.int64(1)
-    while depth >= 0:
+    while depth >= 0 and flag[0] == 0:
         if depth == depths:
             at = table[depths]
             _look(n[:rows] if at < 0 else all_n[at], size[depths], k, found, node)

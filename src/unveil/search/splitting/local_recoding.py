@@ -19,6 +19,7 @@ from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run
 from unveil.search.checks import limit_of
 from unveil.search.lattice.full_domain import Budget
 from unveil.search.lattice.space import KeyAttribute, Node
@@ -168,7 +169,9 @@ class _Run:
         """Go from round to round; where the last records cannot be settled on their own, take earlier ones back."""
         found: list[_Round] = []
         cells = self.everything
+        run = active_run()
         while len(cells):
+            run.check()
             one = self._round(cells, int(self._records(cells) * (1.0 - self.step)), factor, _MOST_NODES)
             if one is None:
                 break

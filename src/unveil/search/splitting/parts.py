@@ -15,6 +15,7 @@ import numpy as np
 
 from unveil.compilation import compiled
 from unveil.counts.grouping import summed
+from unveil.run import active_run
 from unveil.search.requirements import Requirements
 
 if TYPE_CHECKING:
@@ -150,7 +151,9 @@ def split_parts(
     mode = _POOLED if pooled else _RELAXED if relaxed else _STRICT
     splitter = _Splitter(board, n, requirements, mode, len(begun))
     done, active = [], begun
+    run = active_run()
     while len(active):
+        run.check()
         finished, active = splitter.round(active)
         done.append(finished)
     parts = _joined(done)

@@ -21,6 +21,7 @@ from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run
 from unveil.search.checks import limit_of
 from unveil.search.lattice.full_domain import Budget
 from unveil.search.lattice.space import KeyAttribute
@@ -214,7 +215,9 @@ class Cut:
         heap = [(-self._saving(at, node), at, node) for at, node in waiting]
         heapq.heapify(heap)
         refused, opened = [], 0
+        run = active_run()
         while heap:
+            run.check()
             _, at, node = heapq.heappop(heap)
             if not self._open(at, node):
                 refused.append((at, node))

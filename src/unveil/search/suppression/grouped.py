@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.counts.grouping import group
+from unveil.run import active_run
 from unveil.search.suppression.group_kernels import regroup
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["grouped"]
 
-_PART = 256
-"""So many records are treated before someone who waits hears of it, or stops the search."""
+_PART, _WORK = 256, 1 << 24
+"""So many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
 
 
 def grouped(codes: NDArray[np.int64], k: int, costs: NDArray[np.float64], tell: Callable[[int, int], None]) -> NDArray[np.bool_]:
@@ -113,13 +114,15 @@ class _Groups:
         for lost in sorted((lost for lost in gain if gain[lost]), key=lambda lost: -gain[lost]):
             self._form(lost, k)
         waiting = np.flatnonzero(self.group_of < 0)
-        for start in range(0, len(waiting), _PART):
-            part = waiting[start : start + _PART]
+        size = max(1, min(_PART, _WORK // len(self.gone)))
+        for start in range(0, len(waiting), size):
+            part = waiting[start : start + size]
             regroup(self.codes, self.gone, self.group_of, self.sizes, self.last, k, costs, sets.astype(np.int32), part)
             tell(len(self.gone) - len(waiting) + start, len(self.gone))
 
     def _alike(self, lost: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the number of each waiting record by what a set of cells leaves of it, the sizes, and how many form groups."""
+        active_run().check()
         waiting = np.flatnonzero(self.group_of < 0)
         kept = np.array([at for at in range(len(self.codes)) if not lost >> at & 1], dtype=np.int64)
         numbers = _numbered(self.codes[np.ix_(kept, waiting)].T.astype(np.int64))
@@ -150,7 +153,9 @@ def _taken_along(
     bits = 1 << np.arange(codes.shape[1])
     settled = np.ones(len(codes), dtype=bool)
     settled[waiting] = False
+    run = active_run()
     for row in waiting.tolist():
+        run.check()
         numbers = _numbered(np.where(lost[:, None] & bits, -1, codes))
         numbers[~settled] = -1
         sizes = np.bincount(numbers[settled])

@@ -26,7 +26,7 @@ from unveil.models.asked import Place
 from unveil.models.base import Measured
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, drawn_order, marked, repeatable_of
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, active_run, in_run
 from unveil.search.request import Request, finer_request
 from unveil.search.splitting.labelling import Recoding
 from unveil.search.suppression.fewest_cells import MOST_CELLS, fewest_cells
@@ -79,6 +79,7 @@ class Suppression(Recoding):
 
 
 @checked_arguments
+@in_run
 def suppress_locally(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names,
@@ -91,7 +92,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Release[Suppression]:
     r"""Replace single cells by nulls until at least k released records may belong to anybody.
 
@@ -133,7 +134,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
     progress
-        Called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
@@ -183,17 +184,17 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     began = time.perf_counter()
     codes = np.repeat(_codes(request), request.cells.n, axis=0)
     places = np.argsort(request.sorted_rows(chance))
-    nulled = _suppressed(codes, k, price, against, Progress(progress))
+    nulled = _suppressed(codes, k, price, against)
     return _released(request, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, settings={
         "k": k, "against": against, "importance": dict(importance or {}), "follow": dict(follow or {}), "nulls": "wildcard",
     })  # fmt: skip
 
 
-def _suppressed(codes: NDArray[np.int64], k: int, price: NDArray[np.float64], against: str, told: Progress) -> NDArray[np.bool_]:
+def _suppressed(codes: NDArray[np.int64], k: int, price: NDArray[np.float64], against: str) -> NDArray[np.bool_]:
     """Return which cells of the records are suppressed, the records being in the order of their keys."""
     bits = 1 << np.arange(len(price))
     costs = np.array([price[(bits & chosen) > 0].sum() for chosen in range(1 << len(price))])
-    with told.stage("records") as tell:
+    with active_run().stage("records") as tell:
         if against == "truth":
             small = codes.size <= MOST_CELLS
             return fewest_cells(codes, k, price, known=True) if small else grouped(codes, k, costs, tell)

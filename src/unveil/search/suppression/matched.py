@@ -6,7 +6,7 @@ class. Only cells of records that lack matches are suppressed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 from unveil.counts import Column, Counts
 from unveil.counts.grouping import group
 from unveil.measures.wildcard import wildcard_sums
+from unveil.run import active_run
 from unveil.search.suppression.matching_kernels import cheapest, restore, suppress
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["matched"]
 
 _NULL = -1
-_PART = 256
-"""So many records are treated before someone who waits hears of it, or stops the search."""
+_PART, _WORK = 256, 1 << 24
+"""So many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
 
 
 def matched(
@@ -59,25 +60,29 @@ def _treated(
     while (lacking := _sizes(released) < k).any():
         rows = _Rows.of(released, lacking)
         given = (rows.codes, rows.weight, rows.size, k, costs, by_cost)
-        parts = _parts(rows.single)
-        dear = np.concatenate([cheapest(*given, part) for part in parts])
-        parts = _parts(rows.single[np.argsort(sign * dear, kind="stable")])
-        for at, part in enumerate(parts):
+        dear = np.concatenate([cheapest(*given, part) for part in _parts(rows.single, rows)])
+        done = 0
+        for part in _parts(rows.single[np.argsort(sign * dear, kind="stable")], rows):
             suppress(*given, part)
-            tell(min((at + 1) * _PART, len(rows.single)), len(rows.single))
+            done += len(part)
+            tell(done, len(rows.single))
         released[lacking] = rows.codes[:, rows.single].T
     touched = (released != original).any(axis=1)
     rows = _Rows.of(released, touched)
     whole = np.full_like(rows.codes, _NULL)
     whole[:, rows.single] = original[touched].T
-    for part in _parts(rows.single):
+    for part in _parts(rows.single, rows):
         restore(rows.codes, rows.weight, rows.size, k, whole, part, np.argsort(-price, kind="stable"))
     released[touched] = rows.codes[:, rows.single].T
     return released
 
 
-def _parts(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    return [rows[start : start + _PART] for start in range(0, len(rows), _PART)]
+def _parts(chosen: NDArray[np.int64], rows: _Rows) -> Iterator[NDArray[np.int64]]:
+    """Give rows a few at a time, as long as the run goes on."""
+    run, size = active_run(), max(1, min(_PART, _WORK // len(rows.weight)))
+    for start in range(0, len(chosen), size):
+        run.check()
+        yield chosen[start : start + size]
 
 
 def _sizes(codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtraError, UnsupportedDataError, listed
+from unveil.run import active_run
 from unveil.sources.engines.answers import batches_of, named, tally_of
-from unveil.sources.engines.patience import patiently
+from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
@@ -41,7 +42,7 @@ _SCHEMA = "SELECT 1 FROM information_schema.schemata WHERE catalog_name = curren
 
 
 def open_relation(relation: Any, place: str = "the DuckDB relation") -> EngineSource:
-    """Open a relation; its queries run on the caller's connection."""
+    """Open a relation; its queries run on the caller's connection, which only the caller can interrupt."""
     _library()
     return EngineSource(
         place,
@@ -64,17 +65,17 @@ def open_database(address: Address) -> EngineSource:
 
     def collect(columns: Sequence[str]) -> pl.DataFrame:
         with _relation(file, address) as (relation, connection):
-            return patiently(lambda: _collected(relation, columns, address.place), connection.interrupt)
+            return cancellable(lambda: _collected(relation, columns, address.place), connection.interrupt)
 
     def count(columns: Sequence[str]) -> Tally:
         with _relation(file, address) as (relation, connection):
-            return patiently(lambda: _tallied(relation, columns, address.place), connection.interrupt)
+            return cancellable(lambda: _tallied(relation, columns, address.place), connection.interrupt)
 
     def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with _relation(file, address) as (relation, connection):
             require_unchanged(address.place, columns, kinds, _kinds(relation))
             answer = _batches(relation, columns, address.place)
-            while (batch := patiently(lambda: next(answer, None), connection.interrupt)) is not None:
+            while (batch := cancellable(lambda: next(answer, None), connection.interrupt)) is not None:
                 yield batch
 
     return EngineSource(address.place, names, collect, count, lambda out: _into(file, address, kinds, out), _batches=batches)
@@ -110,6 +111,8 @@ def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[An
         raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
     with connection, _failure_reported(address.place):
         connection.execute("SET enable_progress_bar = false")  # it would be drawn on standard output
+        if (threads := active_run().limits.threads) is not None:
+            connection.execute(f"SET threads = {threads:d}")
         yield connection
 
 
@@ -158,7 +161,7 @@ def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) 
 
     def write(what: Recoding) -> tuple[EngineSource, int]:
         with _connection(file, out, read_only=False) as connection:
-            records = patiently(lambda: rewrite(connection, what), connection.interrupt)
+            records = cancellable(lambda: rewrite(connection, what), connection.interrupt)
         return open_database(replace(address, table=table, schema=out.schema)), records
 
     return write

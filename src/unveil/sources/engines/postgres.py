@@ -18,7 +18,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.engines.answers import batches_of, named, tally_of
-from unveil.sources.engines.patience import patiently
+from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
@@ -282,14 +282,14 @@ def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
 
 
 class _Cursor:
-    """A cursor whose calls run beside the main thread: that one hears Ctrl-C, and has the server cancel the query."""
+    """A cursor whose calls are cancelled in the server with the run, and on Ctrl-C."""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
 
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._cursor, name)
-        return lambda *arguments, **options: patiently(partial(call, *arguments, **options), self._cursor.adbc_cancel)
+        return lambda *arguments, **options: cancellable(partial(call, *arguments, **options), self._cursor.adbc_cancel)
 
 
 def _refused(place: str, said: str) -> EngineError:

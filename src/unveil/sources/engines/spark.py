@@ -9,14 +9,16 @@ import os
 import socket
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
+from unveil.run import active_run
 from unveil.sources.engines.answers import batches_of, named, tally_of
+from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.frames import Tally, text_names
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
 
 __all__ = ["open_address", "open_frame"]
+
+_Answer = TypeVar("_Answer")
 
 _UNCOUNTABLE = ("array", "binary", "map", "struct", "udt", "variant")
 _FLOATS = ("float", "double")
@@ -61,14 +65,16 @@ class _Frame:
 
     def collect(self, columns: Sequence[str]) -> pl.DataFrame:
         with _failure_reported(self.place):
-            return named(pl.DataFrame(self.numbered.select(*map(self.asked, columns)).toArrow()), columns)
+            answer = _cancellable(self.session, self.numbered.select(*map(self.asked, columns)).toArrow)
+            return named(pl.DataFrame(answer), columns)
 
     def tally(self, columns: Sequence[str]) -> Tally:
         for name in columns:
             if self.kinds[name] in _UNCOUNTABLE:
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
         with _failure_reported(self.place):
-            return tally_of(pl.DataFrame(self.numbered.groupBy(*map(self.asked, columns)).count().toArrow()), columns)
+            answer = _cancellable(self.session, self.numbered.groupBy(*map(self.asked, columns)).count().toArrow)
+            return tally_of(pl.DataFrame(answer), columns)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records one partition at a time, each batch packed by the executor that has it."""
@@ -86,7 +92,9 @@ class _Frame:
         with _failure_reported(self.place):
             with warnings.catch_warnings(action="ignore"):  # PySpark warns of new versions of pandas, which is not used here
                 packed = self.numbered.select(*map(self.asked, columns)).mapInArrow(pack, "packed binary")
+            run = active_run()
             for row in packed.toLocalIterator(prefetchPartitions=True):
+                run.check()
                 with pa.ipc.open_stream(row[0]) as stream:
                     yield from batches_of(stream, columns)
 
@@ -128,7 +136,7 @@ def _into(held: _Frame, out: Address) -> Write:
         if _exists(held.session, out):
             raise EngineError.table_exists(out.place)
 
-    def write(what: Recoding) -> tuple[EngineSource, int]:
+    def rewritten(what: Recoding) -> tuple[EngineSource, int]:
         views = _Views(held, what)
         try:
             with _failure_reported(out.place):
@@ -139,7 +147,7 @@ def _into(held: _Frame, out: Address) -> Write:
         finally:
             views.drop()
 
-    return write
+    return lambda what: _cancellable(held.session, lambda: rewritten(what))
 
 
 def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[EngineSource, int]:
@@ -224,6 +232,17 @@ class _Views:
     def _keep(self, name: str, frame: Any) -> None:
         frame.createOrReplaceTempView(name)
         self._kept.append((name, frame))
+
+
+def _cancellable(session: Any, query: Callable[[], _Answer]) -> _Answer:
+    """Return what a query returns; its jobs are cancelled with the run, and on Ctrl-C."""
+    context, group = session.sparkContext, own_word()
+
+    def grouped() -> _Answer:
+        context.setJobGroup(group, "unveil", interruptOnCancel=True)
+        return query()
+
+    return cancellable(grouped, lambda: context.cancelJobGroup(group))
 
 
 def _session(address: Address) -> Any:

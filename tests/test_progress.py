@@ -19,7 +19,7 @@ import pytest
 import unveil
 from unveil.attacks.linkage.search import _in_threads
 from unveil.results import Result
-from unveil.results.progress import Progress
+from unveil.run import Run
 
 UNVEIL = str(Path(sys.executable).with_name("unveil"))
 PEOPLE = pl.DataFrame(
@@ -89,7 +89,7 @@ def test_every_stage_rises_to_its_end_and_the_answer_stays(name: str) -> None:
 def test_a_task_that_cannot_be_tried_counts_as_done() -> None:
     told: list[tuple[int, int]] = []
     tasks = [unveil.Task("none", "nothing"), unveil.Task("ill", "ill")]
-    found = unveil.tasks(PEOPLE, PEOPLE, tasks, same_order=True, folds=2, progress=lambda *step: told.append(step))
+    found = unveil.tasks(PEOPLE, PEOPLE, tasks, same_order=True, folds=2, progress=lambda _, *step: told.append(step))
     assert found["none"].reason is not None
     assert told == [(0, 4), (2, 4), (2, 4), (3, 4), (4, 4)]
 
@@ -98,30 +98,28 @@ def test_a_control_is_told_after_the_original() -> None:
     ages = {"age": np.arange(200.0), "sex": ["f", "m"] * 100}
     told: list[tuple[int, int]] = []
     unveil.attacks.distance_linkage(
-        ages, ages, range(200), distance="mixed", control={"age": [0.5], "sex": ["f"]}, progress=lambda *step: told.append(step)
+        ages,
+        ages,
+        range(200),
+        distance="mixed",
+        control={"age": [0.5], "sex": ["f"]},
+        progress=lambda _, *step: told.append(step),
     )
     assert told == [(64, 200), (128, 200), (192, 200), (200, 200)] * 3
-
-
-def test_nobody_to_tell_is_no_trouble() -> None:
-    told = Progress(None)
-    assert list(told.each("letters", "abc")) == ["a", "b", "c"]
-    with told.stage("whole") as steps:
-        steps(1, 2)
 
 
 def test_an_interrupt_leaves_out_what_has_not_begun() -> None:
     begun: list[int] = []
 
-    def interrupt(_done: int, _total: int) -> None:
+    def interrupt(_stage: str, _done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
     def work(begin: int, _end: int) -> None:
         np.linalg.svd(np.ones((60, 60)))
         begun.append(begin)
 
-    with pytest.raises(KeyboardInterrupt):
-        _in_threads(work, 64 * 5000, interrupt)
+    with pytest.raises(KeyboardInterrupt), Run(interrupt):
+        _in_threads(work, 64 * 5000, "questions")
     assert 0 < len(begun) < 5000
 
 
