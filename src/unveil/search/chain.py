@@ -23,8 +23,8 @@ from unveil.releases import recorded, write_recorded
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
 from unveil.results.progress import Stages
+from unveil.sources import Data
 from unveil.sources.alignment import write_link
-from unveil.sources.frames import Data
 from unveil.sources.microdata import Microdata, open_microdata
 
 if TYPE_CHECKING:

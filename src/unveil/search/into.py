@@ -29,12 +29,12 @@ from unveil.search.inputs import keys_of, require_apart, secrets_of
 from unveil.search.objectives import Candidate
 from unveil.search.release import Release, checked_place
 from unveil.sources import Data, open_source
-from unveil.sources.coding import KnownValues
+from unveil.sources.coding import KnownValues, labelled
 from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.recoding import Changed, Recoding
 from unveil.sources.engines.table import EngineSource
-from unveil.sources.frames import tally_source
-from unveil.sources.microdata import complete, labelled
+from unveil.sources.frames import TallySource
+from unveil.sources.microdata import complete
 from unveil.sources.passing import Passing, Unwritten, WrittenFile, WrittenTable, passing, rewrite
 from unveil.sources.spreadsheets import require_delimited
 from unveil.sources.streaming import StreamSource, limited
@@ -43,8 +43,8 @@ from unveil.sources.streaming_keys import hashed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from unveil.sources.base import Tally
     from unveil.sources.engines.table import Write
-    from unveil.sources.frames import Tally
 
 __all__ = ["anonymize_into"]
 
@@ -174,7 +174,7 @@ def anonymize_into(  # noqa: PLR0913 - as many as `anonymize` takes
 def _table_writer(source: Any, out: Address) -> Write:
     if not isinstance(source, EngineSource):
         raise ArgumentError(f"{shown(source.place)} is a file, so it is rewritten into a file (.parquet, .csv or .tsv).")
-    return source.into(out)
+    return source.rewrite(out)
 
 
 def _file_place(out: str | os.PathLike[str]) -> str:
@@ -273,7 +273,7 @@ def _recoding(plan: Plan, chosen: Chosen, names: tuple[str, ...], *, drop: bool,
     expected = recoded(counts, replace(what, labels={column.name: what.labels[column.name] for column in changed}))
 
     def check(found: Tally) -> int:
-        if found.frame.is_empty() or not _same(count(tally_source(plan.records.place, found), counts.names), expected):
+        if found.frame.is_empty() or not _same(count(TallySource(plan.records.place, found), counts.names), expected):
             raise DataChangedError.of_counts(plan.records.place)
         return expected.records
 

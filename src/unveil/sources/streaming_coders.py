@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from unveil.sources.frames import Tally
+from unveil.sources.base import Tally
 from unveil.sources.lossless import typed
 
 if TYPE_CHECKING:
