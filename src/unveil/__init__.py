@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from unveil.search.suppression.local import suppress_locally as suppress_locally
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
+    from unveil.study import Pair as Pair
+    from unveil.study import Study as Study
     from unveil.utility.loss import Loss as Loss
     from unveil.utility.loss import loss as loss
     from unveil.utility.needs import Utility as Utility
@@ -85,6 +87,7 @@ _HOMES = {
     "Loss": "unveil.utility.loss",
     "Measurement": "unveil.models.measure",
     "Need": "unveil.project",
+    "Pair": "unveil.study",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
     "Protection": "unveil.releases",
@@ -93,6 +96,7 @@ _HOMES = {
     "Run": "unveil.run",
     "Scan": "unveil.measures.scan",
     "Step": "unveil.project",
+    "Study": "unveil.study",
     "Task": "unveil.utility.tasks",
     "Tasks": "unveil.utility.tasks",
     "TradeOff": "unveil.assess.tradeoff",

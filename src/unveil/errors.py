@@ -116,6 +116,11 @@ class ArgumentError(UnveilError, ValueError):
         )
 
     @classmethod
+    def several_sensitive(cls, columns: Sequence[str]) -> ArgumentError:
+        """Report a study of several sensitive attributes in the place of one."""
+        return cls(f"the study has several sensitive attributes ({listed(columns)}); name in the call the one that is meant.")
+
+    @classmethod
     def other_database(cls, place: str) -> ArgumentError:
         """Report a release that would leave the database of its data."""
         return cls(

@@ -290,7 +290,7 @@ def test_there_is_one_zero(tmp_path: Path) -> None:
     place = tmp_path / "zeros.parquet"
     pl.DataFrame({"a": [-0.0, 0.0, None, float("nan"), 1.5] * 3}).write_parquet(place)
     with limited(stream_from=1, rows=4):
-        found = open_source(place).tally(["a"])
+        found = open_source(place).count(["a"])
     values = found.frame["a"].to_list()
     assert found.n is not None
     assert sorted(zip(map(str, values), found.n.tolist(), strict=True)) == [("0.0", 6), ("1.5", 3), ("None", 6)]

@@ -118,8 +118,8 @@ def test_nulls_are_refused_with_their_number(engine: Callable[[pl.DataFrame], An
 def test_only_combinations_come_back(engine: Callable[[pl.DataFrame], Any]) -> None:
     frame = people()
     source = open_source(engine(frame))
-    tally = source.tally([AGE, "member"])
-    assert source.counts
+    tally = source.count([AGE, "member"])
+    assert source.can_count
     assert tally.n is not None
     assert tally.frame.height == frame.select(AGE, "member").n_unique()
     assert int(tally.n.sum()) == frame.height

@@ -10,8 +10,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +20,14 @@ from unveil.assess.advice import Advice, advice_on
 from unveil.assess.evidence import InputFile, input_files
 from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, attribute_rate, disclosure
 from unveil.assess.redaction import redacted
-from unveil.attributes import ROLES, Names, Role, checked_nulls, in_line, names_of, require_columns, sides_of
-from unveil.counts import Counts, count_table
+from unveil.attributes import Names, checked_nulls, in_line, sides_of
+from unveil.counts import Counts
+from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError, listed, shown
-from unveil.measures.direct_identifiers import DirectIdentifiers, direct_identifiers
+from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
-from unveil.measures.scan import Scan, Subset, scan
-from unveil.models.measure import Measurement, measure
+from unveil.measures.scan import Scan, Subset, scan_study
+from unveil.models.measure import Measurement, MeasureOptions, measured_study
 from unveil.models.requirements import parse_models
 from unveil.partitions import Partition
 from unveil.project import Project
@@ -35,7 +35,11 @@ from unveil.results import Made, Result, View
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data, ReadOptions, Source, load, open_source
+from unveil.sources import Data
+from unveil.study import Study, studied
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
 
@@ -46,6 +50,8 @@ CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 
 _WORK = 1_500_000_000
 """Records times subsets that the scan may take: about half a minute."""
+_PER_SUBSET = 7_500
+"""A subset costs as much as so many records, however few there are."""
 _RISKIEST, _FEW = 3, 3
 """So many combinations are shown of each size up to a few attributes, one of each larger size."""
 
@@ -216,7 +222,8 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     Parameters
     ----------
     project_or_data
-        A project or its file (.toml), or a path, the name of a built-in data set, or any data frame narwhals knows.
+        A project or its file (.toml), a `Study`, a path, the name of a built-in data set, any data frame narwhals knows, a
+        table in an engine, or counts.
     key, sensitive
         Key attributes and sensitive attributes; none: those of the project. Without a project every column that is no direct
         identifier and not sensitive is a key attribute.
@@ -255,57 +262,66 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     """
     if small < 1:
         raise ArgumentError(f"small is a number of records, at least 1, so not {shown_number(small)}.")
-    source, plan = _opened(project_or_data, project)
-    run = active_run()
-    with_roles = _Roles.of(source, plan, key, sensitive, weights)
-    files = input_files(source, plan, with_roles.sensitive, key_file)
-    with run.stage("direct identifiers"):
-        frame = source.collect(source.names)
-        everything = open_source(frame)
-        identifiers = direct_identifiers(everything)
-    roles = with_roles.completed(identifiers)
-    policy = checked_nulls(nulls or (plan.data.nulls if plan is not None else "category"))
-    views = _partitions(partitions, plan, roles)
-    held, dropped = _held(everything, roles, policy)
-    questions = _questions(roles, views)
-    asked = Measure(held, policy, roles.weights, small if redact else 0, _salt(held)).knowing(roles.key, questions)
-    attributes = _attributes(asked, roles.key)
-    table = count_table(load(held, roles.key, nulls=policy))
-    combinations = scan(
-        held,
-        roles.key,
-        nulls=policy,
-        weights=roles.weights,
-        max_size=max_size or _affordable(len(roles.key), table.records),
-        progress=run.under("combinations"),
-    )
-    disclosures = _disclosures(asked, roles.key, questions)
-    with run.stage("models and risks"):
-        measured = _measured(held, roles, policy, plan)
-    kept = without_suppressed(table, roles.key)
+    checked_nulls(nulls or "category")
+    with studied(project_or_data, key=key, sensitive=sensitive, nulls=nulls, weights=weights, project=project) as study:
+        files = input_files(study.source, study.project, study.sensitive, key_file)
+        identifiers, roles = _looked_at(study)
+        views = _views(partitions, roles)
+        return _assessed(roles, _Asked(identifiers, views, files, max_size, small if redact else 0, not study.key))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was found, and what is asked, before anything is measured."""
+
+    identifiers: DirectIdentifiers
+    views: Mapping[str, Mapping[str, Partition]]
+    files: tuple[InputFile, ...]
+    max_size: int | None
+    small: int
+    assumed: bool
+
+
+def _assessed(study: Study, asked: _Asked) -> Assessment:
+    """Measure a study whose roles are complete."""
+    keys = study.key
+    dropped = study.table([*keys, *study.sensitive], weights=study.weights).dropped
+    held = study.complete([*keys, *study.sensitive])
+    questions = _questions(study, asked.views)
+    measure = Measure(held, asked.small, _salt(held)).knowing(keys, questions)
+    attributes = _attributes(measure, keys)
+    table = held.counts(keys, partitions={})
+    with active_run().telling(active_run().under("combinations")):
+        combinations = scan_study(
+            held.changed(sensitive=(), partitions={}), asked.max_size or _affordable(len(keys), table.records)
+        )
+    disclosures = _disclosures(measure, keys, questions)
+    with active_run().stage("models and risks"):
+        measured = _measured(held)
+    kept = without_suppressed(table, keys)
     made = Made(
         records=table.records,
-        nulls=policy,
+        nulls=study.nulls,
         dropped=dropped,
-        key=roles.key,
-        sensitive=roles.sensitive,
-        partitions={name: {column: block.to_dict() for column, block in blocks.items()} for name, blocks in views.items()},
-        weights=roles.weights,
+        key=keys,
+        sensitive=study.sensitive,
+        partitions={name: {column: block.to_dict() for column, block in view.items()} for name, view in asked.views.items()},
+        weights=study.weights,
         version=__version__,
     )
     found = Assessment(
-        place=source.place,
-        identifiers=identifiers,
-        rate=asked.rate(roles.key, None, {}).value,
+        place=study.place,
+        identifiers=asked.identifiers,
+        rate=measure.rate(keys, None, {}).value,
         attributes=attributes,
         combinations=combinations,
         disclosures=disclosures,
         measurement=redacted(measured, asked.small, {rate.name: rate.hidden for rate in attributes}),
-        without=tuple(_without(kept, roles.key)),
-        class_sizes=_class_sizes(kept, roles.key),
-        files=files,
+        without=tuple(_without(kept, keys)),
+        class_sizes=_class_sizes(kept, keys),
+        files=asked.files,
         small=asked.small,
-        assumed=with_roles.assumed,
+        assumed=asked.assumed,
         made=made,
     )
     return replace(found, advice=advice_on(found))
@@ -314,74 +330,36 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
 # What is asked --------------------------------------------------------------------------------------------------------
 
 
-def _opened(given: Project | Data, project: Project | None) -> tuple[Source, Project | None]:
-    """Return the data and the project, whichever of the two was given."""
-    if isinstance(given, str | os.PathLike) and Path(given).suffix == ".toml":
-        given = Project.read(given)
-    if not isinstance(given, Project):
-        return open_source(given), project
-    if project is not None:
-        raise ArgumentError("two projects are given; give one, and the data.")
-    section = given.data
-    if section.path is None:
-        raise ArgumentError(f"{given.path} names no data; add data.path, or give the data and the project.")
-    options = ReadOptions(separator=section.separator, encoding=section.encoding, missing=section.missing)
-    return open_source(str(section.path), options), given
+def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:
+    """Look for direct identifiers, and return the study with a key: where none is named, every column that is left."""
+    if study.key:
+        sides_of(study.key, study.sensitive or None)
+        if study.source.can_count:
+            study.table([*study.key, *study.sensitive], weights=study.weights)  # these need not be counted one by one
+    with active_run().stage("direct identifiers"):
+        found = found_in(study, study.names)
+    if study.key:
+        return found, study
+    direct = {one.column for one in found.findings if one.confidence != "possible" and one.category != "birth-date"}
+    others = () if study.project is None else study.project.names("other")
+    out = direct | {*found.skipped, *study.sensitive, *study.identifiers, *others, study.weights}
+    keys = tuple(name for name in study.names if name not in out)
+    if not keys:
+        raise ArgumentError(f"no column is left to be a key attribute; name those an intruder may know: {listed(study.names)}.")
+    return found, study.changed(key=keys)
 
 
-@dataclass(frozen=True, slots=True)
-class _Roles:
-    """What the columns are: key (empty until it is taken from what they hold), sensitive, weights, and the rest."""
-
-    key: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    weights: str | None
-    others: tuple[str, ...]
-    names: tuple[str, ...]
-
-    @property
-    def assumed(self) -> bool:
-        """Whether no key was named."""
-        return not self.key
-
-    @classmethod
-    def of(cls, source: Source, plan: Project | None, key: Names | None, sensitive: Names | None, weights: str | None) -> _Roles:
-        """Put what is given and what the project says together; what is given wins."""
-        planned: dict[Role, tuple[str, ...]] = {} if plan is None else {role: plan.names(role) for role in ROLES}
-        keys, secrets = names_of(key), names_of(sensitive)
-        known = keys or tuple(name for name in planned.get("key", ()) if name not in secrets)
-        hidden = secrets or tuple(name for name in planned.get("sensitive", ()) if name not in known)
-        shares = weights or (plan.data.weights if plan is not None else None)
-        require_columns([*known, *hidden, *([shares] if shares else [])], source.names)
-        return cls(known, hidden, shares, (*planned.get("identifier", ()), *planned.get("other", ())), source.names)
-
-    def completed(self, found: DirectIdentifiers) -> _Roles:
-        """Return the roles with a key: every column that is left once direct identifiers and what cannot be counted are out."""
-        if self.key:
-            sides_of(self.key, self.sensitive or None)
-            return self
-        direct = {one.column for one in found.findings if one.confidence != "possible" and one.category != "birth-date"}
-        out = direct | {*found.skipped, *self.sensitive, *self.others, self.weights}
-        keys = tuple(name for name in self.names if name not in out)
-        if not keys:
-            raise ArgumentError(
-                f"no column is left to be a key attribute; name those an intruder may know: {listed(self.names)}."
-            )
-        return replace(self, key=keys)
-
-
-def _partitions(
-    given: Mapping[str, Mapping[str, Any]] | None, plan: Project | None, roles: _Roles
-) -> dict[str, dict[str, Partition]]:
-    """Return the partitions by name, those of the project's sensitive attributes among them; what is given wins."""
+def _views(given: Mapping[str, Mapping[str, Any]] | None, study: Study) -> dict[str, dict[str, Partition]]:
+    """Return the partitions by name: those of the study's sensitive attributes, and those given, which win."""
     found: dict[str, dict[str, Partition]] = {}
-    for column in roles.sensitive if plan is not None else ():
-        attribute = plan.attributes.get(column) if plan is not None else None
-        for name, block in (attribute.partitions if attribute is not None else {}).items():
-            found.setdefault(name, {})[column] = block
-    measured = (*roles.key, *roles.sensitive)
-    for name, blocks in (given or {}).items():
-        for column, spec in blocks.items():
+    for name, blocks in study.views.items():
+        if own := {column: block for column, block in blocks.items() if column in study.sensitive}:
+            found[name] = own
+    if own := study.blocks((*study.key, *study.sensitive)):
+        found["partitions"] = own
+    measured = (*study.key, *study.sensitive)
+    for name, view in (given or {}).items():
+        for column, spec in view.items():
             if column not in measured:
                 raise ArgumentError(
                     f"the partition {shown(name)} is given for column {shown(column)}, which is not among those measured: "
@@ -391,22 +369,11 @@ def _partitions(
     return found
 
 
-def _held(source: Source, roles: _Roles, nulls: str) -> tuple[Source, int]:
-    """Return the records that everything is measured on, in memory, and how many the null policy left out."""
-    from unveil.sources.microdata import open_microdata
-
-    wanted = list(dict.fromkeys([*roles.key, *roles.sensitive, *([roles.weights] if roles.weights else [])]))
-    records = open_microdata(source.collect(wanted))
-    if nulls != "drop":
-        return open_source(records.frame), 0
-    kept = np.flatnonzero(records.complete([*roles.key, *roles.sensitive]))
-    return open_source(records.taken(kept).frame), records.records - len(kept)
-
-
-def _salt(held: Source) -> bytes:
+def _salt(study: Study) -> bytes:
     """Return what depends on all records, in whatever order they stand; only whoever has them all can tell it."""
-    rows = np.sort(held.collect(held.names).hash_rows().to_numpy())
-    return hashlib.blake2b(rows.tobytes()).digest()
+    counts = study.counts([*study.key, *study.sensitive], partitions={})
+    hashes = counts.as_source().count(counts.names).frame.hash_rows().to_numpy()
+    return hashlib.blake2b(np.sort(np.repeat(hashes, counts.n)).tobytes()).digest()
 
 
 def _affordable(attributes: int, records: int) -> int:
@@ -414,7 +381,7 @@ def _affordable(attributes: int, records: int) -> int:
     subsets = 0
     for size in range(1, attributes + 1):
         subsets += math.comb(attributes, size)
-        if subsets * records > _WORK or subsets > 1 << 20:
+        if subsets * (records + _PER_SUBSET) > _WORK or subsets > 1 << 20:
             return max(size - 1, 1)
     return attributes
 
@@ -432,11 +399,11 @@ def _attributes(asked: Measure, keys: Sequence[str]) -> tuple[AttributeRate, ...
     return tuple(sorted(rates, key=lambda rate: -rate.dr))
 
 
-def _questions(roles: _Roles, views: Mapping[str, Mapping[str, Partition]]) -> list[Question]:
+def _questions(study: Study, views: Mapping[str, Mapping[str, Partition]]) -> list[Question]:
     """Return what is asked about disclosure: of each sensitive attribute as it is, then by each partition that touches it."""
     questions: list[Question] = []
-    for secret in roles.sensitive:
-        touching = [(secret, name, blocks) for name, blocks in views.items() if set(blocks) & {secret, *roles.key}]
+    for secret in study.sensitive:
+        touching = [(secret, name, blocks) for name, blocks in views.items() if set(blocks) & {secret, *study.key}]
         questions += [(secret, None, {}), *touching]
     return questions
 
@@ -449,32 +416,36 @@ def _disclosures(asked: Measure, keys: Sequence[str], questions: Sequence[Questi
     return tuple(disclosure(asked, keys, secret, name, blocks, step) for secret, name, blocks in questions)
 
 
-def _measured(held: Source, roles: _Roles, nulls: str, plan: Project | None) -> Measurement:
-    """Return every model and risk, with the orders, hierarchies and requirements that the project knows."""
-    known = {} if plan is None else {name: plan.attributes[name] for name in roles.sensitive if name in plan.attributes}
-    trees = {} if plan is None else {name: plan.hierarchy(name) for name in known}
-    return measure(
-        held,
-        roles.key,
-        roles.sensitive or None,
-        models=[] if plan is None else parse_models(dict(plan.models), roles.sensitive or roles.names),
-        orders={name: attribute.order for name, attribute in known.items() if attribute.order},
-        hierarchies={name: tree for name, tree in trees.items() if tree is not None},
-        weights=roles.weights,
-        nulls=nulls,
-    )
+def _measured(study: Study) -> Measurement:
+    """Return every model and risk, with the requirements of the project."""
+    planned = [] if study.project is None else parse_models(dict(study.project.models), study.sensitive or study.names)
+    return measured_study(study.changed(partitions={}), MeasureOptions(models=tuple(planned)))
 
 
 def _without(counts: Counts, keys: Sequence[str]) -> list[Without]:
-    """Return what would be left without each key attribute."""
+    """Return what would be left without each key attribute: the classes of those before it and of those behind it, crossed."""
     if len(keys) == 1:
         return []
     step = active_run().counting("where it comes from", len(keys))
+    behind = _refined(counts, keys[::-1])[::-1]
     found = []
-    for name in keys:
-        sizes = counts.classes([other for other in keys if other != name]).n
+    for at, (name, before) in enumerate(zip(keys, _refined(counts, keys), strict=True)):
+        (one, ones), (other, others) = before, behind[at]
+        of_cell, codes = group([one, other], [ones, others])
+        sizes = summed(of_cell, counts.n, len(codes[0])).astype(np.int64)
         found.append(Without(name, int((sizes == 1).sum()), int(sizes.min()), len(sizes) / counts.records))
         step()
+    return found
+
+
+def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64], int]]:
+    """Return for each attribute the class of every cell by those before it, and the number of classes."""
+    found, of_cell, classes = [], np.zeros(len(counts), dtype=np.int64), 1
+    for name in keys:
+        found.append((of_cell, classes))
+        at = counts.names.index(name)
+        of_cell, codes = group([of_cell, counts.codes[at]], [classes, len(counts.columns[at].values)])
+        classes = len(codes[0])
     return found
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from unveil.attributes import names_of
 from unveil.errors import UndefinedMeasureError
-from unveil.measures.discrimination import ByValue, DiscriminationRate, discrimination_rate
+from unveil.measures.discrimination import ByValue, DiscriminationRate, counted_rate, rate_of
 from unveil.results import jsonable
 from unveil.results.masking import MASK, masked_values
-from unveil.sources import Source
+from unveil.study import Study
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,14 +139,13 @@ class Disclosure:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Asks for the rate of some columns of one table, always under the same settings."""
+    """Asks for the rate of some columns of a study; what was asked before is known."""
 
-    source: Source
-    nulls: str
-    weights: str | None
+    study: Study
     small: int
     salt: bytes = field(default=b"", repr=False)
     telling: Mapping[str, frozenset[Any]] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[Any, ...], DiscriminationRate] = field(default_factory=dict, repr=False)
 
     def knowing(self, keys: Sequence[str], questions: Sequence[Question]) -> Measure:
         """Return the same, knowing which values of the key attributes disclose any sensitive attribute.
@@ -168,9 +168,13 @@ class Measure:
 
     def rate(self, key: str | Sequence[str], sensitive: str | None, blocks: Mapping[str, Any]) -> DiscriminationRate:
         """Return the rate; a partition of a column that is not asked about is left out."""
-        asked = {key, sensitive} if isinstance(key, str) else {*key, sensitive}
-        chosen = {name: block for name, block in blocks.items() if name in asked}
-        return discrimination_rate(self.source, key, sensitive, partitions=chosen, nulls=self.nulls, weights=self.weights)
+        keys, secrets = names_of(key), names_of(sensitive)
+        chosen = {name: block for name, block in blocks.items() if name in (*keys, *secrets)}
+        place = (keys, secrets, tuple((name, id(block)) for name, block in chosen.items()))
+        if place not in self._known:
+            counts, made = counted_rate(self.study, keys, secrets, chosen)
+            self._known[place] = rate_of(counts, keys, secrets, made)
+        return self._known[place]
 
 
 def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: Mapping[str, Any]) -> AttributeRate:

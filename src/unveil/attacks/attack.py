@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_seed
 from unveil.attacks import disclosure, identity
 from unveil.attacks.linking import linkage
-from unveil.attacks.pairs import Setting, setting_of
 from unveil.attacks.view import view_of
 from unveil.attributes import Names
 from unveil.counts import count_table
@@ -21,8 +20,9 @@ from unveil.partitions import Hierarchy, Partition
 from unveil.results import Made, Result, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import CodedTable, Data, load
-from unveil.sources.alignment import Alignment, align
+from unveil.sources import CodedTable, Data
+from unveil.sources.alignment import Alignment
+from unveil.study import Pair, paired
 
 __all__ = ["Attack", "attack"]
 
@@ -114,7 +114,7 @@ class Attack(Result):
 @in_run
 def attack(  # noqa: PLR0913 - the one call that makes every attack
     original: Data,
-    release: Data,
+    release: Data | None = None,
     key: Names | None = None,
     sensitive: Names | None = None,
     *,
@@ -126,7 +126,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     hierarchies: Mapping[str, Hierarchy] | None = None,
     external: Data | None = None,
     control: Data | None = None,
-    nulls: str = "category",
+    nulls: str | None = None,
     link_records: bool = True,
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
@@ -136,11 +136,13 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     Parameters
     ----------
     original, release
-        Paths, names of built-in data sets, or data frames. Never changed.
+        Paths, names of built-in data sets, data frames, tables in an engine, studies or project files; or a `Pair` of both.
+        Never changed.
     key
-        The key attributes; none: those of the map, or without a map every column in common that is not sensitive.
+        The key attributes; none: those of the studies, else those of the map, or without a map every column in common that is
+        not sensitive.
     sensitive
-        The sensitive attributes of the release.
+        The sensitive attributes of the release; none: those of the studies.
     mapping
         Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
     id, link, same_order
@@ -159,7 +161,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         linkage then says, beside its baseline, how often it takes one of them for a release record's person: a rate that
         owes nothing to the release.
     nulls
-        "category", "drop" or "error".
+        "category" (the default), "drop" or "error".
     link_records
         Whether to link records (it takes longest on large tables).
     seed
@@ -185,44 +187,57 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     checked_seed(seed)
     if control is not None and not link_records:
         raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
-    alignment = align(original, release, identity=id, link=link, same_order=same_order)
-    setting = setting_of(
-        original, release, key=key, sensitive=sensitive, mapping=mapping, identity=id, alignment=alignment, nulls=nulls
-    )
-    table = load(setting.release, [*setting.keys, *setting.sensitive], nulls=nulls)
-    suppressed = _suppressed(table, setting.keys)
-    classes = disclosure.classes_of(table, setting.keys, setting.sensitive)
-    models = _models(partitions, setting)
-    trees = _trees({} if hierarchies is None else hierarchies, setting)
-    setting = replace(setting, hierarchies=trees)
+    said = {"mapping": mapping, "id": id, "link": link, "same_order": same_order, "hierarchies": hierarchies, "nulls": nulls}
+    with paired(original, release, key=key, sensitive=sensitive, **said) as pair:
+        _check_hierarchies({} if hierarchies is None else hierarchies, pair)
+        models = _models(partitions, pair)
+        others = _Others(external, control, seed, link_records=link_records)
+        return attacked(pair, models, others)
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """What an attack takes besides the two tables: other data, people who are not in the release, a seed, and linkage."""
+
+    external: Data | None = None
+    control: Data | None = None
+    seed: int = 0
+    link_records: bool = True
+
+
+def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: _Others) -> Attack:
+    """Make every attack on a pair."""
+    table = pair.release.table([*pair.keys, *pair.sensitive])
+    suppressed = _suppressed(table, pair.keys)
+    classes = disclosure.classes_of(table, pair.keys, pair.sensitive)
     made_one = active_run().counting("attacks", _ATTACKS)
     by_identity: dict[str, Any] = {
-        "white_box": identity.white_box(setting),
-        "black_box": identity.black_box(table, setting.keys),
-        "grey_box": None if external is None else identity.grey_box(setting, external, trees, id, seed),
-        "known": identity.known_records(setting),
+        "white_box": identity.white_box(pair),
+        "black_box": identity.black_box(table, pair.keys),
+        "grey_box": None if others.external is None else identity.grey_box(pair, others.external, others.seed),
+        "known": identity.known_records(pair),
     }
     made_one()
-    by_homogeneity = disclosure.homogeneity(table, setting.keys, setting.sensitive, classes)
+    by_homogeneity = disclosure.homogeneity(table, pair.keys, pair.sensitive, classes)
     made_one()
     by_background = disclosure.background(by_homogeneity, classes)
     made_one()
-    by_skewness = disclosure.skewness(setting, table, classes)
+    by_skewness = disclosure.skewness(pair, table, classes)
     made_one()
-    by_similarity = disclosure.similarity(table, setting.keys, setting.sensitive, models)
+    by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()
-    made = Made(table.records, nulls, table.dropped, setting.keys, setting.sensitive, seed=seed, version=__version__)
+    linked = linkage(pair, others.seed, others.control) if others.link_records else {"reason": "not asked for"}
     return Attack(
         identity=by_identity,
         homogeneity=by_homogeneity,
         background=by_background,
         skewness=by_skewness,
         similarity=by_similarity,
-        linkage=linkage(setting, trees, seed, control) if link_records else {"reason": "not asked for"},
-        overall=_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if setting.sensitive else None),
-        alignment=alignment,
+        linkage=linked,
+        overall=_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if pair.sensitive else None),
+        alignment=pair.alignment,
         suppressed=suppressed,
-        made=made,
+        made=Made(table.records, pair.nulls, table.dropped, pair.keys, pair.sensitive, seed=others.seed, version=__version__),
     )
 
 
@@ -249,9 +264,9 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
     return [(name, attribute, key, entry[figure]), *alone]
 
 
-def _models(partitions: Mapping[str, Mapping[str, Any]] | None, setting: Setting) -> dict[str, dict[str, Partition]]:
+def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models; what they hold is never shown, for in the wrong form it would be data."""
-    measured = (*setting.keys, *setting.sensitive)
+    measured = (*pair.keys, *pair.sensitive)
     found: dict[str, dict[str, Partition]] = {}
     for model, blocks in (partitions or {}).items():
         if strange := sum(column not in measured for column in blocks):
@@ -260,7 +275,7 @@ def _models(partitions: Mapping[str, Mapping[str, Any]] | None, setting: Setting
                 f"; {_FORM}"
             )
         found[model] = {column: Partition.of(spec, column=column) for column, spec in blocks.items()}
-    if found and not setting.sensitive:
+    if found and not pair.sensitive:
         raise ArgumentError(
             f"the partition {shown(next(iter(found)))} has nothing to be measured against: similarity is about sensitive "
             "attributes, and none is named."
@@ -268,12 +283,11 @@ def _models(partitions: Mapping[str, Mapping[str, Any]] | None, setting: Setting
     return found
 
 
-def _trees(hierarchies: Mapping[str, Hierarchy], setting: Setting) -> dict[str, Hierarchy]:
-    """Return the hierarchies, refusing one of a column that is not there, or that lacks values of its column."""
-    compared = {pair.original for pair in setting.pairs}
+def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], pair: Pair) -> None:
+    """Refuse a hierarchy of a column that is not there, or that lacks values of its column."""
+    compared = {one.original for one in pair.columns}
     for column, tree in hierarchies.items():
-        if column not in setting.original.names:
-            raise ColumnNotFoundError(f"a hierarchy: {ColumnNotFoundError.among(column, setting.original.names)}")
+        if column not in pair.original.names:
+            raise ColumnNotFoundError(f"a hierarchy: {ColumnNotFoundError.among(column, pair.original.names)}")
         if column in compared:
-            tree.check_covers(load(setting.original, [column]).columns[0].values)
-    return dict(hierarchies)
+            tree.check_covers(pair.original.counts([column], nulls="category", partitions={}).columns[0].values)

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from unveil.attacks.pairs import Setting, new_values
+from unveil.attacks.novelty import new_values
 from unveil.counts import count_table
 from unveil.counts.grouping import summed
 from unveil.measures.equivalence import Equivalence, Spread, equivalence
 from unveil.measures.rates import columns_of, mean, rate
 from unveil.partitions import Partition
 from unveil.results import jsonable
-from unveil.sources import CodedTable, load
+from unveil.sources import CodedTable
+from unveil.study import Pair
 
 __all__ = ["background", "classes_of", "homogeneity", "knowledge", "similarity", "skewness"]
 
@@ -99,39 +100,40 @@ def knowledge(spread: Spread) -> list[dict[str, Any]]:
     ]
 
 
-def skewness(setting: Setting, release: CodedTable, classes: Equivalence) -> dict[str, Any]:
+def skewness(pair: Pair, release: CodedTable, classes: Equivalence) -> dict[str, Any]:
     """Compare the rates before and after, and show the class in which belief shifts most."""
     found = {}
-    for name in setting.sensitive:
+    for name in pair.sensitive:
         found[name] = {
-            **_differences(setting, release, name),
+            **_differences(pair, release, name),
             "belief": _shift(classes, classes.spreads[name]),
-            "new": new_values(setting, setting.original_of(name), name),
+            "new": new_values(pair, pair.original_of(name), name),
         }
     return {"by_sensitive": found, "reading": _HOW_TO_READ}
 
 
-def _differences(setting: Setting, release: CodedTable, name: str) -> dict[str, Any]:
+def _differences(pair: Pair, release: CodedTable, name: str) -> dict[str, Any]:
     """Return the rate in the original minus the rate in the release, per attribute and together."""
-    hidden = setting.original_of(name)
-    before = {key: setting.original_of(key) for key in setting.keys}
+    hidden = pair.original_of(name)
+    before = {key: pair.original_of(key) for key in pair.keys}
     known = list(dict.fromkeys(column for column in before.values() if column is not None and column != hidden))
     if hidden is None or not known:
         return {"difference": None, "reason": "the original does not hold the sensitive attribute and a key attribute"}
-    table = load(setting.original, [*known, hidden], nulls=setting.nulls)
+    table = pair.original.table([*known, hidden])
     rows = []
     for key, column in before.items():
         if column not in known:
             rows.append({"release": key, "difference": None, "reason": "the original does not hold it"})
             continue
         rows.append({"attribute": column, "release": key, **_difference(table, [column], hidden, release, [key], name)})
-    return {**_difference(table, known, hidden, release, setting.keys, name), "by_attribute": rows}
+    return {**_difference(table, known, hidden, release, pair.keys, name), "by_attribute": rows}
 
 
 def _difference(
     table: CodedTable, columns: Sequence[str], hidden: str, release: CodedTable, keys: Sequence[str], name: str
 ) -> dict[str, Any]:
-    one, other = rate(table, columns, [hidden], values=False), rate(release, keys, [name], values=False)
+    one = rate(table, columns, [hidden], values=False, adjust=False)
+    other = rate(release, keys, [name], values=False, adjust=False)
     before, after = one["value"], other["value"]
     if before is None or after is None:
         reason = one.get("reason") or other.get("reason")
@@ -177,7 +179,10 @@ def similarity(
 
 
 def _beside(release: CodedTable, keys: Sequence[str], name: str, blocks: Mapping[str, Partition]) -> dict[str, Any]:
-    return {"plain": rate(release, keys, [name], values=False)["value"], **rate(release, keys, [name], partitions=blocks)}
+    return {
+        "plain": rate(release, keys, [name], values=False, adjust=False)["value"],
+        **rate(release, keys, [name], partitions=blocks),
+    }
 
 
 def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str]) -> Equivalence:

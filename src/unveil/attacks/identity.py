@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attacks.linking import by_structure
-from unveil.attacks.pairs import Pair, Setting, new_values
+from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
 from unveil.measures.coverage import covering
@@ -24,8 +24,8 @@ from unveil.measures.rates import columns_of, mean, rate
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
 from unveil.run import active_run
-from unveil.sources import CodedTable, Data, Source, load, open_source
-from unveil.sources.alignment import side_by_side
+from unveil.sources import CodedTable, Data
+from unveil.study import ColumnPair, Pair, studied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ _MOST_CELLS = 20_000_000
 """Pairs of cells that are compared at once."""
 
 
-def white_box(setting: Setting) -> dict[str, Any]:
+def white_box(pair: Pair) -> dict[str, Any]:
     """Measure every original attribute given its protected one, and all of them together.
 
     A protected column that the original table holds itself, as a generalisation table does, is measured within that table;
@@ -45,42 +45,35 @@ def white_box(setting: Setting) -> dict[str, Any]:
     """
     attributes = [
         {
-            "attribute": pair.original,
-            "release": pair.release,
-            **_one_attribute(setting, pair),
-            "new": new_values(setting, pair.original, pair.release),
+            "attribute": one.original,
+            "release": one.release,
+            **_one_attribute(pair, one),
+            "new": new_values(pair, one.original, one.release),
         }
-        for pair in setting.pairs
+        for one in pair.columns
     ]
-    return {"risk": mean([entry["value"] for entry in attributes]), "by_attribute": attributes, "combined": _combined(setting)}
+    return {"risk": mean([entry["value"] for entry in attributes]), "by_attribute": attributes, "combined": _combined(pair)}
 
 
-def _one_attribute(setting: Setting, pair: Pair) -> dict[str, Any]:
-    if pair.original not in setting.original.names:
+def _one_attribute(pair: Pair, one: ColumnPair) -> dict[str, Any]:
+    if one.original not in pair.original.names:
         return {"value": None, "reason": "the original does not hold this attribute"}
-    generalised = pair.release != pair.original and pair.release in setting.original.names
-    if generalised and (setting.alignment is None or pair.release not in setting.release.names):
-        table = load(setting.original, [pair.original, pair.release], nulls=setting.nulls)
-        return {"within": "original", **rate(table, [pair.release], [pair.original])}
-    if setting.alignment is None:
+    generalised = one.release != one.original and one.release in pair.original.names
+    if generalised and (pair.alignment is None or one.release not in pair.release.names):
+        table = pair.original.table([one.original, one.release])
+        return {"within": "original", **rate(table, [one.release], [one.original])}
+    if pair.alignment is None:
         return {"value": None, "reason": _NEEDS_ALIGNMENT}
-    hidden = f"{pair.original} of the original"
-    frame = side_by_side(
-        setting.original, setting.release, [(pair.original, pair.release)], setting.alignment, [(hidden, pair.release)]
-    )
-    return rate(load(frame, frame.columns, nulls=setting.nulls), [pair.release], [hidden])
+    return rate(pair.aligned([one]), [one.release], [f"{one.original} of the original"])
 
 
-def _combined(setting: Setting) -> dict[str, Any]:
+def _combined(pair: Pair) -> dict[str, Any]:
     """Measure all original attributes together given all protected ones."""
-    pairs = [pair for pair in setting.pairs if pair.release in setting.release.names and pair.original in setting.original.names]
-    if setting.alignment is None or not pairs:
+    if pair.alignment is None or not pair.whole:
         return {"value": None, "reason": _NEEDS_ALIGNMENT}
-    names = [(pair.original, pair.release) for pair in pairs]
-    labels = [(f"{original} of the original", f"{release} of the release") for original, release in names]
-    frame = side_by_side(setting.original, setting.release, names, setting.alignment, labels)
-    hidden, known = (list(dict.fromkeys(side)) for side in zip(*labels, strict=True))
-    return rate(load(frame, frame.columns, nulls=setting.nulls), known, hidden, values=False)
+    table = pair.aligned(pair.whole)
+    hidden = [column.name for column in table.columns if column.name.endswith(" of the original")]
+    return rate(table, [column.name for column in table.columns if column.name not in hidden], hidden, values=False)
 
 
 def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:
@@ -96,46 +89,44 @@ def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def grey_box(
-    setting: Setting, external: Data, hierarchies: Mapping[str, Hierarchy], identity: str | None, seed: int
-) -> dict[str, Any]:
+def grey_box(pair: Pair, external: Data, seed: int) -> dict[str, Any]:
     """Link other data to the release on the columns they share: how many of its records may belong to one record, or several.
 
     The other data may call a column as the release does, or as the original does. A generalised value may belong to all that
     it covers, a suppressed one to anybody; release records suppressed in every common column are left out. Data that shares no
     key attribute but the column that says who is who is linked by structure.
     """
-    other = open_source(external)
-    named = {pair.release: pair.release if pair.release in other.names else pair.original for pair in setting.pairs}
-    common = [name for name in setting.keys if named[name] in other.names]
-    if not common:
-        return by_structure(setting, other, identity, seed)
-    known = count_table(load(other, list(dict.fromkeys(named[name] for name in common)), nulls=setting.nulls))
-    shown = without_suppressed(count_table(load(setting.release, common, nulls=setting.nulls)), common)
+    with studied(external, nulls=pair.nulls) as other:
+        named = {one.release: one.release if one.release in other.names else one.original for one in pair.columns}
+        common = [name for name in pair.keys if named[name] in other.names]
+        if not common:
+            return by_structure(pair, other.held(), seed)
+        known = other.counts(list(dict.fromkeys(named[name] for name in common)))
+    shown = without_suppressed(pair.release.counts(common), common)
     fits = []
     for at, name in enumerate(common):
-        labels = _labels(hierarchies.get(setting.original_of(name) or name))
+        labels = _labels(pair.hierarchy(pair.original_of(name) or name))
         fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
     return {"common": common, **_matches(known, _alike(fits, shown.n))}
 
 
-def known_records(setting: Setting) -> dict[str, Any]:
+def known_records(pair: Pair) -> dict[str, Any]:
     """Count the release records that cover each original one: how many may belong to someone whose true key is known.
 
     Unlike in the grey box, release records that are suppressed in every key attribute count, since nobody can rule them out, and
     a null of the original is covered by a null. Of originals that are aligned, those that have a release record are asked
     about; records that nothing covers, such as perturbed ones, are left out of the least number.
     """
-    pairs = {pair.release: pair.original for pair in setting.pairs if pair.original in setting.original.names}
-    keys = [name for name in setting.keys if name in pairs]
+    pairs = {one.release: one.original for one in pair.columns if one.original in pair.original.names}
+    keys = [name for name in pair.keys if name in pairs]
     if not keys:
         return {"k_known": None, "reason": "the original holds no key attribute of the release"}
-    known = count_table(load(_with_release(setting), list(dict.fromkeys(pairs.values()))))
-    shown = count_table(load(setting.release, keys))
+    known = pair.with_release().counts(list(dict.fromkeys(pairs[name] for name in keys)), nulls="category", partitions={})
+    shown = pair.release.counts(keys, nulls="category", partitions={})
     fits = []
     for at, name in enumerate(keys):
         place = known.names.index(pairs[name])
-        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], _labels(setting.hierarchies.get(pairs[name])))
+        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], _labels(pair.hierarchy(pairs[name])))
         fits.append(fit.nulls_covered(known.columns[place].values, shown.columns[at].values))
     covers = _alike(fits, shown.n)
     covered = covers > 0
@@ -145,14 +136,6 @@ def known_records(setting: Setting) -> dict[str, Any]:
         "covered": int(known.n[covered].sum()),
         "covered_once": int(known.n[covers == 1].sum()),
     }
-
-
-def _with_release(setting: Setting) -> Source:
-    """Return the original, without the records that are known to have none in the release."""
-    if setting.alignment is None:
-        return setting.original
-    released = np.unique(setting.alignment.truth[setting.alignment.truth >= 0])
-    return open_source(setting.original.collect(setting.original.names)[released])
 
 
 def _alike(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +13,12 @@ from unveil.attacks.linkage.distance import Distance, distance_linkage
 from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
-from unveil.attacks.pairs import Pair, Setting
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError, shown
-from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import point_of
 from unveil.run import Stages, active_run
 from unveil.sources import Coded, Data, Source, load, open_source
 from unveil.sources.alignment import Alignment, align, common_codes
+from unveil.study import ColumnPair, Pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +30,7 @@ _MOST_PATTERNS = 12
 """Probabilistic linkage looks at every subset of its attributes."""
 
 
-def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, control: Data | None) -> dict[str, Any]:
+def linkage(pair: Pair, seed: int, control: Data | None) -> dict[str, Any]:
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
@@ -40,18 +39,18 @@ def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, c
 
     Parameters
     ----------
-    setting, hierarchies, seed
-        What is attacked, what labels cover, and the seed of the sample where there are too many pairs.
+    pair, seed
+        What is attacked, and the seed of the sample where there are too many pairs.
     control
         People who are not in the release, with the original's columns: each distance also says how often it takes one of
         them for a release record's person.
     """
-    if setting.alignment is None:
+    if pair.alignment is None:
         return {"reason": "rates of linkage need to know which record is which"}
-    pairs = [pair for pair in setting.pairs if pair.release in setting.release.names and pair.original in setting.original.names]
+    pairs = pair.whole
     if not pairs:
         return {"reason": "original and release hold no attribute pair"}
-    linker = _Linker(setting, setting.alignment, pairs, hierarchies, seed, control)
+    linker = _Linker(pair, pair.alignment, seed, control)
     ways: dict[str, Callable[[Stages], dict[str, Any]]] = {}
     if linker.placed:
         ways["euclidean"] = lambda steps: linker.by_distance("euclidean", steps)
@@ -64,22 +63,23 @@ def linkage(setting: Setting, hierarchies: Mapping[str, Hierarchy], seed: int, c
         ways["interval_deviation"] = lambda _: linker.by_interval("deviation")
     ways["probabilistic"] = lambda _: linker.by_agreement()
     found = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
-    return {"attributes": [[pair.original, pair.release] for pair in pairs], **found}
+    return {"attributes": [[one.original, one.release] for one in pairs], **found}
 
 
-def by_structure(setting: Setting, external: Source, identity: str | None, seed: int) -> dict[str, Any]:
+def by_structure(pair: Pair, external: Source, seed: int) -> dict[str, Any]:
     """Link data that shares no key attribute with the release by the structure of both, every column but the id considered.
 
     The id only scores the links; numbers and dates are placed, all else is a category.
     """
+    identity, release = pair.identity, pair.release.held()
     if identity is None or identity not in external.names:
         raise ArgumentError(
             "the external data has no key attribute in common with the release; rename its columns. To link it by structure "
             "alone, give it the id column that says who is who, and name that as the id."
         )
-    alignment = align(external, setting.release, identity=identity)
+    alignment = align(external, release, identity=identity)
     truth = () if alignment is None else alignment.truth
-    one, other = (_placed_columns(source, identity) for source in (external, setting.release))
+    one, other = (_placed_columns(source, identity) for source in (external, release))
     found = structure_linkage(one, other, truth, seed=seed)
     return {"common": [], "external_records": found.originals, "structure": found.to_dict()}
 
@@ -131,19 +131,18 @@ class _Linker:
 
     def __init__(
         self,
-        setting: Setting,
+        pair: Pair,
         alignment: Alignment,
-        pairs: list[Pair],
-        hierarchies: Mapping[str, Hierarchy],
         seed: int,
         control: Data | None,
     ) -> None:
-        names = list(dict.fromkeys(pair.original for pair in pairs))
+        pairs: Sequence[ColumnPair] = pair.whole
+        names = list(dict.fromkeys(one.original for one in pairs))
         self.pairs, self.alignment = pairs, alignment
-        self.original = setting.original.collect(names)
-        self.release = setting.release.collect(list(dict.fromkeys(pair.release for pair in pairs)))
+        self.original = pair.original.collected(names)
+        self.release = pair.release.collected(list(dict.fromkeys(one.release for one in pairs)))
         self.control = None if control is None else _outsiders(control, names)
-        self.attributes = [Attribute(pair.original, pair.release, hierarchy=hierarchies.get(pair.original)) for pair in pairs]
+        self.attributes = [Attribute(one.original, one.release, hierarchy=pair.hierarchy(one.original)) for one in pairs]
         originals, releases = list(self.original), list(self.release)
         self.numeric = all(series.dtype.is_numeric() for series in (*originals, *releases))
         known = originals if self.control is None else [*originals, *self.control]

@@ -26,8 +26,9 @@ from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Made, Result, View
 from unveil.results.numbers import counted, number
 from unveil.sources import Data, open_source
+from unveil.sources.base import Tally
 from unveil.sources.engines.table import EngineSource
-from unveil.sources.frames import Tally, tally_source
+from unveil.sources.frames import TallySource
 from unveil.sources.sampling import Sampled, sample
 from unveil.sources.streaming import StreamSource
 
@@ -203,7 +204,7 @@ def approximate_rate(
     require_columns([*keys, *secrets], source.names)
     found = sample(source, keys, secrets, max_distinct, seed)
     if not found.level:
-        return discrimination_rate(tally_source("the data", found.cells), keys, secrets or None)
+        return discrimination_rate(TallySource("the data", found.cells), keys, secrets or None)
     made = Made(found.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     return _estimated(found, made, max_distinct)
 
@@ -241,7 +242,7 @@ def _uncertain(tally: Tally, keys: Sequence[str], secrets: Sequence[str]) -> tup
     """Return of every class the records, and these times the uncertainty that stays among them."""
     if tally.frame.is_empty():
         return np.empty(0), np.empty(0)
-    counts = count(tally_source("the data", tally), [*keys, *secrets])
+    counts = count(TallySource("the data", tally), [*keys, *secrets])
     classes = counts.classes(keys)
     uncertain = classes.mass * np.log2(classes.mass)
     if secrets:

@@ -25,13 +25,22 @@ from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View, jsonable
 from unveil.results.masking import disclosing
 from unveil.results.numbers import counted, number
-from unveil.sources import CodedTable, Data, tallied
+from unveil.sources import CodedTable, Data
 from unveil.sources.coding import Coded, smallest_unsigned
+from unveil.study import Study, studied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ByValue", "DiscriminationRate", "checked_partitions", "discrimination_rate", "rate_of", "undefined_reason"]
+__all__ = [
+    "ByValue",
+    "DiscriminationRate",
+    "checked_partitions",
+    "counted_rate",
+    "discrimination_rate",
+    "rate_of",
+    "undefined_reason",
+]
 
 _SHOWN_ROWS = 15
 _WEIGHT = "\x00weight"
@@ -210,11 +219,11 @@ _KIND_MEANING = {
 @checked_arguments
 def discrimination_rate(
     data: Data,
-    key: Names,
+    key: Names | None = None,
     sensitive: Names | None = None,
     *,
     partitions: Mapping[str, Any] | None = None,
-    nulls: str = "category",
+    nulls: str | None = None,
     weights: str | None = None,
     interval: bool = False,
     confidence: float = 0.95,
@@ -231,16 +240,19 @@ def discrimination_rate(
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows, eager or lazy. Never changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, a `Study` or a
+        project file. Never changed.
     key
-        The column or columns that the intruder knows.
+        The column or columns that the intruder knows; none: those of the study or project.
     sensitive
-        The column whose disclosure is measured (several: taken together); none: the identity of the record.
+        The column whose disclosure is measured (several: taken together); none: that of the study or project, else the
+        identity of the record.
     partitions
         Semantic partitions by column name (blocks, a mapping, interval edges or a function): the column's values are
         replaced by their blocks, on either side.
     nulls
-        "category": a null is a value. "drop": leave out a record with a null in a named column, and report it. "error": refuse.
+        "category" (the default): a null is a value. "drop": leave out a record with a null in a named column, and report it.
+        "error": refuse.
     weights
         A column of sampling weights: each record's share of the population. Kinds are still decided on records.
     interval, confidence
@@ -277,25 +289,37 @@ def discrimination_rate(
     >>> unveil.discrimination_rate("paper-4", key="Age").value
     0.7632...
     """
-    keys, secrets = sides_of(key, sensitive)
-    blocks = checked_partitions(partitions, (*keys, *secrets))
-    _check_interval(confidence, interval=interval, against_records=not secrets)
-    table = tallied(data, [*keys, *secrets], nulls=nulls, weights=weights)
-    if not secrets and table.weights is not None:
-        table = _with_weight_column(table, table.weights)
-    counts = count_table(table, blocks)
+    with studied(data, key=key, sensitive=sensitive, partitions=partitions, nulls=nulls, weights=weights) as study:
+        keys, secrets = sides_of(study.key, sensitive if sensitive is not None else study.roles.one_sensitive() or None)
+        checked_partitions(partitions, (*keys, *secrets))
+        _check_interval(confidence, interval=interval, against_records=not secrets)
+        counts, made = counted_rate(study, keys, secrets)
+        result = rate_of(counts, keys, secrets, made)
+        return _with_interval(result, counts, confidence) if interval else result
+
+
+def counted_rate(
+    study: Study, keys: Sequence[str], secrets: Sequence[str], partitions: Mapping[str, Partition] | None = None
+) -> tuple[Counts, Made]:
+    """Return the count table that a rate follows from, and how it was made; no partitions are given: the study's."""
+    columns = [*keys, *secrets]
+    blocks = study.blocks(columns) if partitions is None else partitions
+    table = study.table(columns, weights=study.weights)
+    if table.weights is None:
+        counts = study.counts(columns, partitions=blocks)
+    else:
+        counts = count_table(table if secrets else _with_weight_column(table, table.weights), blocks)
     made = Made(
         records=counts.records,
-        nulls=nulls,
+        nulls=study.nulls,
         dropped=table.dropped,
-        key=keys,
-        sensitive=secrets,
+        key=tuple(keys),
+        sensitive=tuple(secrets),
         partitions={name: block.to_dict() for name, block in blocks.items()},
-        weights=weights,
+        weights=study.weights,
         version=__version__,
     )
-    result = rate_of(counts, keys, secrets, made)
-    return _with_interval(result, counts, confidence) if interval else result
+    return counts, made
 
 
 def rate_of(

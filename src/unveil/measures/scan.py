@@ -28,16 +28,16 @@ from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.entropy import entropy_bits
 from unveil.measures.kinds import IdentifierKind
 from unveil.measures.scan_checkpoint import Checkpoint, default_place
-from unveil.partitions import Partition
 from unveil.results import Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data, Source, open_source, tallied
+from unveil.sources import Data
+from unveil.study import Study, studied
 
 if TYPE_CHECKING:
     from unveil.counts.refine import Refinement, Refiner
 
-__all__ = ["Scan", "Subset", "scan"]
+__all__ = ["Scan", "Subset", "scan", "scan_study"]
 
 _Figures: TypeAlias = list[Any]
 """What is kept of a subset: rate, kind, rate against record identity, classes."""
@@ -192,7 +192,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     *,
     max_size: int | None = None,
     partitions: Mapping[str, Any] | None = None,
-    nulls: str = "category",
+    nulls: str | None = None,
     weights: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
@@ -204,12 +204,13 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, a `Study` or a
+        project file. Never changed.
     key
-        The key attributes; none: every column that is not sensitive and not the weights.
+        The key attributes; none: those of the study or project, else every column that is not sensitive and not the weights.
     sensitive
-        The attribute whose disclosure is measured; none: the identity of the record. Against a named attribute the rate
-        against record identity is given as well.
+        The attribute whose disclosure is measured; none: that of the study or project, else the identity of the record.
+        Against a named attribute the rate against record identity is given as well.
     max_size
         The largest subsets to look at; none: all, up to about a million.
     partitions, nulls, weights
@@ -239,60 +240,80 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     >>> found.minimal_identifiers
     (('Salary',), ('ZIP', 'Age'))
     """
-    source = open_source(data)
-    if key is None:
-        left_out = {*names_of(sensitive), weights}
-        key = [name for name in source.names if name not in left_out]
-    keys, secrets = sides_of(key, sensitive)
-    blocks = checked_partitions(partitions, (*keys, *secrets))
-    largest = _checked_size(len(keys), max_size)
-    if threads is not None:
-        checked_count("threads", threads, least=1, most=_MOST_THREADS)
-    question = {"key": list(keys), "sensitive": list(secrets), "max_size": max_size, "nulls": nulls, "weights": weights}
-    question |= {"partitions": jsonable({name: block.to_dict() for name, block in blocks.items()}), "version": __version__}
-    kept = _checkpoint(source, question, checkpoint, resume=resume)
-    counts, dropped, within = _counted(source, keys, secrets, blocks, nulls, weights)
+    with studied(data, key=key, sensitive=sensitive, partitions=partitions, nulls=nulls, weights=weights) as study:
+        hidden = sensitive if sensitive is not None else study.roles.one_sensitive() or None
+        left_out = {*names_of(hidden), study.weights, *study.identifiers}
+        keys, secrets = sides_of(study.key or [name for name in study.names if name not in left_out], hidden)
+        checked_partitions(partitions, (*keys, *secrets))
+        asked = study.changed(key=keys, sensitive=secrets)
+        largest = _checked_size(len(keys), max_size)
+        if threads is not None:
+            checked_count("threads", threads, least=1, most=_MOST_THREADS)
+        kept = _checkpoint(asked, max_size, checkpoint, resume=resume)
+        return scanned(asked, max_size, _Way(largest, threads, kept))
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a scan goes about it: the largest subsets, threads, and what keeps what is done."""
+
+    largest: int
+    threads: int | None = None
+    kept: Checkpoint | None = None
+
+
+def scan_study(study: Study, max_size: int | None) -> Scan:
+    """Scan the key attributes of a study against its sensitive attribute, or record identity."""
+    return scanned(study, max_size, _Way(_checked_size(len(study.key), max_size)))
+
+
+def scanned(study: Study, max_size: int | None, way: _Way) -> Scan:
+    """Measure every subset of a study's key attributes, as large as the way says."""
+    keys, secrets = study.key, study.sensitive
+    counts, dropped, within = _counted(study)
     if reason := undefined_reason(counts, secrets) or undefined_reason(counts, ()):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
     made = Made(
         records=counts.records,
-        nulls=nulls,
+        nulls=study.nulls,
         dropped=dropped,
         key=keys,
         sensitive=secrets,
-        partitions={name: block.to_dict() for name, block in blocks.items()},
-        weights=weights,
+        partitions={name: block.to_dict() for name, block in study.blocks((*keys, *secrets)).items()},
+        weights=study.weights,
         version=__version__,
     )
-    rates = _Rates(counts, secrets, within)
     place = {name: at for at, name in enumerate(keys)}
-    subsets = _Walk(counts, keys, rates, largest, kept).run(threads)
-    if kept is not None:
-        kept.remove()
+    subsets = _Walk(counts, keys, _Rates(counts, secrets, within), way.largest, way.kept).run(way.threads)
+    if way.kept is not None:
+        way.kept.remove()
     subsets.sort(key=lambda subset: (-subset.dr, len(subset.key), [place[name] for name in subset.key]))
     return Scan(tuple(subsets), _minimal(subsets, place), max_size, made)
 
 
-def _counted(
-    source: Source, keys: Sequence[str], secrets: Sequence[str], blocks: Mapping[str, Partition], nulls: str, weights: str | None
-) -> tuple[Counts, int, float]:
-    """Return the count table, the records dropped, and the sum of w log2 w over the records; the rows are let go."""
-    table = tallied(source, [*keys, *secrets], nulls=nulls, weights=weights)
-    within = 0.0 if table.mass is None or table.weights is None else float((table.mass * np.log2(table.weights)).sum())
-    return count_table(table, blocks), table.dropped, within
+def _counted(study: Study) -> tuple[Counts, int, float]:
+    """Return the count table, the records dropped, and the sum of w log2 w over the records."""
+    columns = [*study.key, *study.sensitive]
+    blocks = study.blocks(columns)
+    table = study.table(columns, weights=study.weights)
+    if table.mass is None or table.weights is None:
+        return study.counts(columns, partitions=blocks), table.dropped, 0.0
+    return count_table(table, blocks), table.dropped, float((table.mass * np.log2(table.weights)).sum())
 
 
-def _checkpoint(
-    source: Source, question: dict[str, Any], place: str | os.PathLike[str] | None, *, resume: bool
-) -> Checkpoint | None:
-    """Return the file that keeps what is done, if one is asked for; it fits the data as its file is now."""
+def _checkpoint(study: Study, max_size: int | None, place: str | os.PathLike[str] | None, *, resume: bool) -> Checkpoint | None:
+    """Return the file that keeps what is done, if one is asked for; it fits the question, and the data as its file is now."""
     if place is None and not resume:
         return None
-    data = Path(source.place)
+    question: dict[str, Any] = {"key": list(study.key), "sensitive": list(study.sensitive), "max_size": max_size}
+    blocks = study.blocks((*study.key, *study.sensitive))
+    question |= {"nulls": study.nulls, "weights": study.weights}
+    question |= {"partitions": jsonable({name: block.to_dict() for name, block in blocks.items()}), "version": __version__}
+    data = Path(study.place)
     if data.is_file():
         found = data.stat()
-        question = {**question, "file size": found.st_size, "file time": found.st_mtime_ns}
-    return Checkpoint(Path(place) if place is not None else default_place(source.place), question, resume)
+        question |= {"file size": found.st_size, "file time": found.st_mtime_ns}
+    return Checkpoint(Path(place) if place is not None else default_place(study.place), question, resume)
 
 
 def _checked_size(attributes: int, max_size: int | None) -> int:

@@ -14,7 +14,7 @@ from unveil.sources.alignment import common_codes
 from unveil.sources.microdata import Microdata, open_microdata
 
 if TYPE_CHECKING:
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["equal_shares", "equal_to_others"]
 

@@ -18,7 +18,7 @@ from unveil.sources.microdata import Microdata, open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = [
     "CellNulls",

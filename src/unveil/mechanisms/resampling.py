@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["resample"]
 

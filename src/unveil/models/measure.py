@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
-from unveil.attributes import CLASS_NULLS, Names, sides_of
+from unveil.attributes import Names, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.measures.discrimination import checked_partitions
@@ -37,9 +37,10 @@ from unveil.partitions import Hierarchy
 from unveil.results import Made, Result, View
 from unveil.results.masking import MASK
 from unveil.results.numbers import counted
-from unveil.sources import Data, open_source, tallied
+from unveil.sources import Data
+from unveil.study import Study, studied
 
-__all__ = ["AnyModel", "Measurement", "measure"]
+__all__ = ["AnyModel", "MeasureOptions", "Measurement", "measure", "measured_study"]
 
 _MOST_DECISIVE = 64
 """Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks."""
@@ -132,7 +133,7 @@ class Measurement(Result):
 @checked_arguments
 def measure(  # noqa: PLR0913 - the one call that reports everything
     data: Data,
-    key: Names,
+    key: Names | None = None,
     sensitive: Names | None = None,
     *,
     models: Sequence[AnyModel] = (),
@@ -147,7 +148,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     special: bool = False,
     loglinear: int | None = None,
     threshold: float = 0.2,
-    nulls: str = "category",
+    nulls: str | None = None,
     alpha: float = 1.0,
     suppressed: str = "apart",
 ) -> Measurement:
@@ -156,11 +157,12 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, a `Study` or a
+        project file. Never changed.
     key
-        The key attributes, taken together.
+        The key attributes, taken together; none: those of the study or project.
     sensitive
-        Sensitive attributes: each is measured alone, and several jointly as well.
+        Sensitive attributes: each is measured alone, and several jointly as well; none: those of the study or project.
     models
         Requirements, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``; every model is measured in any case.
     hierarchies
@@ -186,7 +188,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     threshold
         Records with a risk above it are counted as at risk.
     nulls
-        "category", "drop", "error", or "wildcard": a null matches any value, with weight `alpha`.
+        "category" (the default), "drop", "error", or "wildcard": a null matches any value, with weight `alpha`.
     alpha
         How much a key with a null counts for other keys, from 0 to 1 (nulls="wildcard").
     suppressed
@@ -206,53 +208,95 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     >>> found["distinct_l_diversity", "Disease"].value
     3
     """
-    keys, secrets = sides_of(key, sensitive)
-    if nulls not in CLASS_NULLS:
-        raise ArgumentError.not_one_of("nulls", nulls, CLASS_NULLS)
-    if not 0.0 < threshold <= 1.0:
-        raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {shown_number(threshold)}.")
-    if weights is not None and nulls == "wildcard":
-        raise ArgumentError("individual risk has no meaning where nulls match anything; choose other nulls, or no weights.")
-    if household is not None and weights is None:
-        raise ArgumentError("household risk follows from individual risk, which needs sampling weights; name their column.")
-    if household in keys:
-        raise ArgumentError(f"column {shown(household)} is named as key and as household; it can be one of them.")
-    _check_hierarchies(hierarchies, orders, secrets)
-    blocks = checked_partitions(partitions, (*keys, *secrets))
-    policy = "category" if nulls == "wildcard" else nulls
-    table = tallied(data, _with_household(keys, secrets, household), nulls=policy, weights=weights)
-    every = count_table(table, blocks)
-    counts = every.over([*keys, *secrets]) if household is not None else every
-    compared = None if reference is None else _reference(reference, secrets, blocks, policy)
-    wildcard = alpha if nulls == "wildcard" else None
-    classes = equivalence(counts, keys, secrets, wildcard=wildcard, suppressed=suppressed, reference=compared)
-    scales = {name: Scale(name, _order_of(orders, name), (hierarchies or {}).get(name)) for name in secrets}
-    whole = None if population is None else _population(population, keys, counts, classes, blocks, policy)
-    kept = without_suppressed(counts, keys) if suppressed == "apart" else counts
-    homes = None if household is None else _homes(every, keys, household, suppressed)
-    required = completed(models, scales)
+    options = MeasureOptions(
+        models=tuple(models),
+        reference=reference,
+        sampling_fraction=sampling_fraction,
+        household=household,
+        special=special,
+        loglinear=loglinear,
+        threshold=threshold,
+        alpha=alpha,
+        suppressed=suppressed,
+    )
+    meant = {"hierarchies": hierarchies, "orders": orders, "partitions": partitions, "population": population}
+    with studied(data, key=key, sensitive=sensitive, nulls=nulls, weights=weights, **meant) as study:
+        keys, secrets = sides_of(study.key, study.sensitive or None)
+        _check_hierarchies(hierarchies, orders, secrets)
+        checked_partitions(partitions, (*keys, *secrets))
+        return measured_study(study, options)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """What is asked beyond the models of a study: the arguments of `measure` that are not about the data."""
+
+    models: tuple[AnyModel, ...] = ()
+    reference: Data | None = None
+    sampling_fraction: float | None = None
+    household: str | None = None
+    special: bool = False
+    loglinear: int | None = None
+    threshold: float = 0.2
+    alpha: float = 1.0
+    suppressed: str = "apart"
+
+    def check(self, study: Study) -> None:
+        """Refuse what makes no sense for the study."""
+        if not 0.0 < self.threshold <= 1.0:
+            raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {shown_number(self.threshold)}.")
+        if study.weights is not None and study.nulls == "wildcard":
+            raise ArgumentError("individual risk has no meaning where nulls match anything; choose other nulls, or no weights.")
+        if self.household is not None and study.weights is None:
+            raise ArgumentError("household risk follows from individual risk, which needs sampling weights; name their column.")
+        if self.household in study.key:
+            raise ArgumentError(f"column {shown(self.household)} is named as key and as household; it can be one of them.")
+
+
+def measured_study(study: Study, options: MeasureOptions) -> Measurement:
+    """Measure every privacy model and disclosure risk of a study."""
+    options.check(study)
+    keys, secrets = study.key, study.sensitive
+    every, dropped = _counted(study, options.household)
+    counts = every.over([*keys, *secrets]) if options.household is not None else every
+    compared = None if options.reference is None else _reference(options.reference, study)
+    wildcard = options.alpha if study.nulls == "wildcard" else None
+    classes = equivalence(counts, keys, secrets, wildcard=wildcard, suppressed=options.suppressed, reference=compared)
+    scales = {name: Scale(name, study.orders.get(name), study.hierarchy(name)) for name in secrets}
+    whole = None if study.population is None else _population(study.population, study, counts, classes)
+    kept = without_suppressed(counts, keys) if options.suppressed == "apart" else counts
+    homes = None if options.household is None else _homes(every, keys, options.household, options.suppressed)
     plain = {place_of(model): model for model in _defaults(classes, scales, whole)}
-    measured = measured_models(plain | required, classes, whole)
+    measured = measured_models(plain | completed(options.models, scales), classes, whole)
     made = Made(
         records=counts.records,
-        nulls=nulls,
-        dropped=table.dropped,
+        nulls=study.nulls,
+        dropped=dropped,
         key=keys,
         sensitive=secrets,
-        partitions={name: block.to_dict() for name, block in blocks.items()},
-        weights=weights,
+        partitions={name: block.to_dict() for name, block in study.blocks((*keys, *secrets)).items()},
+        weights=study.weights,
         version=__version__,
     )
     return Measurement(
         models=measured,
-        risk=_risks(classes, kept.over(keys) if weights is not None else None, homes, whole, threshold),
-        uniqueness=_uniqueness(kept, keys, classes, whole, sampling_fraction, special=special, loglinear=loglinear),
+        risk=_risks(classes, kept.over(keys) if study.weights is not None else None, homes, whole, options.threshold),
+        uniqueness=_uniqueness(kept, keys, classes, whole, options),
         vulnerability=_vulnerabilities(classes),
         classes=len(classes),
         suppressed=classes.suppressed,
         made=made,
-        notes=(_FROM_BOTH_SIDES,) if nulls == "wildcard" and _has_null(classes) else (),
+        notes=(_FROM_BOTH_SIDES,) if study.nulls == "wildcard" and _has_null(classes) else (),
     )
+
+
+def _counted(study: Study, household: str | None) -> tuple[Counts, int]:
+    """Return the count table over key and sensitive attributes, and the household, and the records dropped."""
+    columns = _with_household(study.key, study.sensitive, household)
+    table = study.table(columns, weights=study.weights)
+    if table.weights is None:
+        return study.counts(columns, partitions=study.blocks(columns)), table.dropped
+    return count_table(table, study.blocks(columns)), table.dropped
 
 
 def _has_null(classes: Equivalence) -> bool:
@@ -364,10 +408,7 @@ def _uniqueness(
     keys: Sequence[str],
     classes: Equivalence,
     population: Population | None,
-    sampling_fraction: float | None,
-    *,
-    special: bool,
-    loglinear: int | None,
+    options: MeasureOptions,
 ) -> dict[str, Any]:
     """Return sample uniqueness, and what the further inputs allow."""
     records = int(classes.own.sum())
@@ -383,13 +424,14 @@ def _uniqueness(
             "share": simple.share,
             "highest_risk": float(simple.risk.max()),
         }
+    sampling_fraction = options.sampling_fraction
     if sampling_fraction is not None:
         from unveil.measures.population import population_uniqueness
 
         found["population"] = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
-    if loglinear is not None:
-        found["loglinear"] = _loglinear(counts.over(keys), sampling_fraction, loglinear)
-    if special:
+    if options.loglinear is not None:
+        found["loglinear"] = _loglinear(counts.over(keys), sampling_fraction, options.loglinear)
+    if options.special:
         from unveil.measures.special_uniqueness import special_uniqueness
 
         fraction = 0.01 if sampling_fraction is None else sampling_fraction
@@ -437,10 +479,6 @@ def _check_hierarchies(
                 raise ArgumentError(f"{what} is given for column {shown(name)}, not among the sensitive attributes: {known}.")
 
 
-def _order_of(orders: Mapping[str, Sequence[Any]] | None, name: str) -> tuple[Any, ...] | None:
-    return tuple((orders or {})[name]) if name in (orders or {}) else None
-
-
 def _with_household(keys: Sequence[str], secrets: Sequence[str], household: str | None) -> list[str]:
     wanted = [*keys, *secrets]
     return [*wanted, household] if household is not None and household not in wanted else wanted
@@ -452,19 +490,20 @@ def _homes(every: Counts, keys: Sequence[str], household: str, suppressed: str) 
     return without_suppressed(cells, keys) if suppressed == "apart" else cells
 
 
-def _reference(data: Data, secrets: Sequence[str], blocks: Mapping[str, Any], nulls: str) -> Counts:
-    if not secrets:
+def _reference(data: Data, study: Study) -> Counts:
+    if not study.sensitive:
         raise ArgumentError("a reference table is compared with the sensitive attributes, and none is named.")
-    chosen = {name: block for name, block in blocks.items() if name in secrets}
-    return count_table(tallied(data, secrets, nulls=nulls), chosen)
+    with studied(data, nulls=_plain(study.nulls)) as reference:
+        return reference.counts(study.sensitive, partitions=study.blocks(study.sensitive))
 
 
-def _population(
-    data: Data, keys: Sequence[str], counts: Counts, classes: Equivalence, blocks: Mapping[str, Any], nulls: str
-) -> Population:
-    source = open_source(data)
-    missing = [name for name in keys if name not in source.names]
-    if missing:
-        raise ColumnNotFoundError(f"the population lacks {listed(missing)}; its columns are: {listed(source.names)}.")
-    chosen = {name: block for name, block in blocks.items() if name in keys}
-    return Population.of(counts, classes, count_table(tallied(source, keys, nulls=nulls), chosen))
+def _population(data: Data, study: Study, counts: Counts, classes: Equivalence) -> Population:
+    with studied(data, nulls=_plain(study.nulls)) as population:
+        missing = [name for name in study.key if name not in population.names]
+        if missing:
+            raise ColumnNotFoundError(f"the population lacks {listed(missing)}; its columns are: {listed(population.names)}.")
+        return Population.of(counts, classes, population.counts(study.key, partitions=study.blocks(study.key)))
+
+
+def _plain(nulls: str) -> str:
+    return "category" if nulls == "wildcard" else nulls

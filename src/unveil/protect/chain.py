@@ -18,7 +18,7 @@ from unveil.randomness import weakest
 from unveil.releases import Protection, Release, in_hand
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
-from unveil.sources.frames import Data
+from unveil.sources import Data
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:

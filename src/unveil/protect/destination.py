@@ -64,7 +64,7 @@ class Destination:
             return None
         if not isinstance(stream.source, EngineSource):
             raise ArgumentError(f"{shown(stream.place)} is a file, so it is rewritten into a file (.parquet, .csv or .tsv).")
-        return stream.source.into(self.out)
+        return stream.source.rewrite(self.out)
 
     def require_other_files(self, *read: Any) -> None:
         """Refuse to write over the data, or two files into one."""

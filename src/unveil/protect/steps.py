@@ -12,7 +12,7 @@ from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
 from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Project, Step
-from unveil.sources.frames import Data
+from unveil.sources import Data
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:

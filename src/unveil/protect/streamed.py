@@ -21,18 +21,18 @@ from unveil.run import active_run
 from unveil.search.lattice.applied import recoded
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
-from unveil.sources.coding import KnownValues
+from unveil.sources.coding import KnownValues, labelled
 from unveil.sources.engines.recoding import Changed, Recoding
-from unveil.sources.frames import tally_source
-from unveil.sources.microdata import complete, labelled
+from unveil.sources.frames import TallySource
+from unveil.sources.microdata import complete
 from unveil.sources.passing import Passing, rewrite
 from unveil.sources.streaming_keys import hashed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from unveil.sources.base import Tally
     from unveil.sources.engines.table import Write
-    from unveil.sources.frames import Tally
 
 __all__ = ["generalised_elsewhere"]
 
@@ -143,7 +143,7 @@ def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Recod
     expected = recoded(counts, replace(what, labels={column.name: what.labels[column.name] for column in changed}))
 
     def check(found: Tally) -> int:
-        if found.frame.is_empty() or not _same(count(tally_source(place, found), counts.names), expected):
+        if found.frame.is_empty() or not _same(count(TallySource(place, found), counts.names), expected):
             raise DataChangedError.of_counts(place)
         return expected.records
 

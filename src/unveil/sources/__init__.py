@@ -12,14 +12,27 @@ import polars as pl
 from unveil.arguments import checked_arguments
 from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
+from unveil.sources.base import Data, Source, Tally
 from unveil.sources.coding import Coded, encode, require_countable, without_nan
-from unveil.sources.files import ReadOptions
-from unveil.sources.frames import Data, Source, Tally, open_source
+from unveil.sources.opening import open_source
+from unveil.sources.options import ReadOptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "CodedTable", "Data", "ReadOptions", "Source", "load", "open_source", "source", "tallied"]
+__all__ = [
+    "Coded",
+    "CodedTable",
+    "Data",
+    "ReadOptions",
+    "Source",
+    "coded_table",
+    "load",
+    "open_source",
+    "source",
+    "tallied",
+    "wanted_columns",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,9 +100,9 @@ def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights
     weights
         A column of positive sampling weights.
     """
-    policy, wanted = checked_nulls(nulls), _wanted(columns, weights)
+    policy, wanted = checked_nulls(nulls), wanted_columns(columns, weights)
     opened = open_source(data)
-    return _coded(opened.place, Tally(opened.collect(wanted)), columns, policy, weights)
+    return coded_table(opened.place, Tally(opened.collect(wanted)), columns, policy, weights)
 
 
 def tallied(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:
@@ -98,24 +111,25 @@ def tallied(data: Data, columns: Sequence[str], *, nulls: str = "category", weig
     The parameters are those of `load`. Where every record has its own weight there are as many combinations as records: weights
     are grouped by, not summed, so that the answer does not depend on the order of a sum.
     """
-    policy, wanted = checked_nulls(nulls), _wanted(columns, weights)
+    policy, wanted = checked_nulls(nulls), wanted_columns(columns, weights)
     opened = open_source(data)
-    return _coded(opened.place, opened.tally(wanted), columns, policy, weights)
+    return coded_table(opened.place, opened.count(wanted), columns, policy, weights)
 
 
-def _wanted(columns: Sequence[str], weights: str | None) -> list[str]:
+def wanted_columns(columns: Sequence[str], weights: str | None) -> list[str]:
+    """Return the columns named and that of the weights, refusing one that is both."""
     if weights in columns:
         raise ArgumentError(f"column {shown(weights)} is named as weights and as an attribute; it can be one of them.")
     return list(columns) if weights is None else [*columns, weights]
 
 
-def _coded(place: str, tally: Tally, columns: Sequence[str], nulls: Nulls, weights: str | None) -> CodedTable:
+def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
     """Apply the null policy to rows, those of the columns named and of the weights, and code them."""
     frame = tally.frame
     for name in columns:
         require_countable(name, frame[name])
     # numbered, because Polars takes a name such as "^a$" for a pattern
-    numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(_wanted(columns, weights))}))
+    numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(wanted_columns(columns, weights))}))
     records = _records(tally.n, numbered.height)
     if not records:
         raise EmptyDataError.no_records(place)

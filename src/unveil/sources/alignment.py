@@ -6,9 +6,9 @@ is a CSV file with the columns `original` and `release`: row numbers, counted fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -17,15 +17,18 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, Emp
 from unveil.output import atomic_write
 from unveil.partitions.generalised import point_of, text_form
 from unveil.results.numbers import counted
+from unveil.sources.base import Data, Source
 from unveil.sources.coding import encode
-from unveil.sources.engines.table import EngineSource
-from unveil.sources.frames import Data, Source, open_source
 from unveil.sources.microdata import Microdata
+from unveil.sources.opening import open_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Alignment", "align", "common_codes", "require_order", "side_by_side", "write_link"]
+
+Reader: TypeAlias = Callable[[Sequence[str]], pl.DataFrame]
+"""Reads columns of a table."""
 
 _EXACT = 2.0**53
 """From here on a float does not tell whole numbers apart."""
@@ -109,12 +112,12 @@ def align(
 
 
 def side_by_side(
-    original: Data, release: Data, pairs: Sequence[tuple[str, str]], alignment: Alignment, labels: Sequence[tuple[str, str]]
+    original: Reader, release: Reader, pairs: Sequence[tuple[str, str]], alignment: Alignment, labels: Sequence[tuple[str, str]]
 ) -> pl.DataFrame:
     """Return the aligned records with the original and the protected column of every pair, under the labels given."""
     kept = alignment.truth >= 0
-    one = open_source(original).collect(list(dict.fromkeys(pair[0] for pair in pairs)))
-    other = open_source(release).collect(list(dict.fromkeys(pair[1] for pair in pairs)))
+    one = original(list(dict.fromkeys(pair[0] for pair in pairs)))
+    other = release(list(dict.fromkeys(pair[1] for pair in pairs)))
     rows, shown_rows = alignment.truth[kept], np.flatnonzero(kept)
     found: dict[str, pl.Series] = {}
     for (before, after), (before_label, after_label) in zip(pairs, labels, strict=True):
@@ -173,7 +176,7 @@ def _text(value: Any) -> str:
 def require_order(*tables: Data) -> None:
     """Refuse to number the rows of a table in an engine, which has no order."""
     for table in tables:
-        if not isinstance(table, Microdata) and isinstance(source := open_source(table), EngineSource):
+        if not isinstance(table, Microdata) and not (source := open_source(table)).ordered:
             raise ArgumentError(f"{source.place}: rows of a table in an engine have no order; name an id column of both tables.")
 
 

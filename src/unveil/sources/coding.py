@@ -19,7 +19,7 @@ from unveil.sources.objects import column_of_objects, require_plain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "KnownValues", "encode", "encode_values", "require_countable", "smallest_unsigned", "without_nan"]
+__all__ = ["Coded", "KnownValues", "encode", "encode_values", "labelled", "require_countable", "smallest_unsigned", "without_nan"]
 
 _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
 """Distinct values in order, and the position of each record's value among them."""
@@ -122,6 +122,11 @@ class KnownValues:
     def _refuse(self, unknown: bool) -> None:  # noqa: FBT001
         if unknown:
             raise DataChangedError.of_column(self._name)
+
+
+def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
+    """Return a column of texts: for every record the label that its code stands for."""
+    return pl.Series("labels", list(labels), dtype=pl.String).gather(codes).alias(name)
 
 
 def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataFileError
 from unveil.sources import columnar, delimited, jsonlines, statistical
+from unveil.sources.base import Source
 from unveil.sources.inputs import Input, locate
 from unveil.sources.options import ReadOptions
 
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["ReadOptions", "column_names", "read"]
+__all__ = ["FileSource", "Format", "ReadOptions", "column_names", "format_of", "read"]
 
-_Format: TypeAlias = Literal["delimited", "json", "parquet", "arrow", "statistical"]
+Format: TypeAlias = Literal["delimited", "json", "parquet", "arrow", "statistical"]
 
-_FORMATS: dict[str, _Format] = {
+_FORMATS: dict[str, Format] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".tab"), "delimited"),
     **dict.fromkeys((".jsonl", ".ndjson"), "json"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
@@ -32,6 +34,17 @@ _FORMATS: dict[str, _Format] = {
 }
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, the NULs of UTF-16, white space
 _DEFAULTS = ReadOptions()
+
+
+class FileSource(Source):
+    """A file that is read whole, or standard input."""
+
+    def __init__(self, path: str, options: ReadOptions = _DEFAULTS) -> None:
+        super().__init__(without_credentials(path), column_names(path, options))
+        self._path, self._options = path, options
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return read(self._path, columns, self._options)
 
 
 def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS) -> list[str]:
@@ -59,7 +72,7 @@ def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS)
         If there is nothing in it, or a name stands twice.
     """
     source = locate(path)
-    match _format(source):
+    match format_of(source):
         case "delimited":
             return delimited.column_names(source, options)
         case "json":
@@ -111,7 +124,7 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
         if not columns:
             raise ArgumentError("no columns are named to be read; name at least one, or none of them (None) to read all.")
     source = locate(path)
-    match _format(source):
+    match format_of(source):
         case "delimited":
             return delimited.read(source, columns, options)
         case "json":
@@ -124,7 +137,7 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
             return statistical.read(source, columns, options)
 
 
-def _format(source: Input) -> _Format:
+def format_of(source: Input) -> Format:
     """Tell the format by the suffix, else by the first bytes."""
     known = _FORMATS.get(source.suffix)
     if known is not None:

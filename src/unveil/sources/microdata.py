@@ -16,9 +16,10 @@ import polars as pl
 from unveil.attributes import require_columns
 from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
-from unveil.sources.coding import encode
+from unveil.sources.base import Data
+from unveil.sources.coding import encode, labelled
 from unveil.sources.fingerprint import fingerprint_of_frame
-from unveil.sources.frames import Data, open_source
+from unveil.sources.opening import open_source
 from unveil.sources.spreadsheets import harmless, require_delimited
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Microdata", "complete", "labelled", "open_microdata", "require_text", "without_lists_of_names"]
+__all__ = ["Microdata", "complete", "open_microdata", "require_text", "without_lists_of_names"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,11 +118,6 @@ class Microdata:
     def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
         """Write the records to a CSV or Parquet file, whole or not at all, on request without texts that are formulas."""
         write_frame(self.frame, path, spreadsheet_safe=spreadsheet_safe)
-
-
-def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
-    """Return a column of texts: for every record the label that its code stands for."""
-    return pl.Series("labels", list(labels), dtype=pl.String).gather(codes).alias(name)
 
 
 def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:

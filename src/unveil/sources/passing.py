@@ -21,9 +21,9 @@ import polars as pl
 from unveil.errors import DataChangedError
 from unveil.output import atomic_write, failures_reported, hidden_folder, together
 from unveil.run import active_run
+from unveil.sources.base import Source
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.fingerprint import fingerprint_of_files
-from unveil.sources.frames import Source
 from unveil.sources.microdata import require_text, without_lists_of_names
 from unveil.sources.spreadsheets import HarmlessTexts, require_delimited
 from unveil.sources.streaming import StreamSource, is_parquet

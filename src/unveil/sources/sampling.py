@@ -15,9 +15,9 @@ import polars as pl
 
 from unveil.errors import EmptyDataError
 from unveil.run import active_run
+from unveil.sources.base import Tally
 from unveil.sources.coding import require_countable
 from unveil.sources.engines.table import EngineSource
-from unveil.sources.frames import Tally
 from unveil.sources.streaming import StreamSource
 from unveil.sources.streaming_batches import Batch
 from unveil.sources.streaming_coders import CodedBatches, Coder, Codes, coded, coder_of, decoded

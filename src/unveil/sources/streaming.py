@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -20,8 +20,8 @@ import polars as pl
 from unveil.credentials import without_credentials
 from unveil.run import active_run
 from unveil.sources import files
+from unveil.sources.base import Source, Tally
 from unveil.sources.coding import require_countable
-from unveil.sources.frames import Source, Tally
 from unveil.sources.inputs import locate
 from unveil.sources.options import ReadOptions
 from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
@@ -83,11 +83,20 @@ class Stream:
             return counted(lambda: coded(text.by_hand(columns, expressions(again)), again, text.total), again)
 
 
-@dataclass(frozen=True, slots=True)
 class StreamSource(Source):
-    """A source that is counted in batches, and can be sampled."""
+    """A file, or a folder of Parquet files, that is counted in batches and can be sampled."""
 
-    stream: Stream = field(kw_only=True)
+    can_count = True
+
+    def __init__(self, place: str, names: Sequence[str], stream: Stream) -> None:
+        super().__init__(place, names)
+        self.stream = stream
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return self.stream.collect(columns)
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        return self.stream.tally(columns)
 
 
 def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
@@ -97,12 +106,11 @@ def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
         names = tuple(ParquetFiles.at(file).schema)
     elif not os.path.isfile(file) or _unpacked(file) < active_run().limits.stream_from:  # noqa: PTH113
         return None
-    elif files._format(locate(file)) in ("parquet", "delimited"):  # noqa: SLF001
+    elif files.format_of(locate(file)) in ("parquet", "delimited"):
         names = tuple(files.column_names(file, options))
     else:
         return None
-    stream = Stream(file, options)
-    return StreamSource(without_credentials(path), names, stream.collect, stream.tally, stream=stream)
+    return StreamSource(without_credentials(path), names, Stream(file, options))
 
 
 def _on_disk(path: str) -> str:
@@ -125,4 +133,4 @@ def _unpacked(path: str) -> int:
 
 def is_parquet(path: str) -> bool:
     """Whether a path leads to Parquet: a file, or a folder of them."""
-    return os.path.isdir(path) or files._format(locate(path)) == "parquet"  # noqa: PTH112, SLF001
+    return os.path.isdir(path) or files.format_of(locate(path)) == "parquet"  # noqa: PTH112

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from unveil.run import active_run
-from unveil.sources.frames import Tally
+from unveil.sources.base import Tally
 from unveil.sources.lossless import typed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ rate adjusted for chance, which is 0 for attributes that have nothing to do with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,10 @@ from unveil.partitions.generalised import fitted
 from unveil.project import Need
 from unveil.results import Figure, Made, Result, Table, View
 from unveil.results.numbers import counted
-from unveil.sources import CodedTable, Data, Source, open_source, tallied
+from unveil.sources import CodedTable, Data
+from unveil.study import Study, studied
 
-__all__ = ["Served", "Utility", "utility"]
+__all__ = ["Served", "Utility", "served_by", "utility"]
 
 _SHOWN_VALUES = 12
 """The values of a need with more of them are left to --json."""
@@ -173,17 +174,19 @@ def _by_value(name: str, served: Served) -> Table:
 
 
 @checked_arguments
-def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category") -> Utility:
+def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: str | None = None) -> Utility:
     """Measure how far a table serves needs, from the table alone.
 
     Parameters
     ----------
     data
-        Any table, original or protected: a path, a built-in data set's name or a data frame. Never changed.
+        Any table, original or protected: a path, a built-in data set's name, a data frame, a table in an engine, counts, a
+        `Study` or a project file. Never changed.
     needs
-        One need or several. One that cannot be evaluated gets a reason; the others still get their answer.
+        One need or several; none: those of the project. One that cannot be evaluated gets a reason, and the others still get
+        their answer.
     nulls
-        "category", "drop" or "error".
+        "category" (the default), "drop" or "error".
 
     Returns
     -------
@@ -197,18 +200,24 @@ def utility(data: Data, needs: Need | Sequence[Need], *, nulls: str = "category"
     >>> unveil.utility("thesis-6.3", unveil.Need("treatment", target="Disease", given="Age*"))
     Utility(treatment 0.6137)
     """
-    asked = list(needs) if isinstance(needs, Iterable) else [needs]
-    _check(asked)
-    source = open_source(data)
-    wanted = list(dict.fromkeys(name for need in asked for name in (*need.given, need.target) if name in source.names))
+    with studied(data, nulls=nulls) as study:
+        planned = () if study.project is None else study.project.needs.values()
+        asked = [needs] if isinstance(needs, Need) else list(planned if needs is None else needs)
+        _check(asked)
+        return served_by(study, asked)
+
+
+def served_by(study: Study, needs: Sequence[Need]) -> Utility:
+    """Measure how far a study's table serves needs."""
+    wanted = list(dict.fromkeys(name for need in needs for name in (*need.given, need.target) if name in study.names))
     uncountable: dict[str, str] = {}
     try:
-        table = _table(source, wanted, nulls)
+        table = _table(study, wanted)
     except UnsupportedDataError:
-        uncountable = _uncountable(source, wanted)
-        table = _table(source, [name for name in wanted if name not in uncountable], nulls)
-    served = {need.name: _served(table, source.names, need, uncountable) for need in asked}
-    return Utility(served, Made(table.records, nulls, table.dropped, version=__version__))
+        uncountable = _uncountable(study, wanted)
+        table = _table(study, [name for name in wanted if name not in uncountable])
+    served = {need.name: _served(table, study.names, need, uncountable) for need in needs}
+    return Utility(served, Made(table.records, study.nulls, table.dropped, version=__version__))
 
 
 def _check(needs: Sequence[Any]) -> None:
@@ -219,16 +228,16 @@ def _check(needs: Sequence[Any]) -> None:
         raise ArgumentError(f"several needs are called {shown(repeated[0])}; give each its own name.")
 
 
-def _table(source: Source, columns: Sequence[str], nulls: str) -> CodedTable:
-    return tallied(source, columns, nulls=nulls) if columns else CodedTable((), 0)
+def _table(study: Study, columns: Sequence[str]) -> CodedTable:
+    return study.table(columns) if columns else CodedTable((), 0)
 
 
-def _uncountable(source: Source, columns: Sequence[str]) -> dict[str, str]:
+def _uncountable(study: Study, columns: Sequence[str]) -> dict[str, str]:
     """Return the columns whose values cannot be counted, and why."""
     found = {}
     for name in columns:
         try:
-            tallied(source, [name])
+            study.table([name], nulls="category")
         except UnsupportedDataError as problem:
             found[name] = str(problem)
     return found

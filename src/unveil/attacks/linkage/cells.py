@@ -483,6 +483,8 @@ def _kind_of(attribute: Attribute, original: Any) -> Kind:
         return "ordinal"
     if isinstance(original, np.ndarray) and original.dtype.kind in "iufM":
         return "continuous"
+    if set(map(type, original)) <= {str, type(None)}:
+        return "nominal"
     present = [value for value in original if not is_null(value)]
     numeric = all(not isinstance(value, str) and point_of(value) is not None for value in present)
     return "continuous" if present and numeric else "nominal"

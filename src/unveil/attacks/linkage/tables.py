@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,6 +21,10 @@ __all__ = ["Records", "coded", "column_names", "column_of", "opened", "rows_in",
 Records: TypeAlias = Any
 """A mapping from column name to values, a two-dimensional array (its columns are named "0", "1", ...), or what any call takes as
 data: a data frame, eager or lazy, or a path."""
+
+
+_PLAIN = {str, int, bool, dt.date, dt.datetime, dt.time, dt.timedelta}
+"""Types whose values are told apart by themselves, and of which none marks a missing value."""
 
 
 def opened(table: Records) -> Records:
@@ -78,6 +83,9 @@ def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         values = values.astype("datetime64[us]")  # finer ones would come out as integers
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(kinds := set(map(type, items)) - {type(None)}) == 1 and kinds <= _PLAIN:
+        known = {value: code for code, value in enumerate(dict.fromkeys(items))}
+        return np.fromiter(map(known.__getitem__, items), dtype=np.int64, count=len(items)), list(known)
     place: dict[Any, int] = {}
     distinct: list[Any] = []
     codes = np.empty(len(items), dtype=np.int64)

@@ -30,7 +30,8 @@ from unveil.measures.direct_identifiers.places import coordinates, postal_addres
 from unveil.measures.direct_identifiers.texts import account_names, free_text, person_names
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run
-from unveil.sources import Data, open_source, tallied
+from unveil.sources import Data
+from unveil.study import Study, studied
 
 if TYPE_CHECKING:
     from unveil.sources import CodedTable
@@ -43,6 +44,7 @@ __all__ = [
     "Finding",
     "column_findings",
     "direct_identifiers",
+    "found_in",
 ]
 
 _TELLING = (
@@ -132,7 +134,8 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, a `Study` or a
+        project file. Never changed.
     columns
         The columns to look at; none: all.
     sample
@@ -163,28 +166,35 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     """
     checked_count("sample", sample, least=1)
     checked_seed(seed)
-    source = open_source(data)
-    wanted = source.names if columns is None else tuple(dict.fromkeys(names_of(columns)))
-    if not wanted:
-        raise ArgumentError("no column is named; name one, or none at all to look at every column.")
-    require_columns(wanted, source.names)
-    # Read once, then code column by column, so that only one dictionary is held at a time; what can count is asked by column.
-    held = source if source.counts else open_source(source.collect(wanted))
+    with studied(data) as study:
+        wanted = study.names if columns is None else tuple(dict.fromkeys(names_of(columns)))
+        if not wanted:
+            raise ArgumentError("no column is named; name one, or none at all to look at every column.")
+        require_columns(wanted, study.names)
+        return found_in(study, wanted, sample=sample, seed=seed, strict=columns is not None)
+
+
+def found_in(
+    study: Study, columns: Sequence[str], *, sample: int = 10_000, seed: int = 0, strict: bool = False
+) -> DirectIdentifiers:
+    """Look at columns of a study one by one; one that holds no single values is left out, or, where that is strict, refused."""
+    if not study.source.can_count:
+        study.collected(columns)  # all in one pass
     findings: list[Finding] = []
     skipped: list[str] = []
     records = 0
-    for name in active_run().each("columns", wanted):
+    for name in active_run().each("columns", columns):
         try:
-            table = tallied(held, [name])
+            table = study.table([name], nulls="category")
         except UnsupportedDataError:
-            if columns is not None:
+            if strict:
                 raise
             skipped.append(name)
             continue
         records = table.records
         coded = table.columns[0]
         findings.extend(column_findings(name, coded.values, _held_by(table), sample=sample, seed=seed))
-    looked_at = tuple(name for name in wanted if name not in skipped)
+    looked_at = tuple(name for name in columns if name not in skipped)
     return DirectIdentifiers(tuple(findings), looked_at, tuple(skipped), records, sample, seed)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -67,6 +67,7 @@ class Column:
     high: int
     seed: int
     today: dt.date
+    screens: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def uniqueness(self) -> float:
@@ -121,11 +122,14 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if number and _is_missing(values[-1]):
         number -= 1
     order = np.random.default_rng(seed).permutation(number)[:sample]
-    drawn = [value for at in order.tolist() if not _is_missing(value := values[at])]
+    drawn = [values[at] for at in order.tolist()]
+    plain = set(map(type, drawn)) == {int}
+    if not plain:
+        drawn = [value for value in drawn if not _is_missing(value)]
     if len(order) == number:
         number = len(drawn)
-    kind = _kind_of(drawn)
-    if kind == "integer":
+    kind = "integer" if plain else _kind_of(drawn)
+    if kind == "integer" and not plain:
         drawn = [int(value) for value in drawn]
     low, high = _ends(drawn, values) if kind == "integer" else (0, 0)
     texts = [_text_of(value) for value in drawn]
@@ -160,7 +164,8 @@ def _is_whole(value: Any) -> bool:
 def _text_of(value: Any) -> str:
     if isinstance(value, dt.date):
         return value.isoformat()
-    return str(value)[:_LONGEST].strip()
+    text = str(value)
+    return text if isinstance(value, int) and len(text) <= _LONGEST else text[:_LONGEST].strip()
 
 
 def _ends(drawn: Sequence[int], values: Sequence[Any]) -> tuple[int, int]:

@@ -134,14 +134,16 @@ def _against_chance(column: Column, candidate: _Candidate) -> tuple[str, str]:
 def _candidate(column: Column, register: Register, check: Callable[[str], bool] | None = None) -> _Candidate | None:
     """Return the register as a candidate if most values have its form and pass its rules."""
     form = re.compile(register.form)
+    width = register.width if column.kind == "integer" else 0
+    squeezed = _screen(column, width)
+    if sum(form.fullmatch(text) is not None for text in squeezed) < _SOME * len(squeezed):
+        return None
 
     def fits(text: str) -> bool:
         return len(text) <= _LONGEST and form.fullmatch(_squeezed(text)) is not None
 
-    pad = partial(_padded, width=register.width if column.kind == "integer" else 0)
+    pad = partial(_padded, width=width)
     first = [pad(text) for text in column.texts[:_SCREEN]]
-    if sum(map(fits, first)) < _SOME * len(first):
-        return None
     rule = check or partial(_passes_any, register.modules)
 
     def passing(text: str) -> bool:
@@ -152,6 +154,14 @@ def _candidate(column: Column, register: Register, check: Callable[[str], bool] 
     texts = [pad(text) for text in column.texts]
     share = column.share(passing, texts)
     return _Candidate(register, passes(texts, passing, share, column.seed)) if share >= MOST else None
+
+
+def _screen(column: Column, width: int) -> list[str]:
+    """Return the first texts as forms are matched on them, made once for all registers of a width; too long ones are empty."""
+    if width not in column.screens:
+        padded = (_padded(text, width) for text in column.texts[:_SCREEN])
+        column.screens[width] = [_squeezed(text) if len(text) <= _LONGEST else "" for text in padded]
+    return column.screens[width]
 
 
 def _padded(text: str, width: int) -> str:

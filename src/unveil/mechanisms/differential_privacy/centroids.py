@@ -22,7 +22,7 @@ from unveil.releases import Release
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["dp_microaggregate"]
 

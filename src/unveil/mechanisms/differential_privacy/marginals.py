@@ -22,7 +22,7 @@ from unveil.sources.microdata import Microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["Placed", "dp_marginals"]
 

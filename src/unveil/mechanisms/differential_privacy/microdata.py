@@ -24,7 +24,7 @@ from unveil.sources.objects import column_of_objects
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["dp_synthesize"]
 

@@ -27,7 +27,7 @@ from unveil.sources.microdata import open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["dp_count", "dp_histogram", "dp_mean", "dp_sum"]
 

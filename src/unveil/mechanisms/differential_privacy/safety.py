@@ -23,7 +23,7 @@ from unveil.sources.coding import encode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["safepub", "safepub_delta"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import UnsupportedDataError, shown
-from unveil.sources.frames import Tally
+from unveil.sources.base import Tally
 
 __all__ = ["batches_of", "named", "tally_of"]
 

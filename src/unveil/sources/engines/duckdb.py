@@ -1,32 +1,36 @@
-"""How does DuckDB count? A table of a database file, or a relation in the caller's hands.
+"""DuckDB: a table of a database file, or a relation in the caller's hands.
 
 A file is opened for reading only, but to write a release into it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtraError, UnsupportedDataError, listed
 from unveil.run import active_run
+from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.session import STATEMENTS, Session
 from unveil.sources.engines.sql import numbered, quoted, released, selection
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
-from unveil.sources.frames import Tally, text_names
 from unveil.sources.inputs import locate
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
 
-__all__ = ["open_database", "open_relation"]
+__all__ = ["FileTable", "RelationSource"]
+
+_Answer = TypeVar("_Answer")
 
 _UNCOUNTABLE = ("array", "blob", "list", "map", "struct", "union", "variant")
 _AS_TEXT = ("bignum", "bit", "geometry", "hugeint", "interval", "time with time zone", "uhugeint", "varint")
@@ -41,44 +45,103 @@ _TABLES = (
 _SCHEMA = "SELECT 1 FROM information_schema.schemata WHERE catalog_name = current_database() AND lower(schema_name) = lower(?)"
 
 
-def open_relation(relation: Any, place: str = "the DuckDB relation") -> EngineSource:
-    """Open a relation; its queries run on the caller's connection, which only the caller can interrupt."""
-    _library()
-    return EngineSource(
-        place,
-        text_names(relation.columns, place),
-        lambda columns: _collected(relation, columns, place),
-        lambda columns: _tallied(relation, columns, place),
-        _batches=lambda columns: _batches(relation, columns, place),
-    )
+class RelationSource(EngineSource):
+    """A relation; its queries run on the caller's connection."""
+
+    def __init__(self, relation: Any, place: str = "the DuckDB relation") -> None:
+        _library()
+        super().__init__(place, text_names(relation.columns, place))
+        self._relation = relation
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return _collected(self._relation, columns, self.place)
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        return _tallied(self._relation, columns, self.place)
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        return _batches(self._relation, columns, self.place)
 
 
-def open_database(address: Address) -> EngineSource:
-    """Open a table of a database file: the one named, or the only one there is."""
-    file = Path(address.target)
-    if not file.is_file():  # else it is not touched: to close a file drops the lock of a connection that this program may have
-        locate(file)
-    if address.rest or address.path is not None:
-        raise ArgumentError(f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME where it has several.")
-    with _relation(file, address) as (relation, _):
-        names, kinds = text_names(relation.columns, address.place), _kinds(relation)
+class FileTable(EngineSource):
+    """A table of a database file: the one named, or the only one there is."""
 
-    def collect(columns: Sequence[str]) -> pl.DataFrame:
-        with _relation(file, address) as (relation, connection):
-            return cancellable(lambda: _collected(relation, columns, address.place), connection.interrupt)
+    def __init__(self, address: Address, held: ExitStack | None = None) -> None:
+        self._file, self._address = Path(address.target), address
+        if not self._file.is_file():  # else it is not touched: to close a file drops the lock of a connection of this program
+            locate(self._file)
+        if address.rest or address.path is not None:
+            raise ArgumentError(
+                f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME where it has several."
+            )
+        self._session = Session(self._reading)
+        if held is not None:
+            held.enter_context(self._session.held())
+        with self._session.connection() as connection, _failure_reported(address.place):
+            relation = self._relation(connection)
+            names, self._kinds = text_names(relation.columns, address.place), _kinds(relation)
+        super().__init__(address.place, names)
 
-    def count(columns: Sequence[str]) -> Tally:
-        with _relation(file, address) as (relation, connection):
-            return cancellable(lambda: _tallied(relation, columns, address.place), connection.interrupt)
+    def held(self) -> AbstractContextManager[None]:
+        """Keep one connection for all questions of a block."""
+        return self._session.held()
 
-    def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        with _relation(file, address) as (relation, connection):
-            require_unchanged(address.place, columns, kinds, _kinds(relation))
-            answer = _batches(relation, columns, address.place)
+    def rewrite(self, out: Address) -> Write:
+        """Return what writes a release into a new table of the file."""
+        if out.engine != "duckdb" or Path(out.target).resolve() != self._file.resolve():
+            raise ArgumentError.other_database(self.place)
+        table = out.named()
+        with self._session.connection() as connection, _failure_reported(self.place):
+            if table.casefold() in map(str.casefold, _present(connection, out)):
+                raise EngineError.table_exists(out.place)
+            if out.schema is not None and not connection.execute(_SCHEMA, [out.schema]).fetchall():
+                raise EngineError.no_schema(out.place)
+
+        def write(what: Recoding) -> tuple[EngineSource, int]:
+            self._session.close()  # DuckDB opens a file for reading only, or for writing
+            with _connection(self._file, out, read_only=False) as connection, _failure_reported(out.place):
+                records = cancellable(lambda: self._rewritten(connection, what, out), connection.interrupt)
+            return FileTable(replace(self._address, table=table, schema=out.schema)), records
+
+        return write
+
+    def _rewritten(self, connection: Any, what: Recoding, out: Address) -> int:
+        """Make the table of a release in one transaction, and return its number of records."""
+        connection.begin()
+        require_unchanged(self.place, (*what.names, *what.counted), self._kinds, _kinds(self._relation(connection)))
+        name, tables = _name(out.schema, out.named()), _Held(connection, _table(connection, self._address), self._kinds, what)
+        connection.execute(released(name, recode(tables, what), what.names))
+        tables.drop()
+        release = connection.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted
+        records = what.check(_tallied(release, what.counted, out.place))
+        connection.commit()
+        return records
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return self._asked(lambda relation: _collected(relation, columns, self.place))
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        return self._asked(lambda relation: _tallied(relation, columns, self.place))
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        with self._reading() as connection, _failure_reported(self.place):  # its own: another question would end the answer
+            relation = self._relation(connection)
+            require_unchanged(self.place, columns, self._kinds, _kinds(relation))
+            answer = _batches(relation, columns, self.place)
             while (batch := cancellable(lambda: next(answer, None), connection.interrupt)) is not None:
                 yield batch
 
-    return EngineSource(address.place, names, collect, count, lambda out: _into(file, address, kinds, out), _batches=batches)
+    def _asked(self, question: Callable[[Any], _Answer]) -> _Answer:
+        """Put a question to the table."""
+        with self._session.connection() as connection, _failure_reported(self.place):
+            relation = self._relation(connection)
+            return cancellable(lambda: question(relation), connection.interrupt)
+
+    def _relation(self, connection: Any) -> Any:
+        return connection.sql(f"SELECT * FROM {_table(connection, self._address)}")  # noqa: S608 - quoted
+
+    def _reading(self) -> AbstractContextManager[Any]:
+        return _connection(self._file, self._address, read_only=True)
 
 
 def _library() -> Any:
@@ -87,13 +150,6 @@ def _library() -> Any:
     except ImportError:
         raise MissingExtraError.needed("reading from DuckDB", extra="duckdb") from None
     return duckdb
-
-
-@contextmanager
-def _relation(file: Path, address: Address) -> Iterator[Any]:
-    """Open the file for reading only, and give the table of the address and the connection."""
-    with _connection(file, address, read_only=True) as connection:
-        yield connection.sql(f"SELECT * FROM {_table(connection, address)}"), connection  # noqa: S608 - quoted
 
 
 @contextmanager
@@ -109,7 +165,7 @@ def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[An
         raise DataFileError(f"{address.place}: the file is damaged or no DuckDB database.") from None
     except duckdb.OperationalError:  # by a connection of its own, or attached to another
         raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
-    with connection, _failure_reported(address.place):
+    with connection:
         connection.execute("SET enable_progress_bar = false")  # it would be drawn on standard output
         if (threads := active_run().limits.threads) is not None:
             connection.execute(f"SET threads = {threads:d}")
@@ -133,38 +189,6 @@ def _table(connection: Any, address: Address) -> str:
 
 def _name(schema: str | None, table: str) -> str:
     return quoted(table) if schema is None else f"{quoted(schema)}.{quoted(table)}"
-
-
-def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) -> Write:
-    """Return what writes a release into a new table of the file."""
-    if out.engine != "duckdb" or Path(out.target).resolve() != file.resolve():
-        raise ArgumentError.other_database(address.place)
-    table = out.named()
-    with _connection(file, address, read_only=True) as connection:
-        if table.casefold() in map(str.casefold, _present(connection, out)):
-            raise EngineError.table_exists(out.place)
-        if out.schema is not None and not connection.execute(_SCHEMA, [out.schema]).fetchall():
-            raise EngineError.no_schema(out.place)
-
-    def rewrite(connection: Any, what: Recoding) -> int:
-        connection.begin()
-        source = _table(connection, address)
-        now = _kinds(connection.sql(f"SELECT * FROM {source}"))  # noqa: S608 - quoted
-        require_unchanged(address.place, (*what.names, *what.counted), kinds, now)
-        name, held = _name(out.schema, table), _Held(connection, source, kinds, what)
-        connection.execute(released(name, recode(held, what), what.names))
-        held.drop()
-        release = connection.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted
-        records = what.check(_tallied(release, what.counted, out.place))
-        connection.commit()
-        return records
-
-    def write(what: Recoding) -> tuple[EngineSource, int]:
-        with _connection(file, out, read_only=False) as connection:
-            records = cancellable(lambda: rewrite(connection, what), connection.interrupt)
-        return open_database(replace(address, table=table, schema=out.schema)), records
-
-    return write
 
 
 class _Held:
@@ -204,7 +228,7 @@ class _Held:
 def _collected(relation: Any, columns: Sequence[str], place: str) -> pl.DataFrame:
     kinds = _kinds(relation)
     with _failure_reported(place):
-        answer = relation.project(selection([_expression(name, kinds[name]) for name in columns])).pl()
+        answer = _said(relation.project(selection([_expression(name, kinds[name]) for name in columns]))).pl()
     return named(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
 
 
@@ -213,7 +237,7 @@ def _batches(relation: Any, columns: Sequence[str], place: str) -> Iterator[pl.D
 
     kinds = _kinds(relation)
     with _failure_reported(place):
-        asked = relation.project(selection([_expression(name, kinds[name]) for name in columns]))
+        asked = _said(relation.project(selection([_expression(name, kinds[name]) for name in columns])))
         with pa.RecordBatchReader.from_stream(asked) as answer:  # else a failure that is kept would keep the file open
             yield from batches_of(answer, columns)
 
@@ -225,8 +249,15 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
             raise UnsupportedDataError.uncountable(name, kinds[name])
     keys = [_expression(name, kinds[name]) for name in columns]
     with _failure_reported(place):
-        answer = relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys)).pl()
+        answer = _said(relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys))).pl()
     return tally_of(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
+
+
+def _said(asked: Any) -> Any:
+    """Return a relation that is about to be run, and log its statement."""
+    if STATEMENTS.isEnabledFor(logging.DEBUG):
+        STATEMENTS.debug("%s", asked.sql_query())
+    return asked
 
 
 def _kinds(relation: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How does PostgreSQL count? One read-only transaction per question, over the address that libpq understands.
+"""PostgreSQL: a table counted in a read-only transaction, over the address that libpq understands.
 
 Only a release is written, in one transaction of its own: its table is there whole or not at all.
 
@@ -9,7 +9,7 @@ User, password, service and encryption come from the address, the environment (`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
+from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.session import STATEMENTS, Session
 from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
-from unveil.sources.frames import Tally, text_names
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
 
-__all__ = ["open_table"]
+__all__ = ["PostgresTable"]
 
 _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _WRITING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
@@ -116,37 +117,76 @@ class _Column:
         return scale if self.kind == "numeric" and 0 < digits <= _MOST_DIGITS and scale <= digits else None
 
 
-def open_table(address: Address) -> EngineSource:
-    """Open a table, a view or anything else with columns."""
-    if address.table is None or address.path is not None:
-        raise ArgumentError(f"{address.place}: name the table with ?table=NAME, and &schema=NAME where it needs one.")
-    name = _name(address)
-    with _transaction(address) as cursor:
-        columns = _columns(cursor, name)
-        if not columns:
-            cursor.execute(_TABLES)
-            raise EngineError.no_table(address.place, [row[0] for row in cursor.fetchall()])
+class PostgresTable(EngineSource):
+    """A table, a view or anything else with columns."""
 
-    def collect(wanted: Sequence[str]) -> pl.DataFrame:
-        asked = [columns[column] for column in wanted]
-        with _transaction(address) as cursor:
-            _ask_records(cursor, name, asked)
+    def __init__(self, address: Address, held: ExitStack | None = None) -> None:
+        if address.table is None or address.path is not None:
+            raise ArgumentError(f"{address.place}: name the table with ?table=NAME, and &schema=NAME where it needs one.")
+        self._address, self._name = address, _name(address)
+        self._session = Session(lambda: _transaction(address))
+        if held is not None:
+            held.enter_context(self._session.held())
+        with self._cursor() as cursor:
+            self._columns = _columns(cursor, self._name)
+            if not self._columns:
+                cursor.execute(_TABLES)
+                raise EngineError.no_table(address.place, [row[0] for row in cursor.fetchall()])
+        super().__init__(address.place, text_names(list(self._columns), address.place))
+
+    def held(self) -> AbstractContextManager[None]:
+        """Keep one connection for all questions of a block."""
+        return self._session.held()
+
+    def rewrite(self, out: Address) -> Write:
+        """Return what writes a release into a new table of the database."""
+        if out.engine != self._address.engine or out.server() != self._address.server():
+            raise ArgumentError.other_database(self.place)
+        out.named()
+        with self._cursor() as cursor:
+            if _columns(cursor, _name(out)):
+                raise EngineError.table_exists(out.place)
+            if out.schema is not None and not _has_schema(cursor, out.schema):
+                raise EngineError.no_schema(out.place)
+
+        def write(what: Recoding) -> tuple[EngineSource, int]:
+            with _failure_reported(self.place), _transaction(self._address, writing=True) as cursor:
+                records = self._rewritten(cursor, what, _name(out))
+            return PostgresTable(replace(self._address, table=out.table, schema=out.schema)), records
+
+        return write
+
+    def _rewritten(self, cursor: Any, what: Recoding, target: str) -> int:
+        """Make the table of a release, and return its number of records."""
+        require_unchanged(self.place, (*what.names, *what.counted), self._columns, _columns(cursor, self._name))
+        cursor.execute(_BY_HASH)
+        tables = _Held(cursor, self._name, self._columns, what)
+        cursor.execute(released(target, recode(tables, what), what.names))
+        tables.drop()
+        return what.check(_tallied(cursor, target, _columns(cursor, target), what.counted))
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        asked = [self._columns[column] for column in columns]
+        with self._cursor() as cursor:
+            _ask_records(cursor, self._name, asked)
             answer = pl.DataFrame(cursor.fetch_arrow_table())
-        return named(answer, wanted, numeric=_numeric(asked))
+        return named(answer, columns, numeric=_numeric(asked))
 
-    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        with _transaction(address) as cursor:
-            require_unchanged(address.place, wanted, columns, _columns(cursor, name))
-            _ask_records(cursor, name, [columns[column] for column in wanted])
-            for batch in batches_of(cursor.fetch_record_batch(), wanted):
-                yield _scaled(batch, columns)
+    def _count(self, columns: Sequence[str]) -> Tally:
+        with self._cursor() as cursor:
+            return _tallied(cursor, self._name, self._columns, columns)
 
-    def count(wanted: Sequence[str]) -> Tally:
-        with _transaction(address) as cursor:
-            return _tallied(cursor, name, columns, wanted)
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        with _failure_reported(self.place), _transaction(self._address) as cursor:  # its own: another question would end it
+            require_unchanged(self.place, columns, self._columns, _columns(cursor, self._name))
+            _ask_records(cursor, self._name, [self._columns[column] for column in columns])
+            for batch in batches_of(cursor.fetch_record_batch(), columns):
+                yield _scaled(batch, self._columns)
 
-    names = text_names(list(columns), address.place)
-    return EngineSource(address.place, names, collect, count, lambda out: _into(address, name, columns, out), _batches=batches)
+    @contextmanager
+    def _cursor(self) -> Iterator[Any]:
+        with _failure_reported(self._address.place), self._session.connection() as cursor:
+            yield cursor
 
 
 def _name(address: Address) -> str:
@@ -193,31 +233,6 @@ def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame
     )
 
 
-def _into(address: Address, name: str, columns: Mapping[str, _Column], out: Address) -> Write:
-    """Return what writes a release into a new table of the database."""
-    if out.engine != address.engine or out.server() != address.server():
-        raise ArgumentError.other_database(address.place)
-    out.named()
-    target = _name(out)
-    with _transaction(address) as cursor:
-        if _columns(cursor, target):
-            raise EngineError.table_exists(out.place)
-        if out.schema is not None and not _has_schema(cursor, out.schema):
-            raise EngineError.no_schema(out.place)
-
-    def write(what: Recoding) -> tuple[EngineSource, int]:
-        with _transaction(address, writing=True) as cursor:
-            require_unchanged(address.place, (*what.names, *what.counted), columns, _columns(cursor, name))
-            cursor.execute(_BY_HASH)
-            held = _Held(cursor, name, columns, what)
-            cursor.execute(released(target, recode(held, what), what.names))
-            held.drop()
-            records = what.check(_tallied(cursor, target, _columns(cursor, target), what.counted))
-        return open_table(replace(address, table=out.table, schema=out.schema)), records
-
-    return write
-
-
 class _Held:
     """Tables that a connection holds until they are dropped."""
 
@@ -262,23 +277,35 @@ def _numeric(columns: Sequence[_Column]) -> list[str]:
 @contextmanager
 def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
     """Connect, read in one transaction that can change nothing, and go; one that writes is undone where it fails."""
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise MissingExtraError.needed("reading from PostgreSQL", extra="postgres") from None
+    dbapi = _library()
     try:
         connection = dbapi.connect(address.uri())
     except dbapi.Error as error:
         raise _refused(address.place, str(error)) from None
+    with connection, connection.cursor() as plain:
+        cursor = _Cursor(plain)
+        cursor.execute(_WRITING if writing else _READ_ONLY)
+        yield cursor
+        if writing:
+            connection.commit()
+
+
+@contextmanager
+def _failure_reported(place: str) -> Iterator[None]:
+    """Turn what the server says, which may quote values, into one line that does not."""
+    dbapi = _library()
     try:
-        with connection, connection.cursor() as plain:
-            cursor = _Cursor(plain)
-            cursor.execute(_WRITING if writing else _READ_ONLY)
-            yield cursor
-            if writing:
-                connection.commit()
+        yield
     except dbapi.Error as error:
-        raise _failed(address.place, error.sqlstate or "") from None
+        raise _failed(place, error.sqlstate or "") from None
+
+
+def _library() -> Any:
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise MissingExtraError.needed("reading from PostgreSQL", extra="postgres") from None
+    return dbapi
 
 
 class _Cursor:
@@ -286,6 +313,10 @@ class _Cursor:
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> None:
+        STATEMENTS.debug("%s", statement)
+        cancellable(partial(self._cursor.execute, statement, *([values] if values else [])), self._cursor.adbc_cancel)
 
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._cursor, name)

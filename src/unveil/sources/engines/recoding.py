@@ -24,13 +24,12 @@ import numpy as np
 import polars as pl
 
 from unveil.randomness import fresh_key
-from unveil.sources.coding import KnownValues
-from unveil.sources.microdata import labelled
+from unveil.sources.coding import KnownValues, labelled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Tally
+    from unveil.sources.base import Tally
 
 __all__ = ["Changed", "Holder", "Recoding", "Rewritten", "own_word", "recode"]
 

@@ -1,4 +1,4 @@
-"""How does Apache Spark count? The executors group and count; the driver gets the combinations that occur.
+"""Apache Spark: the executors group and count; the driver gets the combinations that occur.
 
 Columns are renamed by their position first, so that a name with a dot, a space or a backtick needs no quoting.
 """
@@ -17,16 +17,16 @@ import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.run import active_run
+from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.table import EngineSource, Write
-from unveil.sources.frames import Tally, text_names
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
 
-__all__ = ["open_address", "open_frame"]
+__all__ = ["SparkSource", "open_address"]
 
 _Answer = TypeVar("_Answer")
 
@@ -38,11 +38,12 @@ _TAKEN = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "
 _AS_IS = ("boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz")
 
 
-class _Frame:
-    """A data frame with its columns numbered."""
+class SparkSource(EngineSource):
+    """A PySpark data frame, with its columns numbered; it runs in its own session."""
 
-    def __init__(self, frame: Any, place: str) -> None:
-        self.place, self.names, self.session = place, text_names(frame.columns, place), frame.sparkSession
+    def __init__(self, frame: Any, place: str = "the Spark data frame") -> None:
+        super().__init__(place, text_names(frame.columns, place))
+        self.session = frame.sparkSession
         self.numbered = frame.toDF(*(str(at) for at in range(len(self.names))))
         self.kinds = {field.name: field.dataType.typeName() for field in frame.schema.fields}
         self._at = {name: str(at) for at, name in enumerate(self.names)}
@@ -63,12 +64,34 @@ class _Frame:
         column = self.asked(name)
         return functions.nanvl(column, functions.lit(None)) if self.kinds[name] in _FLOATS else column
 
-    def collect(self, columns: Sequence[str]) -> pl.DataFrame:
+    def rewrite(self, out: Address) -> Write:
+        """Return what writes a release into a new table of the session's catalogue, or into a new folder of Parquet files."""
+        if out.engine != "spark":
+            raise ArgumentError.other_database(self.place)
+        _check_target(out)
+        with _failure_reported(out.place):
+            if _exists(self.session, out):
+                raise EngineError.table_exists(out.place)
+        return lambda what: _cancellable(self.session, lambda: self._rewritten(what, out))
+
+    def _rewritten(self, what: Recoding, out: Address) -> tuple[EngineSource, int]:
+        """Make the table or files of a release, and return them with their number of records."""
+        views = _Views(self, what)
+        try:
+            with _failure_reported(out.place):
+                made, columns = recode(views, what), ", ".join(f"q.c{at}" for at in range(len(what.names)))
+                query = f"SELECT {columns} FROM {made.source}{made.order}"  # noqa: S608 - our own names
+                release = self.session.sql(query).toDF(*what.names)
+                return _written(self.session, release, what, out)
+        finally:
+            views.drop()
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         with _failure_reported(self.place):
             answer = _cancellable(self.session, self.numbered.select(*map(self.asked, columns)).toArrow)
             return named(pl.DataFrame(answer), columns)
 
-    def tally(self, columns: Sequence[str]) -> Tally:
+    def _count(self, columns: Sequence[str]) -> Tally:
         for name in columns:
             if self.kinds[name] in _UNCOUNTABLE:
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
@@ -76,7 +99,7 @@ class _Frame:
             answer = _cancellable(self.session, self.numbered.groupBy(*map(self.asked, columns)).count().toArrow)
             return tally_of(pl.DataFrame(answer), columns)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records one partition at a time, each batch packed by the executor that has it."""
         import pyarrow as pa
 
@@ -99,18 +122,12 @@ class _Frame:
                     yield from batches_of(stream, columns)
 
 
-def open_frame(frame: Any, place: str = "the Spark data frame") -> EngineSource:
-    """Open a PySpark data frame; it runs in its own session."""
-    held = _Frame(frame, place)
-    return EngineSource(place, held.names, held.collect, held.tally, lambda out: _into(held, out), _batches=held.batches)
-
-
-def open_address(address: Address) -> EngineSource:
+def open_address(address: Address) -> SparkSource:
     """Open a table of the session's catalogue, or Parquet files by their path."""
     _check_target(address)
     session = _session(address)
     with _failure_reported(address.place):
-        return open_frame(_read(session, address), address.place)
+        return SparkSource(_read(session, address), address.place)
 
 
 def _check_target(address: Address) -> None:
@@ -127,29 +144,6 @@ def _table(address: Address) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
-def _into(held: _Frame, out: Address) -> Write:
-    """Return what writes a release into a new table of the session's catalogue, or into a new folder of Parquet files."""
-    if out.engine != "spark":
-        raise ArgumentError.other_database(held.place)
-    _check_target(out)
-    with _failure_reported(out.place):
-        if _exists(held.session, out):
-            raise EngineError.table_exists(out.place)
-
-    def rewritten(what: Recoding) -> tuple[EngineSource, int]:
-        views = _Views(held, what)
-        try:
-            with _failure_reported(out.place):
-                made, columns = recode(views, what), ", ".join(f"q.c{at}" for at in range(len(what.names)))
-                query = f"SELECT {columns} FROM {made.source}{made.order}"  # noqa: S608 - our own names
-                release = held.session.sql(query).toDF(*what.names)
-                return _written(held.session, release, what, out)
-        finally:
-            views.drop()
-
-    return lambda what: _cancellable(held.session, lambda: rewritten(what))
-
-
 def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[EngineSource, int]:
     """Write a release, count it, and take it away again where it is not what was expected, or not whole."""
     if _exists(session, out):
@@ -160,8 +154,8 @@ def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[
             writer.saveAsTable(_table(out))
         else:
             writer.parquet(out.path)
-        opened = open_frame(_read(session, out), out.place)
-        return opened, what.check(opened.tally(what.counted))
+        opened = SparkSource(_read(session, out), out.place)
+        return opened, what.check(opened.count(what.counted))
     except BaseException as error:
         if not _is_taken(error):  # else it is another's
             _removed(session, out)
@@ -203,7 +197,7 @@ class _Views:
     row_number = "monotonically_increasing_id()"
     keyed_hash = "sha2(concat(o.k, encode(lpad(hex(q.n), 16, '0'), 'UTF-8')), 256)"
 
-    def __init__(self, held: _Frame, what: Recoding) -> None:
+    def __init__(self, held: SparkSource, what: Recoding) -> None:
         self.own, self._session = own_word(), held.session
         self.records = f"{self.own}records"
         self._kept: list[tuple[str, Any]] = []

@@ -1,0 +1,127 @@
+"""Sources: wherever data is, it can be asked for its columns, for counts of their combinations, and for batches of records.
+
+A `Source` is a frame, a file, a stream of batches, a table in an engine, or counts that somebody already made. What holds the
+data and can count it does so, and only combinations come here; what can rewrite its records does that too. The data is never
+changed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from unveil.attributes import require_columns
+from unveil.errors import ArgumentError, DuplicateColumnError, UnsupportedDataError, is_unicode
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from unveil.sources.engines.address import Address
+    from unveil.sources.engines.table import Write
+
+__all__ = ["Countable", "Data", "Source", "Tally", "text_names"]
+
+Data: TypeAlias = Any
+"""A path ("-" is standard input), the name of a built-in data set, a data frame narwhals knows, eager or lazy, or what an engine
+holds: an address, a DuckDB relation, a PySpark data frame; counts that somebody made; a study, or the file of a project."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Combinations of some columns' values, in any order, with the number of records that hold each.
+
+    Attributes
+    ----------
+    frame
+        One row per combination; one that stands twice counts as the sum of both.
+    n
+        The records of each row; None: one each, as the rows are the records themselves.
+    """
+
+    frame: pl.DataFrame
+    n: NDArray[np.int64] | None = None
+
+
+class Source(ABC):
+    """Data that can be asked for its columns, for counts of their combinations, and for batches of its records.
+
+    A kind of source says how its records are read (`_read`); one that can do more itself says how it counts (`_count`), gives
+    batches (`_batches`), and rewrites its records into a table (`rewrite`).
+
+    Parameters
+    ----------
+    place
+        Where the data is, as messages name it; no credentials in it.
+    names
+        The columns.
+    """
+
+    can_count: ClassVar[bool] = False
+    """Whether combinations are counted where the data is, without its records coming here."""
+    ordered: ClassVar[bool] = True
+    """Whether the records have an order, so that a row number means something."""
+
+    def __init__(self, place: str, names: Sequence[str]) -> None:
+        for name in names:
+            if "\0" in name:  # at which libraries end a name, or the whole process
+                raise UnsupportedDataError.nul_in_name(name)
+        self.place, self.names = place, tuple(names)
+
+    def collect(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return the columns asked for, each named once, in their order."""
+        require_columns(columns, self.names)
+        return self._read(columns)
+
+    def count(self, columns: Sequence[str]) -> Tally:
+        """Return the combinations of the columns asked for with their counts; from a source that cannot count, its records."""
+        require_columns(columns, self.names)
+        return self._count(columns)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give the records in batches; those of one column have one type throughout."""
+        require_columns(columns, self.names)
+        return self._batches(columns)
+
+    def rewrite(self, out: Address) -> Write:  # noqa: ARG002 - a source that can uses it
+        """Return what rewrites the records into a table; refuse, before any work, a table that cannot be made."""
+        raise ArgumentError(f"{self.place} cannot be rewritten into a table; name a file (.parquet, .csv or .tsv).")
+
+    def held(self) -> AbstractContextManager[object]:
+        """Keep what the source is asked through, such as a connection, for all questions of a block."""
+        return nullcontext()
+
+    @abstractmethod
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Read columns that are there."""
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        """Count columns that are there."""
+        return Tally(self._read(columns))
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give columns that are there, batch by batch."""
+        yield self._read(columns)
+
+
+@runtime_checkable
+class Countable(Protocol):
+    """What somebody opened or counted already: a study, a count table."""
+
+    def as_source(self) -> Source:
+        """Return it as data that can be counted."""
+
+
+def text_names(names: Sequence[object], place: str) -> tuple[str, ...]:
+    """Return column names, refusing those that are no text or stand twice."""
+    if strange := [name for name in names if not isinstance(name, str)]:
+        raise UnsupportedDataError(f"{place}: {len(strange)} column names are not text; rename the columns.")
+    if strange := [name for name in names if not is_unicode(name)]:
+        raise UnsupportedDataError.no_characters(str(strange[0]))
+    if len(set(names)) < len(names):
+        raise DuplicateColumnError.named(str(next(name for name in names if names.count(name) > 1)), place)
+    return tuple(str(name) for name in names)

@@ -1,0 +1,80 @@
+"""The one door to data: whatever a caller gives becomes a `Source`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+
+import narwhals as nw
+
+from unveil.errors import ArgumentError, DataNotFoundError, near_miss, shown
+from unveil.project import Project
+from unveil.sources import datasets
+from unveil.sources.base import Countable, Data, Source
+from unveil.sources.engines import open_engine
+from unveil.sources.files import FileSource
+from unveil.sources.frames import FrameSource, open_frame
+from unveil.sources.options import ReadOptions
+from unveil.sources.streaming import open_stream
+
+__all__ = ["is_project", "open_project", "open_source"]
+
+
+def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
+    """Open a path, an engine's address, a built-in data set or a data frame; nothing but its column names is read yet.
+
+    Parameters
+    ----------
+    data
+        Whatever holds data.
+    options
+        How a file is read, where that cannot be found out from it.
+    held
+        What keeps the connection to an engine until it is closed; none: each question has a connection of its own.
+    """
+    if isinstance(data, Source):
+        opened = data
+    elif isinstance(data, Countable):
+        opened = data.as_source()
+    elif isinstance(data, Project) or is_project(data):
+        return open_project(data if isinstance(data, Project) else Project.read(data), options, held=held)
+    elif (engine := open_engine(nw.to_native(data, pass_through=True), held)) is not None:
+        return engine
+    elif isinstance(data, str | os.PathLike):
+        return _open_path(os.fspath(data), options or ReadOptions())
+    else:
+        return open_frame(data)
+    if held is not None:
+        held.enter_context(opened.held())
+    return opened
+
+
+def is_project(data: Data) -> bool:
+    """Whether data is the file of a project, by its ending."""
+    return isinstance(data, str | os.PathLike) and os.fspath(data).endswith(".toml")
+
+
+def open_project(project: Project, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
+    """Open the data of a project, read as it says; what the options say themselves goes before it."""
+    section, own = project.data, options or ReadOptions()
+    if section.path is None:
+        raise ArgumentError(f"{project.path} names no data; add data.path, or give the data and the project.")
+    chosen = ReadOptions(
+        separator=own.separator or section.separator,
+        encoding=own.encoding or section.encoding,
+        missing=own.missing or section.missing,
+    )
+    return open_source(str(section.path), chosen, held=held)
+
+
+def _open_path(name: str, options: ReadOptions) -> Source:
+    if (stream := open_stream(name, options)) is not None:
+        return stream
+    try:
+        return FileSource(name, options)
+    except DataNotFoundError:
+        if name not in datasets.names():
+            if hint := near_miss(name, datasets.names()):
+                raise DataNotFoundError(f"{shown(name)} is no file and no built-in data set.{hint}") from None
+            raise
+        return FrameSource(nw.from_native(datasets.load(name)), place=name)

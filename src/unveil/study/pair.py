@@ -1,0 +1,290 @@
+"""The study of an original beside the study of a release: which column stands for which, and which record is which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_arguments
+from unveil.attributes import Names, in_line, names_of
+from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.sources import Coded, CodedTable, Data, coded_table
+from unveil.sources.alignment import Alignment, align, side_by_side
+from unveil.sources.base import Tally
+from unveil.study.study import Study, studied
+
+if TYPE_CHECKING:
+    from unveil.partitions import Hierarchy
+    from unveil.sources import Source
+
+__all__ = ["ColumnPair", "Pair", "paired"]
+
+Mapped = Mapping[str, str] | Sequence[tuple[str, str]]
+"""Which protected column stands for which original one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPair:
+    """An original attribute and the protected one that stands for it."""
+
+    original: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Pair:
+    """The study of an original beside the study of a release of it.
+
+    `attack` and `loss` take a pair in the place of the two tables.
+
+    Parameters
+    ----------
+    original, release
+        Studies, or whatever holds data. Never changed.
+    key
+        The key attributes; none: those of the studies, else those of the map, or without a map every column in common that is
+        not sensitive.
+    sensitive
+        The sensitive attributes of the release; none: those of the studies.
+    mapping
+        Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
+    id, link, same_order
+        How to know which record is which: a column of both, a correspondence file, or the row order; none: it is not known.
+    hierarchies
+        What a released value of an original column covers.
+    nulls
+        "category", "drop" or "error".
+
+    Attributes
+    ----------
+    columns
+        The key attributes, original and protected.
+    alignment
+        Which record belongs to which; None where that is not known.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> pair = unveil.Pair("paper-4", "paper-3", sensitive="Disease", mapping={"Age": "Age*"}, same_order=True)
+    >>> pair
+    Pair(paper-4 -> paper-3: Age -> Age*; 9 of 9 records aligned)
+    >>> unveil.attack(pair, link_records=False)
+    Attack(identity 0.8122, homogeneity 0.4398)
+    """
+
+    original: Study
+    release: Study
+    columns: tuple[ColumnPair, ...]
+    alignment: Alignment | None
+    identity: str | None
+    _aligned: dict[tuple[ColumnPair, ...], CodedTable] = field(repr=False)
+
+    @checked_arguments
+    def __init__(
+        self,
+        original: Data,
+        release: Data,
+        key: Names | None = None,
+        sensitive: Names | None = None,
+        *,
+        mapping: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+        id: str | None = None,  # noqa: A002 - the word of the command line
+        link: Data | None = None,
+        same_order: bool = False,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        nulls: str | None = None,
+    ) -> None:
+        one = original if isinstance(original, Study) else Study(original)
+        other = release if isinstance(release, Study) else Study(release)
+        secrets = names_of(sensitive) or _held(other, other.sensitive or one.sensitive)
+        _require(secrets, other, "the release has no sensitive column")
+        alignment = align(one.held(), other.held(), identity=id, link=link, same_order=same_order)
+        explicit = _explicit(mapping, one, other)
+        wanted = names_of(key) or _planned(one, other, explicit, secrets)
+        columns = tuple(dict.fromkeys([*explicit, *_by_name(wanted, one, other, explicit, {*secrets, id})]))
+        keys = tuple(dict.fromkeys(pair.release for pair in columns if pair.release in other.names))
+        if not columns or not keys:
+            raise ArgumentError(
+                "original and release have no key attribute in common; map the original's columns to the release's."
+            )
+        if doubled := [name for name in secrets if name in keys]:
+            raise ArgumentError.key_is_sensitive(doubled[0])
+        values = {
+            "original": one.changed(hierarchies=hierarchies, nulls=nulls),
+            "release": other.changed(key=keys, sensitive=secrets, nulls=nulls),
+            "columns": columns,
+            "alignment": alignment,
+            "identity": id,
+            "_aligned": {},
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The protected key attributes that the release holds."""
+        return self.release.key
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attributes, by their name in the release."""
+        return self.release.sensitive
+
+    @property
+    def nulls(self) -> str:
+        """The null policy."""
+        return self.release.nulls
+
+    @property
+    def whole(self) -> tuple[ColumnPair, ...]:
+        """The key attributes that both tables hold."""
+        return tuple(one for one in self.columns if one.release in self.release.names and one.original in self.original.names)
+
+    def __repr__(self) -> str:
+        """Return one line: the tables, the columns that are paired, and how many records are aligned."""
+        shown = in_line(
+            [one.original if one.original == one.release else f"{one.original} -> {one.release}" for one in self.columns]
+        )
+        known = "records not aligned"
+        if self.alignment is not None:
+            known = f"{self.alignment.pairs:,} of {self.alignment.release_records:,} records aligned"
+        return f"Pair({in_line([self.original.place, self.release.place], ' -> ')}: {shown}; {known})"
+
+    def original_of(self, released: str) -> str | None:
+        """Return the original attribute that a released one stands for, where the original holds it."""
+        for one in self.columns:
+            if one.release == released and one.original in self.original.names:
+                return one.original
+        return released if released in self.original.names else None
+
+    def hierarchy(self, original: str) -> Hierarchy | None:
+        """Return what labels of the release cover, of an original attribute."""
+        return self.original.hierarchy(original)
+
+    def aligned(self, columns: Sequence[ColumnPair]) -> CodedTable:
+        """Return the original and released values of aligned records, coded: two columns per pair.
+
+        The original's columns are called after themselves and "of the original"; those of the release after themselves, and
+        several of them with "of the release".
+        """
+        place = tuple(columns)
+        if place not in self._aligned:
+            self._aligned[place] = self._side_by_side(place)
+        return self._aligned[place]
+
+    def _side_by_side(self, columns: tuple[ColumnPair, ...]) -> CodedTable:
+        if self.alignment is None:
+            raise ArgumentError(
+                "which record is which is not known; name an id column, a correspondence file, or the same order."
+            )
+        end = " of the release" if len(columns) > 1 else ""
+        labels = [(f"{one.original} of the original", f"{one.release}{end}") for one in columns]
+        if self.nulls == "category" and self.alignment.by == "same order":
+            coded: dict[str, Coded] = {}
+            for one, (before, after) in zip(columns, labels, strict=True):
+                coded[before] = replace(self.original.coded(one.original), name=before)
+                coded[after] = replace(self.release.coded(one.release), name=after)
+            return CodedTable(tuple(coded.values()), self.alignment.release_records)
+        names = [(one.original, one.release) for one in columns]
+        frame = side_by_side(self.original.collected, self.release.collected, names, self.alignment, labels)
+        return coded_table(self.release.place, Tally(frame), frame.columns, self.nulls, None)
+
+    def with_release(self) -> Study:
+        """Return the original, without the records that are known to have none in the release."""
+        if self.alignment is None:
+            return self.original
+        released = np.unique(self.alignment.truth[self.alignment.truth >= 0])
+        if len(released) == self.alignment.original_records:
+            return self.original
+        wanted = [one.original for one in self.columns if one.original in self.original.names]
+        return Study(self.original.collected(list(dict.fromkeys(wanted)))[released])
+
+    def _copied(self, changes: Mapping[str, Any]) -> Pair:
+        made = object.__new__(Pair)
+        for one in fields(self):
+            object.__setattr__(made, one.name, changes.get(one.name, getattr(self, one.name)))
+        return made
+
+
+@contextmanager
+def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[Pair]:
+    """Give the pair that a public call is about, as long as it works: one connection serves all questions to a table."""
+    with ExitStack() as held:
+        if isinstance(original, Pair):
+            _refuse_twice(release, arguments)
+            for one in (original.original, original.release):
+                held.enter_context(one.source.held())
+            given = {name: value for name, value in arguments.items() if name in ("hierarchies", "nulls") and value is not None}
+            sides = {"original": original.original.changed(**given)}
+            if "nulls" in given:
+                sides["release"] = original.release.changed(nulls=given["nulls"])
+            yield original._copied(sides if given else {})  # noqa: SLF001 - our own
+        elif release is None:
+            raise ArgumentError("no release is given; give the original and its release, or a Pair of both.")
+        else:
+            project = arguments.pop("project", None)
+            one = held.enter_context(studied(original, project=project))
+            other = held.enter_context(studied(release, project=project or one.project, partial=True))
+            yield Pair(one, other, **arguments)
+
+
+def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:
+    """Refuse what a pair says already."""
+    said = [name for name in ("key", "sensitive", "mapping", "id", "link", "same_order") if arguments.get(name)]
+    if release is not None or said:
+        raise ArgumentError(
+            f"a Pair is given, which says by itself: {', '.join(['release', *said] if release is not None else said)}."
+        )
+
+
+def _explicit(mapping: Mapped, original: Study, release: Study) -> list[ColumnPair]:
+    """Return the pairs that the map says; a protected column may also stand in the original itself."""
+    pairs = [ColumnPair(*pair) for pair in (mapping.items() if isinstance(mapping, Mapping) else mapping)]
+    for pair in pairs:
+        _require([pair.original], original, "the map names an original column that does not exist")
+        if pair.release not in release.names and pair.release not in original.names:
+            raise ColumnNotFoundError(
+                "the map names a protected column that neither table has: "
+                f"{ColumnNotFoundError.among(pair.release, release.names)}"
+            )
+    return pairs
+
+
+def _planned(original: Study, release: Study, explicit: Sequence[ColumnPair], secrets: Sequence[str]) -> tuple[str, ...]:
+    """Return the key attributes of the studies that both tables hold, or that the map names."""
+    mapped = {pair.original for pair in explicit}
+    held = {*release.names, *mapped}
+    names = dict.fromkeys([*release.key, *original.key])
+    return tuple(name for name in names if name in original.names and name in held and name not in secrets)
+
+
+def _held(study: Study, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in study.names)
+
+
+def _by_name(
+    wanted: Sequence[str], original: Study, release: Study, explicit: Sequence[ColumnPair], left_out: set[str | None]
+) -> list[ColumnPair]:
+    """Pair the keys named, or (nothing named or mapped) all columns in common, with their namesakes."""
+    mapped = {pair.original for pair in explicit} | {pair.release for pair in explicit}
+    if not wanted and explicit:
+        return []
+    names = wanted or [name for name in release.names if name in original.names and name not in left_out]
+    found = []
+    for name in names:
+        if name in mapped:
+            continue
+        if name not in release.names:
+            raise ColumnNotFoundError(f"a key attribute is not in the release: {ColumnNotFoundError.among(name, release.names)}")
+        found.append(ColumnPair(name, name))
+    return found
+
+
+def _require(names: Sequence[str], study: Study | Source, problem: str) -> None:
+    for name in names:
+        if name not in study.names:
+            raise ColumnNotFoundError(f"{problem}: {ColumnNotFoundError.among(name, study.names)}")

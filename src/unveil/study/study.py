@@ -1,0 +1,373 @@
+"""A study: data with what is meant by it, opened once and counted once for every set of columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from unveil.arguments import checked_arguments
+from unveil.attributes import CLASS_NULLS, KINDS, Kind, Names, in_line, names_of, require_columns
+from unveil.counts import Counts
+from unveil.errors import ArgumentError, shown
+from unveil.partitions import Hierarchy, Partition
+from unveil.project import Project
+from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source, open_source
+from unveil.sources.opening import is_project, open_project
+from unveil.study.roles import Roles
+from unveil.study.tables import HeldSource, Tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Study", "studied"]
+
+Views = Mapping[str, Mapping[str, Partition]]
+"""Semantic partitions by name, and under it by column."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+class Study:
+    """Data with what is meant by it: the roles of its columns, how their values are read, and what a null means.
+
+    Every public call takes a study in the place of data; what is said in the call goes before what the study says. The data is
+    opened once, and counted once for every set of columns, so that a second question costs next to nothing.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, a data frame, a table in an engine, counts that were made, or a project. Never
+        changed.
+    key, sensitive, identifiers
+        The key attributes, the sensitive attributes, and the columns that name people outright; none: those of the project.
+    kinds
+        By column: "nominal", "ordinal" or "continuous".
+    partitions
+        Semantic partitions by column: the column's values are replaced by their blocks wherever they are counted.
+    hierarchies, orders
+        Generalisation hierarchies by column (or their files), and values by column from lowest to highest.
+    nulls
+        "category" (the default), "drop", "error" or, for what rests on classes, "wildcard".
+    weights
+        A column of sampling weights.
+    population
+        The table that the data was drawn from.
+    project
+        A project, or its file: what is not named here is taken from it.
+
+    Attributes
+    ----------
+    source
+        Where the data is.
+    roles
+        Key, sensitive attributes, identifiers and weights; also `key`, `sensitive`, `identifiers` and `weights`.
+    views
+        Semantic partitions by name, as the project has them: readings of the same table.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> study = unveil.Study("paper-4", key=["ZIP", "Age"], sensitive="Disease")
+    >>> study
+    Study(paper-4: 9 records; key ZIP, Age; sensitive Disease)
+    >>> unveil.discrimination_rate(study)
+    DiscriminationRate(ZIP + Age -> Disease: 1.0000, identifier)
+    >>> unveil.measure(study, key="Age")
+    Measurement(k = 1, 6 classes, 9 records)
+    """
+
+    source: Source
+    roles: Roles
+    kinds: Mapping[str, Kind]
+    partitions: Mapping[str, Partition]
+    hierarchies: Mapping[str, Hierarchy]
+    orders: Mapping[str, tuple[Any, ...]]
+    nulls: str
+    population: Data | None
+    views: Views
+    project: Project | None
+    _tables: Tables = field(repr=False)
+
+    @checked_arguments
+    def __init__(  # noqa: PLR0913 - all that can be meant by data
+        self,
+        data: Data,
+        key: Names | None = None,
+        sensitive: Names | None = None,
+        *,
+        identifiers: Names | None = None,
+        kinds: Mapping[str, Kind] | None = None,
+        partitions: Mapping[str, Any] | None = None,
+        hierarchies: Mapping[str, Any] | None = None,
+        orders: Mapping[str, Sequence[Any]] | None = None,
+        nulls: str | None = None,
+        weights: str | None = None,
+        population: Data | None = None,
+        project: Project | str | os.PathLike[str] | None = None,
+    ) -> None:
+        said = {"key": key, "sensitive": sensitive, "identifiers": identifiers, "weights": weights}
+        meant = {"kinds": kinds, "partitions": partitions, "hierarchies": hierarchies, "orders": orders, "nulls": nulls}
+        self._fill(_opened(data, _project(project), None, None), said, {**meant, "population": population}, partial=False)
+
+    @classmethod
+    @checked_arguments
+    def of(cls, project: Project | str | os.PathLike[str], **arguments: Any) -> Study:
+        """Return the study that a project file describes; arguments of `Study` go before what it says.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, unveil
+        >>> place = pathlib.Path(tempfile.mkdtemp(), "unveil.toml")
+        >>> _ = place.write_text('data.path = "paper-4"; attributes.Age.role = "key"'.replace("; ", chr(10)))
+        >>> unveil.Study.of(place).key
+        ('Age',)
+        """
+        return cls(project, **arguments)
+
+    def _fill(
+        self, opened: tuple[Source, Project | None], said: Mapping[str, Any], meant: Mapping[str, Any], *, partial: bool
+    ) -> None:
+        """Set the fields: what is said in the call, else what the project says."""
+        source, project = opened
+        roles = Roles.of(source.names, project, **said, partial=partial)
+        attributes = {} if project is None else {name: one for name, one in project.attributes.items() if name in source.names}
+        views: dict[str, dict[str, Partition]] = {}
+        for column, one in attributes.items():
+            for name, block in one.partitions.items():
+                views.setdefault(name, {})[column] = block
+        nulls = meant.get("nulls") or ("category" if project is None else project.data.nulls)
+        checked = _Meaning.of(source.names, meant)
+        kinds = {name: one.kind for name, one in attributes.items() if one.kind is not None}
+        orders = {name: tuple(one.order) for name, one in attributes.items() if one.order}
+        values = {
+            "source": source,
+            "roles": roles,
+            "kinds": kinds | checked.kinds,
+            "partitions": checked.partitions,
+            "hierarchies": checked.hierarchies,
+            "orders": orders | checked.orders,
+            "nulls": _checked_nulls(nulls),
+            "population": meant.get("population"),
+            "views": views,
+            "project": project,
+            "_tables": Tables(source),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def place(self) -> str:
+        """Where the data is, as messages name it."""
+        return self.source.place
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the data."""
+        return self.source.names
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The key attributes."""
+        return self.roles.key
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attributes."""
+        return self.roles.sensitive
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """The columns that name people outright."""
+        return self.roles.identifiers
+
+    @property
+    def weights(self) -> str | None:
+        """The column of sampling weights."""
+        return self.roles.weights
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return self.table(self.names[:1], nulls="category").records
+
+    def __repr__(self) -> str:
+        """Return one line: where the data is, and the roles of its columns."""
+        roles = {"key": self.key, "sensitive": self.sensitive, "identifiers": self.identifiers}
+        said = [f"{role} {in_line(names)}" for role, names in roles.items() if names]
+        return f"Study({in_line([self.place])}: {'; '.join([f'{self.records:,} records', *said])})"
+
+    def changed(
+        self,
+        *,
+        key: Names | None = None,
+        sensitive: Names | None = None,
+        identifiers: Names | None = None,
+        weights: str | None = None,
+        **meant: Any,
+    ) -> Study:
+        """Return the study with other roles, partitions, hierarchies, orders or null policy; what was counted is shared.
+
+        Examples
+        --------
+        >>> import unveil
+        >>> unveil.Study("paper-4", key=["ZIP", "Age"]).changed(sensitive="Age").key
+        ('ZIP',)
+        """
+        roles = self.roles.changed(key=key, sensitive=sensitive, identifiers=identifiers, weights=weights)
+        require_columns([*roles.key, *roles.sensitive, *([roles.weights] if roles.weights is not None else [])], self.names)
+        checked = _Meaning.of(self.names, meant)
+        given = {name: value for name, value in meant.items() if value is not None}
+        changes = {name: getattr(checked, name) for name in ("kinds", "partitions", "hierarchies", "orders") if name in given}
+        changes |= {name: given[name] for name in ("nulls", "population", "project") if name in given}
+        _checked_nulls(changes.get("nulls", self.nulls))
+        return self._copied({"roles": roles, **changes})
+
+    def _copied(self, changes: Mapping[str, Any]) -> Study:
+        made = object.__new__(Study)
+        for one in fields(self):
+            object.__setattr__(made, one.name, changes.get(one.name, getattr(self, one.name)))
+        return made
+
+    def as_source(self) -> Source:
+        """Return where the data is: every call that knows no roles takes that."""
+        return self.source
+
+    def table(self, columns: Sequence[str], *, nulls: str | None = None, weights: str | None = None) -> CodedTable:
+        """Return the combinations of some columns with their counts, nulls treated as the study says."""
+        return self._tables.table(columns, self._policy(nulls), weights)
+
+    def counts(
+        self, columns: Sequence[str], *, nulls: str | None = None, partitions: Mapping[str, Partition] | None = None
+    ) -> Counts:
+        """Return the count table over some columns, those with a partition by its blocks; none are given: the study's own."""
+        found = self._tables.counts(columns, self._policy(nulls))
+        for name, block in (self.partitions if partitions is None else partitions).items():
+            found = found.recode(name, block) if name in columns else found
+        return found
+
+    def collected(self, columns: Sequence[str]) -> pl.DataFrame:
+        """Return columns of the records themselves, each read once."""
+        return self._tables.records(columns)
+
+    def coded(self, column: str) -> Coded:
+        """Return one column of the records, coded once; a null is a value."""
+        return self._tables.coded(column)
+
+    def complete(self, columns: Sequence[str]) -> Study:
+        """Return the study of the records that the null policy keeps with all these columns named: subsets stay comparable."""
+        if self.nulls != "drop":
+            return self
+        table = self.table(columns, weights=self.weights)
+        return self._copied({"_tables": self._tables.only(table, self.nulls, self.weights)})
+
+    def held(self) -> Source:
+        """Return the records as a source whose columns are read once."""
+        return HeldSource(self._tables)
+
+    def hierarchy(self, column: str) -> Hierarchy | None:
+        """Return the hierarchy of a column, from the study or its project."""
+        if column in self.hierarchies or self.project is None or column not in self.project.attributes:
+            return self.hierarchies.get(column)
+        return self.project.hierarchy(column)
+
+    def blocks(self, columns: Sequence[str]) -> dict[str, Partition]:
+        """Return the study's partitions of some columns."""
+        return {name: block for name, block in self.partitions.items() if name in columns}
+
+    def _policy(self, nulls: str | None) -> str:
+        """Return what a null means where it cannot match anything."""
+        chosen = self.nulls if nulls is None else nulls
+        return "category" if chosen == "wildcard" else chosen
+
+
+@contextmanager
+def studied(data: Data, *, options: ReadOptions | None = None, partial: bool = False, **arguments: Any) -> Iterator[Study]:
+    """Give the study that a public call is about, as long as it works: one connection serves all its questions.
+
+    Parameters
+    ----------
+    data
+        What the call was given: a study, a project or its file, counts, or data.
+    options
+        How a file is read, where that cannot be found out from it.
+    partial
+        Whether the data may lack columns that a project names, as a release does.
+    arguments
+        What the call says itself; it goes before the study and the project.
+    """
+    if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
+        raise ArgumentError("the list of sensitive attributes is empty; name one, or none to measure record identity.")
+    with ExitStack() as held:
+        if isinstance(data, Study):
+            held.enter_context(data.source.held())
+            plan = arguments.pop("project", None)
+            yield data.changed(**arguments) if plan is None else _study(data.source, plan, options, held, partial, arguments)
+        else:
+            yield _study(data, arguments.pop("project", None), options, held, partial, arguments)
+
+
+def _study(
+    data: Data,
+    project: Any,
+    options: ReadOptions | None,
+    held: ExitStack,
+    partial: bool,  # noqa: FBT001
+    arguments: Mapping[str, Any],
+) -> Study:
+    made = object.__new__(Study)
+    said = {name: arguments.get(name) for name in ("key", "sensitive", "identifiers", "weights")}
+    made._fill(_opened(data, _project(project), options, held), said, arguments, partial=partial)
+    return made
+
+
+def _project(given: Project | str | os.PathLike[str] | None) -> Project | None:
+    return given if given is None or isinstance(given, Project) else Project.read(given)
+
+
+def _opened(
+    data: Data, project: Project | None, options: ReadOptions | None, held: ExitStack | None
+) -> tuple[Source, Project | None]:
+    """Return the data and the project, whichever of the two was given."""
+    if is_project(data):
+        data = Project.read(data)
+    if not isinstance(data, Project):
+        return open_source(data, options, held=held), project
+    if project is not None:
+        raise ArgumentError("two projects are given; give one, and the data.")
+    return open_project(data, options, held=held), data
+
+
+def _checked_nulls(nulls: str) -> str:
+    if nulls not in CLASS_NULLS:
+        raise ArgumentError.not_one_of("nulls", nulls, CLASS_NULLS)
+    return nulls
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """How the values of columns are to be read, checked."""
+
+    kinds: dict[str, Kind]
+    partitions: dict[str, Partition]
+    hierarchies: dict[str, Hierarchy]
+    orders: dict[str, tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], meant: Mapping[str, Any]) -> _Meaning:
+        """Read what is said of columns, and refuse a column that is not there."""
+        given = {name: dict(meant.get(name) or {}) for name in ("kinds", "partitions", "hierarchies", "orders")}
+        for name, kind in given["kinds"].items():
+            require_columns([name], columns)
+            if kind not in KINDS:
+                raise ArgumentError.not_one_of(f"the kind of {shown(name)}", kind, KINDS)
+        return cls(
+            given["kinds"],
+            {name: Partition.of(spec, column=name) for name, spec in given["partitions"].items()},
+            {
+                name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name)
+                for name, tree in given["hierarchies"].items()
+            },
+            {name: tuple(order) for name, order in given["orders"].items()},
+        )
