@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contracts unit docs fuzz bench clean
+.PHONY: demo test lint types contracts unit docs docs-reference fuzz bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -55,6 +55,9 @@ docs: $(VENV)/.installed-docs
 	rm -rf build/docs && mkdir -p build/docs && cp -r docs build/docs/pages
 	$(BIN)/sphinx-build -q -W --keep-going -c website build/docs/pages build/docs/site
 	@echo "The documentation is in build/docs/site/index.html"
+
+docs-reference: $(VENV)/.installed
+	$(BIN)/python -m website.reference
 
 CASES ?= 100000
 START ?= 0

@@ -85,4 +85,4 @@ def _compared(engine: str, ask: Callable[[str], None], table: str) -> list[Row]:
 
 
 def _released(table: str) -> None:
-    unveil.anonymize_into(f"{table}people", f"{table}release", _KEY, [KAnonymity(5)], suppression=0.05)
+    unveil.anonymize(f"{table}people", _KEY, [KAnonymity(5)], out=f"{table}release", suppression=0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import unveil
 from benchmarks.peers import printed
@@ -50,7 +51,7 @@ def of_local_suppression() -> Row:
     """Suppress cells of seven attributes of Adult until three records cover everybody."""
     adult = unveil.datasets.adult()
     unveil.suppress_locally(adult.head(100), _KEYS, 3)
-    made: list[unveil.Recoding] = []
+    made: list[unveil.Release[Any]] = []
     seconds = best_of(2, lambda: made.append(unveil.suppress_locally(adult, _KEYS, 3))).processor
     note = "{cells:,} cells; {at_risk_complete:,} of {at_risk:,} records at risk stay complete".format(**made[0].details)
     return at_most("local suppression, k = 3, of Adult x 7", seconds, 10, "s", note=note)

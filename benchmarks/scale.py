@@ -142,7 +142,7 @@ def rewriting(path: Path, millions: float) -> list[Row]:
     )
     ours = _measured(
         f"import unveil; from unveil.models import KAnonymity; {_STREAMED}",
-        f"unveil.anonymize_into({str(path)!r}, {out!r}, {keys!r}, [KAnonymity(5)], suppression=0.05)",
+        f"unveil.anonymize({str(path)!r}, {keys!r}, [KAnonymity(5)], out={out!r}, suppression=0.05)",
     )
     what = f"5-anonymity with 5 keys of {millions:g} million records, from Parquet to Parquet"
     return [

@@ -25,8 +25,9 @@ from benchmarks.rows import Row, at_most, faster, not_measured
 from benchmarks.timing import best_of
 from unveil.counts import count_table
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.anonymize import Plan, planned
 from unveil.search.full_domain import Found
+from unveil.search.lattice.choice import Lattice
+from unveil.search.request import request_of
 from unveil.search.space import Space, key_attributes
 from unveil.sources import load
 
@@ -96,13 +97,13 @@ def _against_recorded(number: int, case: Case) -> Row:
 
 def _against_run(arx: Arx, number: int, case: Case) -> Row:
     job = f"anonymise {case.what}, against ARX"
-    seconds, plan = _timed(case)
+    seconds, found = _timed(case)
     try:
         theirs = arx.searched(case.asked, case.runs)
     except ArxError as error:
         return not_measured(job, str(error))
     row = faster(job, seconds, theirs.seconds, against=f"ARX: case {number}", least=case.goal)
-    return replace(row, measured=row.measured + difference(case.asked, plan.found, theirs))
+    return replace(row, measured=row.measured + difference(case.asked, found, theirs))
 
 
 def difference(asked: Asked, found: Found, theirs: Searched) -> str:
@@ -119,24 +120,29 @@ def difference(asked: Asked, found: Found, theirs: Searched) -> str:
         return f"; ARX rejects ties, and suppresses {theirs.suppressed:,} records for {found.suppressed:,}"
     assert any(isinstance(model, TCloseness) and model.distance == "hierarchical" for model in asked.models), theirs
     fixed = {name: (level, level) for name, level in theirs.levels.items()}
-    assert _search(asked, fixed)().found.node is None, theirs
+    assert _search(asked, fixed)().node is None, theirs
     return "; ARX's release is not t-close: its distance overflows"
 
 
-def _timed(case: Case) -> tuple[float, Plan]:
+def _timed(case: Case) -> tuple[float, Found]:
     """Return the best processor time of coding, counting and searching, and what was found.
 
     The table is in memory and the kernels are compiled. Applying the result is in nobody's time.
     """
     search = _search(case.asked)
-    plan = search()
-    return best_of(case.runs, search).processor, plan
+    found = search()
+    return best_of(case.runs, search).processor, found
 
 
-def _search(asked: Asked, levels: Mapping[str, tuple[int, int]] | None = None) -> Callable[[], Plan]:
+def _search(asked: Asked, levels: Mapping[str, tuple[int, int]] | None = None) -> Callable[[], Found]:
     secrets = [model.attribute for model in asked.models if not isinstance(model, KAnonymity)]
     trees = {name: unveil.Hierarchy.read(f"{asked.hierarchies}{name}.csv") for name in (*asked.keys, *secrets)}
-    return lambda: planned(asked.data, asked.keys, asked.models, hierarchies=trees, suppression=asked.share, levels=levels)
+
+    def job() -> Found:
+        request = request_of(asked.data, asked.keys, asked.models, hierarchies=trees)
+        return Lattice.of(request, suppression=asked.share, levels=levels).searched()
+
+    return job
 
 
 def adult_like(data: pl.DataFrame, records: int, seed: int = 0) -> pl.DataFrame:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from unveil.assess.experiments import income
+from unveil.reproduce.experiments import income
 
 Console().print(income.run())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import polars as pl
 import pytest
@@ -41,6 +42,14 @@ def shared(path: str) -> Path:
 def limited(**limits: Any) -> Run:
     """Return a run with these limits, to be made active for a block."""
     return Run(limits=Limits(**limits))
+
+
+def without(program: str, package: str) -> NoReturn:
+    """Skip a test whose program is not installed; in continuous integration (`CI` is set) it fails."""
+    reason = f"{program} is not installed (Debian: apt-get install {package})"
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 def entropy(items: Sequence[Any]) -> float:

@@ -19,7 +19,8 @@ from benchmarks.rows import Row, at_most, faster, not_measured, seconds, slower
 from benchmarks.scale import census
 
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.anonymize import planned
+from unveil.search.lattice.choice import Lattice
+from unveil.search.request import request_of
 
 
 def parts(*rows: Row, machine: str = "here") -> dict[str, Any]:
@@ -227,7 +228,7 @@ def test_another_loss_than_that_of_arx_is_explained_or_refused(
     people = pl.DataFrame({"age": [22, 25, 38, 39], "ill": ["flu", "gout", "gout", "flu"]})
     trees = {"age": tmp_path / "age.csv", "ill": tmp_path / "ill.csv"}
     asked = Asked(people, f"{tmp_path}/", ["age"], [model], 0.0)
-    found = planned(people, ["age"], [model], hierarchies=trees).found
+    found = Lattice.of(request_of(people, ["age"], [model], hierarchies=trees)).searched()
     if said is None:
         with pytest.raises(AssertionError):
             search.difference(asked, found, theirs)

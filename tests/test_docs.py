@@ -8,6 +8,7 @@ in a comment with its code, `# exit 2`. Python examples are doctests, which pyte
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -21,6 +22,7 @@ from typing import Any
 
 import pytest
 import typer
+from website import reference
 
 import unveil
 from helpers import ROOT
@@ -165,6 +167,29 @@ def test_the_command_line_page_has_every_verb_and_option(verb: str) -> None:
     options = {option for parameter in VERBS[verb].params for option in parameter.opts if option.startswith("--")}
     assert options
     assert {option for option in options if f"`{option}" not in found} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_generated_tables_are_what_the_code_says(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert reference.generated(text) == text  # else: make docs-reference
+
+
+def test_every_table_that_can_be_generated_stands_on_a_page() -> None:
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    tables = [block["what"] for block in reference.BLOCK.finditer(text)]
+    assert sorted(tables) == sorted(set(tables))
+    assert {f"options of unveil {verb}" for verb in VERBS} <= set(tables)
+    assert {"verbs", "mechanisms", "models", "policy rules"} <= set(tables)
+
+
+@pytest.mark.parametrize("name", [*reference.mechanisms(), *reference.models()])
+def test_every_parameter_of_a_mechanism_or_model_is_explained(name: str) -> None:
+    kind: Any = reference.mechanisms().get(name) or reference.models()[name]
+    page = "python.md" if name in reference.models() else "parameters.md"
+    body = DOCS.joinpath(page).read_text("utf-8").partition(f"`{name}(" if page == "python.md" else f"### {name}\n")[2]
+    names = set(inspect.signature(kind).parameters) - {"scale"}  # of t-closeness, filled in by whoever measures it
+    assert {one for one in names if not re.search(rf"\b{one}\b", body.partition("\n###")[0])} == set()
 
 
 @pytest.mark.parametrize("name", unveil.__all__)

@@ -59,7 +59,7 @@ def write_generated(folder: Path) -> None:
 
 
 def _pages(folder: Path, part: str) -> list[str]:
-    reference = {"command-line", "python", "project-file", "input", "notation", "published-figures"}
+    reference = {"command-line", "python", "parameters", "project-file", "input", "notation", "published-figures"}
     if part == "Reference":
         return [*sorted(reference), *(f"reference/{name}" for name, _ in _reference())]
     if part == "Learn and do":

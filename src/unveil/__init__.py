@@ -40,24 +40,23 @@ if TYPE_CHECKING:
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.project import Step as Step
+    from unveil.protect.anonymize import anonymize as anonymize
+    from unveil.protect.chain import protect as protect
+    from unveil.protect.front import anonymize_front as anonymize_front
+    from unveil.protect.front_result import Front as Front
+    from unveil.releases import Protection as Protection
+    from unveil.releases import Release as Release
     from unveil.run import Limits as Limits
     from unveil.run import Run as Run
-    from unveil.search.anonymize import anonymize as anonymize
     from unveil.search.cells import generalize_cells as generalize_cells
-    from unveil.search.chain import Protection as Protection
-    from unveil.search.chain import protect as protect
-    from unveil.search.guided import Front as Front
-    from unveil.search.guided import anonymize_front as anonymize_front
     from unveil.search.hierarchies import HierarchyReport as HierarchyReport
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
-    from unveil.search.into import anonymize_into as anonymize_into
     from unveil.search.local_recoding import recode_locally as recode_locally
     from unveil.search.local_suppression import suppress_locally as suppress_locally
     from unveil.search.mondrian import mondrian as mondrian
     from unveil.search.recoding import Recoding as Recoding
-    from unveil.search.release import Release as Release
     from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
@@ -79,7 +78,7 @@ _HOMES = {
     "Comparison": "unveil.assess.comparison",
     "Counts": "unveil.counts",
     "DiscriminationRate": "unveil.measures.discrimination",
-    "Front": "unveil.search.guided",
+    "Front": "unveil.protect.front_result",
     "Hierarchy": "unveil.partitions",
     "HierarchyReport": "unveil.search.hierarchies",
     "Limits": "unveil.run",
@@ -88,8 +87,8 @@ _HOMES = {
     "Need": "unveil.project",
     "Partition": "unveil.partitions",
     "Project": "unveil.project",
-    "Protection": "unveil.search.chain",
-    "Release": "unveil.search.release",
+    "Protection": "unveil.releases",
+    "Release": "unveil.releases",
     "Propensity": "unveil.utility.propensity",
     "Run": "unveil.run",
     "Scan": "unveil.measures.scan",
@@ -100,9 +99,8 @@ _HOMES = {
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
     "Verdict": "unveil.assess.policy.verdict",
-    "anonymize": "unveil.search.anonymize",
-    "anonymize_front": "unveil.search.guided",
-    "anonymize_into": "unveil.search.into",
+    "anonymize": "unveil.protect.anonymize",
+    "anonymize_front": "unveil.protect.front",
     "approximate_rate": "unveil.measures.approximate",
     "assess": "unveil",
     "attack": "unveil.attacks.attack",
@@ -121,7 +119,7 @@ _HOMES = {
     "models": "unveil",
     "pmse": "unveil.utility.propensity",
     "propose_hierarchy": "unveil.search.hierarchies",
-    "protect": "unveil.search.chain",
+    "protect": "unveil",
     "run_in_process": "unveil.processes",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",

@@ -30,6 +30,7 @@ __all__ = [
     "OutputError",
     "PartitionError",
     "ProjectError",
+    "TableError",
     "UndefinedMeasureError",
     "UnsupportedDataError",
     "UnveilError",
@@ -282,6 +283,22 @@ class ProjectError(UnveilError, ValueError):
         """Report a problem with its line and key."""
         place = f"{path}, line {line}" if line else f"{path}"
         return cls(f"{place}: {key}: {problem}")
+
+
+class TableError(UnveilError, ValueError):
+    """A statistical table that cannot be made, does not add up, or cannot be protected as asked."""
+
+    @classmethod
+    def does_not_add_up(cls, total: str, difference: float, others: int) -> TableError:
+        """Report a published total that differs from the sum of its parts."""
+        more = f" ({others:,} more totals differ too)" if others else ""
+        return cls(f"the table does not add up: {total} differs from the sum of its parts by {difference:+,.6g}{more}.")
+
+    @classmethod
+    def unprotectable(cls, cell: str, others: int, why: str) -> TableError:
+        """Report a cell that cannot be protected, whatever else is suppressed."""
+        more = f" and {others:,} more cells" if others else ""
+        return cls(f"cell {cell}{more} cannot be protected even with everything suppressed that may be: {why}.")
 
 
 class UndefinedMeasureError(UnveilError, ValueError):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import unveil
 from helpers import tables
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
+from unveil.protect.chain import Chain
 from unveil.report import page, write
 from unveil.results.masking import disclosing, masked_values
 
@@ -196,7 +197,7 @@ def test_no_recoding_names_the_original_class_that_decides(recode: Callable[...,
     made = recode(people(), ["age", "zip"], models)
     answer = made.to_dict()
     assert answer["before"]["k_anonymity"]["value"] == 1
-    chain = unveil.Protection(made.records, (made,), made.origin).to_dict()
+    chain = unveil.Release(made.records, Chain((made,)), made.origin).to_dict()
     for told in (answer["before"], chain["steps"][0]["before"]):
         assert '"key"' not in json.dumps(told)
     assert "= 97" not in page(made)

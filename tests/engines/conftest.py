@@ -17,6 +17,8 @@ from adbc_driver_postgresql import dbapi
 from benchmarks.local_postgres import binary, local_postgres
 from pyspark.sql import SparkSession
 
+from helpers import without
+
 Engine = Callable[[pl.DataFrame], Any]
 _numbers = count()
 
@@ -25,7 +27,7 @@ _numbers = count()
 def postgres() -> Iterator[str]:
     """The address of a database."""
     if binary("postgres") is None:
-        pytest.skip("PostgreSQL's server is not installed (Debian: apt-get install postgresql)")
+        without("PostgreSQL's server", "postgresql")
     with local_postgres() as address:
         yield address
 
@@ -47,7 +49,7 @@ def run(postgres: str) -> Callable[..., list[tuple[Any, ...]]]:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with two local executors' threads."""
     if shutil.which("java") is None:
-        pytest.skip("Spark needs Java, which is not installed (Debian: apt-get install openjdk-17-jre-headless)")
+        without("Java, which Spark needs,", "default-jre-headless")
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -79,7 +79,7 @@ def test_domains_are_followed_to_their_type(postgres: str, run: Run, tmp_path: P
     assert [column.values for column in unveil.count(address, ["n", "f"]).columns] == [(0, 1, 2), (0.5, None)]
     with pytest.raises(UnsupportedDataError, match="column 's' holds bytea values"):
         unveil.count(address, ["s"])
-    release = unveil.anonymize_into(address, tmp_path / "r.parquet", ["n"], [KAnonymity(2)])
+    release = unveil.anonymize(address, ["n"], [KAnonymity(2)], out=tmp_path / "r.parquet")
     assert release.data.collect_schema()["p"] == pl.Decimal(38, 2)
 
 
@@ -87,7 +87,7 @@ def test_domains_are_followed_to_their_type(postgres: str, run: Run, tmp_path: P
 def test_infinite_dates_are_not_written_into_a_file(types: str, tmp_path: Path, ending: str) -> None:
     """They are no key, so they were not counted."""
     with pytest.raises(UnsupportedDataError, match="column 'far' holds infinite dates"):
-        unveil.anonymize_into(types, tmp_path / f"r.{ending}", ["whole"], [KAnonymity(1)])
+        unveil.anonymize(types, ["whole"], [KAnonymity(1)], out=tmp_path / f"r.{ending}")
     assert not list(tmp_path.iterdir())
 
 
@@ -101,7 +101,7 @@ def test_composites_and_infinite_dates_are_refused(types: str) -> None:
 def test_a_release_into_a_schema_that_is_not_there(postgres: str, run: Run) -> None:
     run("CREATE VIEW never AS SELECT 1 AS a, pg_sleep(600)::text AS b")
     with pytest.raises(EngineError, match=r"\?schema=nowhere&table=r: the database has no such schema"):  # before the count
-        unveil.anonymize_into(f"{postgres}?table=never", f"{postgres}?table=r&schema=nowhere", ["b"], [KAnonymity(1)])
+        unveil.anonymize(f"{postgres}?table=never", ["b"], [KAnonymity(1)], out=f"{postgres}?table=r&schema=nowhere")
 
 
 def test_views_and_schemas(postgres: str, run: Run) -> None:

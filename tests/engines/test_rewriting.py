@@ -65,7 +65,7 @@ def test_the_release_is_that_of_the_table_in_memory(engine: Callable[[pl.DataFra
     data = engine(people())
     out = beside(data)
     whole = unveil.anonymize(people(), KEY, models, **options)
-    found = unveil.anonymize_into(data, out, KEY, models, **options)
+    found = unveil.anonymize(data, KEY, models, out=out, **options)
     assert (found.transformation, found.score, found.suppressed) == (whole.transformation, whole.score, whole.suppressed)
     assert found.to_dict()["models"] == whole.to_dict()["models"]
     assert found.records.records == whole.records.records
@@ -99,13 +99,13 @@ def test_the_order_of_a_release_is_drawn_anew_every_time(
 ) -> None:
     data = engine(people().with_columns(pl.int_range(400).alias("row")))
     outs = [beside(data) for _ in range(2)]
-    releases = [unveil.anonymize_into(data, out, [AGE], [KAnonymity(5)], suppression=0.1) for out in outs]
+    releases = [unveil.anonymize(data, [AGE], [KAnonymity(5)], out=out, suppression=0.1) for out in outs]
     rows = [stored(out, request) for out in outs]
     assert all(sorted(some) == list(range(400)) and is_no_trace(some) for some in rows)
     assert is_no_trace(np.argsort(rows[0])[rows[1]].tolist())
     assert all(release.repeatable is False for release in releases)
     kept = beside(data)
-    unveil.anonymize_into(data, kept, [AGE], [KAnonymity(5)], suppression=0.1, keep_order=True)
+    unveil.anonymize(data, [AGE], [KAnonymity(5)], out=kept, suppression=0.1, keep_order=True)
     assert sorted(stored(kept, request)) == list(range(400))
 
 
@@ -122,7 +122,7 @@ def test_no_random_numbers_of_the_engine_decide_the_order(
     data, rows = engine(people().with_columns(pl.int_range(400).alias("row"))), []
     draw_key(monkeypatch, bytes(range(32)))
     for _ in range(2):
-        unveil.anonymize_into(data, out := beside(data), [AGE], [KAnonymity(1)], levels={AGE: (0, 0)})
+        unveil.anonymize(data, [AGE], [KAnonymity(1)], out=(out := beside(data)), levels={AGE: (0, 0)})
         rows.append(stored(out, request))
     assert rows[0] == rows[1]
     assert is_no_trace(rows[0])
@@ -133,7 +133,7 @@ def test_the_order_is_that_of_the_keyed_hash(tmp_path: Path, monkeypatch: pytest
     file, key = tmp_path / "p.duckdb", bytes(range(32))
     draw_key(monkeypatch, key)
     data = made(file, "CREATE TABLE people AS SELECT 1 AS a, range AS row FROM range(500)")
-    unveil.anonymize_into(data, f"{file}?table=release", ["a"], [KAnonymity(2)])
+    unveil.anonymize(data, ["a"], [KAnonymity(2)], out=f"{file}?table=release")
     expected = sorted(range(500), key=lambda row: hashlib.sha256(key + (row + 1).to_bytes(8)).digest())
     with duckdb.connect(str(file)) as connection:
         found = [row for (row,) in connection.execute("SELECT row FROM release ORDER BY rowid").fetchall()]
@@ -144,7 +144,7 @@ def test_nothing_of_the_key_stays_in_duckdb(tmp_path: Path, monkeypatch: pytest.
     file, key = tmp_path / "p.duckdb", bytes(range(100, 132))
     draw_key(monkeypatch, key)
     data = made(file, "CREATE TABLE people AS SELECT range % 9 AS a FROM range(500)")
-    unveil.anonymize_into(data, f"{file}?table=release", ["a"], [KAnonymity(2)])
+    unveil.anonymize(data, ["a"], [KAnonymity(2)], out=f"{file}?table=release")
     for left in tmp_path.rglob("*"):
         assert key not in left.read_bytes()
         assert key.hex().encode() not in left.read_bytes().lower()
@@ -173,7 +173,7 @@ def test_nothing_of_the_key_stays_in_postgresql(
 
     monkeypatch.setattr(postgres_engine._Cursor, "__getattr__", listening)  # noqa: SLF001
     run("CREATE TABLE plain AS SELECT i % 9 AS a FROM generate_series(1, 500) AS i")
-    unveil.anonymize_into(f"{postgres}?table=plain", f"{postgres}?table=plain_out", ["a"], [KAnonymity(2)])
+    unveil.anonymize(f"{postgres}?table=plain", ["a"], [KAnonymity(2)], out=f"{postgres}?table=plain_out")
     assert any("sha256" in statement for statement in statements)
     assert not any(form in statement.lower() for statement in statements for form in (key.hex(), repr(key)[2:-1]))
     assert run("SELECT relname::text FROM pg_class WHERE relname LIKE 'unveil\\_%order'") == []
@@ -193,7 +193,7 @@ def test_nothing_of_the_key_stays_in_spark(spark: Any, tmp_path: Path, monkeypat
     monkeypatch.setattr(type(spark), "sql", listening)
     data = spark.createDataFrame(people().to_arrow())
     views = [view.name for view in spark.catalog.listTables()]
-    unveil.anonymize_into(data, f"spark://local?path={tmp_path / 'release'}", [AGE], [KAnonymity(2)], suppression=0.1)
+    unveil.anonymize(data, [AGE], [KAnonymity(2)], out=f"spark://local?path={tmp_path / 'release'}", suppression=0.1)
     assert any("sha2" in plan for plan in plans)
     for form in (key.hex(), " ".join(f"{byte:02x}" for byte in key), key.decode("latin-1")[:8], ", ".join(map(str, key))):
         assert not any(form in plan.lower() for plan in plans)
@@ -206,7 +206,7 @@ def test_records_from_an_engine_go_into_a_file_in_an_order_of_their_own(
 ) -> None:
     data, rows = engine(people().with_columns(pl.int_range(400).alias("row"))), []
     for _ in range(2):
-        unveil.anonymize_into(data, tmp_path / "r.parquet", [AGE], [KAnonymity(5)], suppression=0.1)
+        unveil.anonymize(data, [AGE], [KAnonymity(5)], out=tmp_path / "r.parquet", suppression=0.1)
         rows.append(pl.read_parquet(tmp_path / "r.parquet")["row"].to_list())
     assert all(sorted(some) == list(range(400)) and is_no_trace(some) for some in rows)
     assert is_no_trace(np.argsort(rows[0])[rows[1]].tolist())
@@ -219,17 +219,17 @@ def test_seeds_and_key_files_are_refused(engine: Callable[[pl.DataFrame], Any], 
     given: list[tuple[str, dict[str, Any]]] = [("seed", {"seed": 0}), ("key file", {"key_file": key})]
     for what, options in given:
         with pytest.raises(ArgumentError, match=f"a {what} is given, but rows of a table in an engine have no order"):
-            unveil.anonymize_into(data, tmp_path / "r.csv", [AGE], [KAnonymity(2)], **options)
+            unveil.anonymize(data, [AGE], [KAnonymity(2)], out=tmp_path / "r.csv", **options)
 
 
 @writing
 def test_a_table_that_is_there_is_not_written_over(engine: Callable[[pl.DataFrame], Any]) -> None:
     data = engine(people(50))
     out = beside(data)
-    unveil.anonymize_into(data, out, [AGE], [KAnonymity(2)], suppression=0.1)
+    unveil.anonymize(data, [AGE], [KAnonymity(2)], out=out, suppression=0.1)
     before = rows(out, [AGE, "home"])
     with pytest.raises(EngineError, match="there is such a table already"):
-        unveil.anonymize_into(data, out, [AGE], [KAnonymity(3)], suppression=0.9)
+        unveil.anonymize(data, [AGE], [KAnonymity(3)], out=out, suppression=0.9)
     assert rows(out, [AGE, "home"]) == before
 
 
@@ -248,7 +248,7 @@ def test_a_release_of_records_that_were_not_counted_is_undone(
     changed, out = open_source(later), beside(later)
     counted_before(monkeypatch, changed, open_source(data))
     with pytest.raises(DataChangedError, match="changed between its count and its release"):
-        unveil.anonymize_into(changed, out, [AGE], [KAnonymity(2)], suppression=0.1)
+        unveil.anonymize(changed, [AGE], [KAnonymity(2)], out=out, suppression=0.1)
     with pytest.raises(EngineError, match="no such table"):
         open_source(out)
 
@@ -260,7 +260,7 @@ def test_a_value_that_was_not_counted_is_refused(engine: Callable[[pl.DataFrame]
     source = open_source(data)
     counted_before(monkeypatch, source, open_source(engine(frame)))
     with pytest.raises(DataChangedError, match="holds values that were not counted"):
-        unveil.anonymize_into(source, beside(data), [AGE], [KAnonymity(70)])
+        unveil.anonymize(source, [AGE], [KAnonymity(70)], out=beside(data))
 
 
 OWN = (
@@ -300,7 +300,7 @@ def test_tables_of_the_user_may_have_any_name(engine: Callable[[pl.DataFrame], A
             data.createOrReplaceTempView(name)
     for name in OWN:
         out = beside(data)
-        unveil.anonymize_into(f"{place}?table={name}", out, [AGE, TOWN], [KAnonymity(3)], **options)
+        unveil.anonymize(f"{place}?table={name}", [AGE, TOWN], [KAnonymity(3)], out=out, **options)
         assert rows(out, names) == rows(whole.data, names)
     assert all(rows(f"{place}?table={name}", names) == rows(people(60), names) for name in OWN)
 
@@ -313,7 +313,7 @@ def test_values_of_records_that_are_left_out_are_no_change(engine: Callable[[pl.
     data = engine(frame)
     out = beside(data)
     whole = unveil.anonymize(frame, ["age", "town"], [KAnonymity(4)], nulls="drop")
-    unveil.anonymize_into(data, out, ["age", "town"], [KAnonymity(4)], nulls="drop")
+    unveil.anonymize(data, ["age", "town"], [KAnonymity(4)], out=out, nulls="drop")
     assert rows(out, ["age", "town"]) == rows(whole.data, ["age", "town"])
 
 
@@ -323,7 +323,7 @@ def test_records_stream_from_the_engine_into_a_file(engine: Callable[[pl.DataFra
     out = tmp_path / f"release.{ending}"
     models = [KAnonymity(4)]
     whole = unveil.anonymize(people(), KEY, models, suppression=0.2)
-    found = unveil.anonymize_into(engine(people()), out, KEY, models, suppression=0.2)
+    found = unveil.anonymize(engine(people()), KEY, models, out=out, suppression=0.2)
     assert (found.transformation, found.suppressed) == (whole.transformation, whole.suppressed)
     names = list(whole.data.columns)
     if ending == "parquet":
@@ -337,7 +337,7 @@ def test_records_stream_from_the_engine_into_a_file(engine: Callable[[pl.DataFra
 @streaming
 def test_no_correspondence_of_tables_without_order(engine: Callable[[pl.DataFrame], Any], tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="rows of a table in an engine have no numbers"):
-        unveil.anonymize_into(engine(people(20)), tmp_path / "r.csv", [AGE], [KAnonymity(2)], link=tmp_path / "link.csv")
+        unveil.anonymize(engine(people(20)), [AGE], [KAnonymity(2)], out=tmp_path / "r.csv", link=tmp_path / "link.csv")
 
 
 @writing
@@ -346,30 +346,30 @@ def test_another_database_is_refused(engine: Callable[[pl.DataFrame], Any]) -> N
     for other in ("other.duckdb?table=r", "postgresql://127.0.0.1:1/x?table=r", "spark://local?table=r"):
         if isinstance(data, str) or not other.startswith("spark"):
             with pytest.raises(ArgumentError, match="is rewritten into one of its own database"):
-                unveil.anonymize_into(data, other, [AGE], [KAnonymity(2)])
+                unveil.anonymize(data, [AGE], [KAnonymity(2)], out=other)
 
 
 def test_a_relation_goes_into_a_file_only() -> None:
     relation = duckdb.sql("SELECT range % 2 AS a FROM range(10)")
     with pytest.raises(ArgumentError, match="cannot be rewritten into a table; name a file"):
-        unveil.anonymize_into(relation, "people.duckdb?table=r", ["a"], [KAnonymity(2)])
+        unveil.anonymize(relation, ["a"], [KAnonymity(2)], out="people.duckdb?table=r")
 
 
 @pytest.mark.parametrize("engine", ["duckdb file", "postgresql"], indirect=True)
 def test_a_table_needs_a_name(engine: Callable[[pl.DataFrame], Any]) -> None:
     data = engine(people(20))
     with pytest.raises(ArgumentError, match="name the table to write with"):
-        unveil.anonymize_into(data, data.partition("?")[0], [AGE], [KAnonymity(2)])
+        unveil.anonymize(data, [AGE], [KAnonymity(2)], out=data.partition("?")[0])
 
 
 def test_spark_writes_parquet_files(spark: Any, tmp_path: Path) -> None:
     data, out = spark.createDataFrame(people().to_arrow()), tmp_path / "release"
     views = [view.name for view in spark.catalog.listTables()]
-    unveil.anonymize_into(data, f"spark://local?path={out}", KEY, [KAnonymity(4)], suppression=0.2)
+    unveil.anonymize(data, KEY, [KAnonymity(4)], out=f"spark://local?path={out}", suppression=0.2)
     whole = unveil.anonymize(people(), KEY, [KAnonymity(4)], suppression=0.2).data
     assert rows(str(out), whole.columns) == rows(whole, whole.columns)
     with pytest.raises(EngineError, match="there is such a table already"):
-        unveil.anonymize_into(data, f"spark://local?path={out}", KEY, [KAnonymity(4)], suppression=0.2)
+        unveil.anonymize(data, KEY, [KAnonymity(4)], out=f"spark://local?path={out}", suppression=0.2)
     assert [view.name for view in spark.catalog.listTables()] == views
 
 
@@ -401,7 +401,7 @@ def test_types_of_postgresql_are_kept(postgres: str, run: Callable[..., list[tup
     key = ["exact", "free", "size", "id", "t", "small", "truth"]
     levels = {"small": (2, 4)}
     data = f"{postgres}?table=kinds"
-    found = unveil.anonymize_into(data, f"{postgres}?table=kinds_out", key, [KAnonymity(3)], suppression=0.3, levels=levels)
+    found = unveil.anonymize(data, key, [KAnonymity(3)], out=f"{postgres}?table=kinds_out", suppression=0.3, levels=levels)
     whole = unveil.anonymize(open_source(data).collect(key), key, [KAnonymity(3)], suppression=0.3, levels=levels)
     assert found.transformation == whole.transformation
     assert found.suppressed == whole.suppressed
@@ -411,7 +411,7 @@ def test_types_of_postgresql_are_kept(postgres: str, run: Callable[..., list[tup
     assert {name: kind for name, kind in before.items() if name not in key} == {
         name: kind for name, kind in after.items() if name not in key
     }
-    streamed = unveil.anonymize_into(data, tmp_path / "r.parquet", key, [KAnonymity(3)], suppression=0.3, levels=levels)
+    streamed = unveil.anonymize(data, key, [KAnonymity(3)], out=tmp_path / "r.parquet", suppression=0.3, levels=levels)
     assert streamed.data.select("list", "bytes").collect().schema == {"list": pl.List(pl.Int32), "bytes": pl.Binary}
     assert sorted(streamed.data.collect()["list"].to_list()) == [[i, i] for i in range(1, 61)]
 
@@ -425,7 +425,7 @@ def test_types_of_duckdb_are_kept(tmp_path: Path) -> None:
             [i, i] AS list, {'a': i} AS pair FROM range(60) AS series(i)""")  # fmt: skip
     key = ["huge", "exact", "mood", "id", "span", "real"]
     data = f"{file}?table=kinds"
-    found = unveil.anonymize_into(data, f"{file}?table=out", key, [KAnonymity(6)], suppression=0.3)
+    found = unveil.anonymize(data, key, [KAnonymity(6)], out=f"{file}?table=out", suppression=0.3)
     whole = unveil.anonymize(open_source(data).collect(key), key, [KAnonymity(6)], suppression=0.3)
     assert (found.transformation, found.suppressed) == (whole.transformation, whole.suppressed)
     assert unveil.count(found.data, key).n.tolist() == unveil.count(whole.data, key).n.tolist()
@@ -436,10 +436,10 @@ def test_types_of_duckdb_are_kept(tmp_path: Path) -> None:
             ).fetchall()
         )
     assert (kinds["list"], kinds["pair"]) == ("BIGINT[]", "STRUCT(a BIGINT)")
-    streamed = unveil.anonymize_into(data, tmp_path / "r.parquet", key, [KAnonymity(6)], suppression=0.3)
+    streamed = unveil.anonymize(data, key, [KAnonymity(6)], out=tmp_path / "r.parquet", suppression=0.3)
     assert sorted(streamed.data.collect()["list"].to_list()) == [[i, i] for i in range(60)]
     with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
-        unveil.anonymize_into(data, tmp_path / "r.csv", key, [KAnonymity(6)], suppression=0.3)
+        unveil.anonymize(data, key, [KAnonymity(6)], out=tmp_path / "r.csv", suppression=0.3)
     with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
         unveil.anonymize(data, key, [KAnonymity(6)], suppression=0.3).write(tmp_path / "r.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kinds.duckdb", "r.parquet", "r.parquet.unveil.json"]
@@ -456,7 +456,7 @@ def test_a_duckdb_file_is_let_go_though_a_failure_is_kept(tmp_path: Path) -> Non
     file = tmp_path / "p.duckdb"
     data = made(file, "CREATE TABLE people AS SELECT 1 AS a, 'infinity'::DATE AS far FROM range(6)")
     with pytest.raises(UnsupportedDataError, match="column 'far' holds infinite dates") as kept:
-        unveil.anonymize_into(data, tmp_path / "r.parquet", ["a"], [KAnonymity(2)])
+        unveil.anonymize(data, ["a"], [KAnonymity(2)], out=tmp_path / "r.parquet")
     made(file, "CREATE TABLE other AS SELECT 1 AS a")  # it waits for ever where a reader is left
     assert kept.tb is not None
 
@@ -473,7 +473,7 @@ def test_what_duckdb_would_refuse_is_refused_before_the_work(tmp_path: Path) -> 
     refused(f"{file}?table=r&schema=nowhere", EngineError, "no such schema")
     refused(f"{file}?table=", ArgumentError, "name the table to write with")
     (tmp_path / "link.duckdb").symlink_to(file)
-    unveil.anonymize_into(data, f"{tmp_path / 'link.duckdb'}?table=r&schema=Other", ["a"], [KAnonymity(2)])
+    unveil.anonymize(data, ["a"], [KAnonymity(2)], out=f"{tmp_path / 'link.duckdb'}?table=r&schema=Other")
     assert unveil.count(f"{file}?table=r&schema=other", ["a"]).records == 6
 
 
@@ -524,7 +524,7 @@ def test_a_table_that_changes_between_count_and_release(
     done: list[str] = []
     out = f"{place}?table=changed" if into == "table" else tmp_path / "r.parquet"
     with pytest.raises(DataChangedError, match="the data changed"):
-        unveil.anonymize_into(f"{place}?table=changing", out, ["age", "town"], [KAnonymity(20)], objective=changing)
+        unveil.anonymize(f"{place}?table=changing", ["age", "town"], [KAnonymity(20)], out=out, objective=changing)
     assert done
     assert not (tmp_path / "r.parquet").exists()
     with pytest.raises(EngineError, match="no such table"):

@@ -128,10 +128,10 @@ def test_why_a_table_cannot_be_made(spark: Any) -> None:
     one = spark.createDataFrame([(1,), (1,)], ["x"])
     data = spark.createDataFrame([(1, 2), (1, 3)], ["x", "X"])
     with pytest.raises(EngineError, match="two columns differ only in case"):
-        unveil.anonymize_into(data, "spark://local?table=two_cases", ["x"], [KAnonymity(2)])
+        unveil.anonymize(data, ["x"], [KAnonymity(2)], out="spark://local?table=two_cases")
     with pytest.raises(EngineError, match="no such schema"):
-        unveil.anonymize_into(one, "spark://local?table=r&schema=nowhere", ["x"], [KAnonymity(2)])
+        unveil.anonymize(one, ["x"], [KAnonymity(2)], out="spark://local?table=r&schema=nowhere")
     spark.sql("CREATE TABLE taken AS SELECT 1 AS x")
     with pytest.raises(EngineError, match="there is such a table already"):
-        unveil.anonymize_into(one, "spark://local?table=taken", ["x"], [KAnonymity(2)])
+        unveil.anonymize(one, ["x"], [KAnonymity(2)], out="spark://local?table=taken")
     assert not spark.catalog.tableExists("two_cases")

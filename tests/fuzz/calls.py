@@ -432,12 +432,11 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
     ("attacks.structure_linkage", "release"): _codes,
     ("compare", "link"): _one_of(None),
     ("trade_off", "link"): _one_of(None),
-    ("anonymize_into", "link"): _path("link.csv"),
+    ("anonymize", "link"): _path("link.csv"),
     ("loss", "tasks"): _one_of((), "income"),
     ("assess", "partitions"): _one_of(None),
     ("attack", "partitions"): _one_of(None),
     ("anonymize", "weights"): _by_name(lambda *_: 1.0),
-    ("anonymize_into", "weights"): _by_name(lambda *_: 1.0),
 }
 _NUMERIC_CALLS = {
     "mechanisms.add_noise", "mechanisms.microaggregate", "mechanisms.rank_swap", "mechanisms.resample", "mechanisms.round_values",

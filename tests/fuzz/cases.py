@@ -23,7 +23,6 @@ from fuzz.oracles import ORACLES
 from fuzz.tables import draw_table, same
 from fuzz.values import MARKER, WRONG
 from unveil.errors import UnveilError
-from unveil.mechanisms.protected import Protected
 from unveil.results import Result
 
 __all__ = ["SECONDS", "HangError", "Outcome", "begun", "guarded", "place_of", "run_case", "said_of", "trace_of"]
@@ -154,7 +153,7 @@ def _shown_as_a_result(rng: Random, answer: Result, folder: Path) -> None:
         Console(file=io.StringIO(), width=100).print(answer)
     elif form == 2:
         answer._repr_html_()
-    elif isinstance(answer, unveil.Release | unveil.Recoding | unveil.Protection | Protected):
+    elif isinstance(answer, unveil.Release):
         answer.write(folder / rng.choice(["out.csv", "out.parquet", "out.tsv", "out.arrow"]))
 
 

@@ -40,7 +40,7 @@ THESIS = pl.DataFrame(
 KEY = ["ZIP Code", "Age", "Salary"]
 
 
-def split(**options: Any) -> mechanisms.Anatomy:
+def split(**options: Any) -> Any:
     return mechanisms.anatomize(THESIS, KEY, "Disease", **options, keep_order=True)
 
 
@@ -114,10 +114,15 @@ def test_two_files_are_written(tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "sensitive.csv").equals(tables.sensitive.cast({"count": pl.Int64}))
     tables.write(tmp_path / "a.parquet", tmp_path / "b.parquet")
     assert pl.read_parquet(tmp_path / "b.parquet").equals(tables.sensitive)
-    with pytest.raises(ArgumentError, match="two files"):
+    with pytest.raises(ArgumentError, match="name a file for each"):
         tables.write(tmp_path / "a.csv", tmp_path / "a.csv")
-    with pytest.raises(ArgumentError, match="no folder"):
-        tables.write(tmp_path / "a.csv")
+    tables.write(tmp_path / "both.csv")
+    assert pl.read_csv(tmp_path / "both-quasi.csv").equals(tables.quasi)
+    assert (tmp_path / "both-sensitive.csv.unveil.json").exists()
+    with pytest.raises(ArgumentError, match="2 tables, and 3 files are named"):
+        tables.write(tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv")
+    with pytest.raises(ArgumentError, match="no link"):
+        tables.write_link(tmp_path / "link.csv")
     with pytest.raises(OutputError):
         tables.write(tmp_path / "c.csv", tmp_path / "none" / "b.csv")
     assert not (tmp_path / "c.csv").exists()
@@ -162,7 +167,7 @@ def test_bad_columns_are_refused() -> None:
 
 def test_it_shows_itself() -> None:
     tables = split(l=3, groups="ID")
-    assert repr(tables) == "Anatomy(ZIP Code, Age, Salary | Disease; 9 records; 2 groups; l = 3)"
+    assert repr(tables) == "Release(anatomy of ZIP Code, Age, Salary | Disease; 9 records; 2 groups; l = 3)"
     assert tables.to_dict()["figures"]["groups"] == 2
     assert tables.to_frame().columns == [*KEY, "group"]
     assert "groups" in tables._repr_html_()

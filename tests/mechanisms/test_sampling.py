@@ -93,7 +93,7 @@ def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
 
 def test_the_answer_shows_itself() -> None:
     release = sample(table(10), size=5, keep_order=True, seed=1)
-    assert repr(release) == "Protected(sampling; 5 records; share 0.5000; weight 2.0000)"
+    assert repr(release) == "Release(sampling; 5 records; share 0.5000; weight 2.0000; repeatable)"
     assert release.view().title == "sampling"
     assert release.to_dict()["attributes"] == []
 

@@ -16,7 +16,7 @@ from unveil import Step
 from unveil.cli import run
 from unveil.errors import ArgumentError
 from unveil.fitting import fits, hints_of
-from unveil.search.chain import check_step, mechanism_names, run_step, step_function
+from unveil.protect.steps import check_step, mechanism_names, run_step, step_function
 
 ADULT = unveil.datasets.adult().head(400)
 

@@ -18,8 +18,8 @@ from helpers import shared, tables
 from search.recodings import KEYS, LEAVES, MODELS, TREES, as_one_class, loss_of, meets
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
+from unveil.search.request import finer_request
 from unveil.search.rounds import round_of
-from unveil.search.task import task_of
 
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 
@@ -82,8 +82,8 @@ def test_every_library_gives_the_same() -> None:
 @settings(max_examples=30)
 def test_classes_of_a_part_are_compared_with_the_whole_table(table: pl.DataFrame, start: int) -> None:
     """The last cells of a table are settled by themselves; a class's distance is that from all records."""
-    task = task_of(table, KEYS, [TCloseness("d", 0.3)], hierarchies=TREES)
-    known, _ = task.key_trees()
+    task = finer_request(table, KEYS, [TCloseness("d", 0.3)], hierarchies=TREES)
+    known = task.key_attributes()
     cells = np.arange(min(start, len(task.cells) - 1), len(task.cells))
     found = round_of(task, known, cells, int(task.cells.n[cells].sum()))
     assert found is not None

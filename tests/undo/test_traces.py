@@ -65,5 +65,5 @@ def test_a_streamed_file_lists_no_names_of_people_who_are_not_in_it(tmp_path: Pa
     nulls = pl.Series(NAMES[:2] * (RECORDS // 2), dtype=pl.Enum(NAMES))
     NAMED.with_columns(name=nulls).write_parquet(data)
     with limited(stream_from=1):
-        unveil.anonymize_into(data, out, ["age"], [unveil.models.KAnonymity(5)])
+        unveil.anonymize(data, ["age"], [unveil.models.KAnonymity(5)], out=out)
     assert pl.read_parquet(out).schema["name"] == pl.String

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import unveil
 from unveil import mechanisms
 from unveil.cli import run
 
@@ -131,7 +132,7 @@ def test_the_secrets_of_anatomy_are_not_dealt_again() -> None:
         tables = mechanisms.anatomize(data, ["id"], "illness", l=most, keep_order=True, seed=seed)
         return max(_assigned(tables, guess) for guess in SEEDS)
 
-    def _assigned(tables: mechanisms.Anatomy, guess: int) -> float:
+    def _assigned(tables: unveil.Release[mechanisms.Anatomy], guess: int) -> float:
         draws = chance_of(guess).draws("anatomy")
         place = np.argsort(draws.permutation(RECORDS))
         made_at = np.argsort(draws.permutation(RECORDS // most))  # the number that a group was made under

@@ -1,100 +1,207 @@
-"""Where a release is written, and what the verbs that make one share."""
+"""The options of the verbs that make a release: which table, how its order is drawn, and where the release goes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from unveil.cli.options import Inputs
+import typer
+
+from unveil.cli.options import (
+    Data,
+    Encoding,
+    Inputs,
+    Key,
+    Missing,
+    NullPolicy,
+    ProjectFile,
+    ReleaseKeyFile,
+    Seed,
+    Separator,
+    Testing,
+    gather,
+)
+from unveil.cli.requirements import SensitiveColumns
 from unveil.credentials import without_credentials
+from unveil.errors import ArgumentError
 from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
-    from unveil.models.asked import AnyModel
-    from unveil.partitions import Hierarchy
-    from unveil.search.release import Release
+    from unveil.releases import Release
+    from unveil.sources import Source
     from unveil.sources.engines.address import Address
 
-__all__ = [
-    "check_safe",
-    "hierarchies_of",
-    "identifiers_of",
-    "release_place",
-    "release_target",
-    "told_written",
-    "writable",
-    "write_release",
-]
+__all__ = ["DrawOptions", "FileOptions", "OrderOptions", "ReleaseOptions", "SearchOptions", "TableOptions", "told_written"]
 
 
-def writable(place: Path | None) -> Path | None:
+def _writable(place: Path | None) -> Path | None:
     """Refuse a place where no file can be put before the work begins, not after it."""
     if place is not None:
         check_replaceable(place)
     return place
 
 
-def release_place(place: Path | None) -> Path | None:
+def _file(place: Path | None) -> Path | None:
     """Refuse a place where no release can be put, or whose ending names no form."""
-    from unveil.search.release import checked_place
+    from unveil.releases import checked_place
 
     return None if place is None else checked_place(place)
 
 
-def release_target(place: str) -> Path | Address:
-    """Return the file that a release goes to, or the address of a table; refuse a file as `release_place` does."""
-    from unveil.search.release import checked_place
+def _file_or_table(place: str) -> Path | Address:
+    """Return the file that a release goes to, or the address of a table; refuse a file as `_file` does."""
+    from unveil.releases import checked_place
     from unveil.sources.engines.address import parse
 
     return parse(place) or checked_place(place)
 
 
-def check_safe(out: Path | Address | None, *, spreadsheet_safe: bool) -> None:
-    """Refuse before the work begins to make harmless what no spreadsheet opens as text."""
-    from unveil.sources.spreadsheets import require_delimited
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """The table to protect, its roles, and how it is read."""
 
-    if spreadsheet_safe and out is not None:
-        require_delimited(out)
+    data: Data = None
+    key: Key = None
+    sensitive: SensitiveColumns = None
+    nulls: NullPolicy = None
+    project: ProjectFile = None
+    separator: Separator = None
+    encoding: Encoding = None
+    missing: Missing = None
+
+    def gathered(self) -> Inputs:
+        """Return what the command line and the project file say of the table."""
+        return gather(
+            self.data, key=self.key, sensitive=self.sensitive, partition=None, nulls=self.nulls, weights=None,
+            project=self.project, separator=self.separator, encoding=self.encoding, missing=self.missing,
+        )  # fmt: skip
+
+    def other(self, place: str | None) -> Source | None:
+        """Open another table that is read as this one is."""
+        from unveil.sources import source
+
+        if place is None:
+            return None
+        return source(place, separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()))
 
 
-def write_release(release: Release, out: Path | None, link: Path | None, *, spreadsheet_safe: bool = False) -> None:
-    """Write the correspondence and the release, both whole or none."""
-    with together():
-        if link is not None:
-            release.write_link(link)
-        if out is not None:
-            release.write(out, spreadsheet_safe=spreadsheet_safe)
-    told_written(out, link)
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What a search for a generalisation may suppress, leave out and spend."""
+
+    suppression: Annotated[float, typer.Option(metavar="SHARE", help="The share of records that may be suppressed.")] = 0.0
+    identifier: Annotated[
+        list[str] | None, typer.Option("--identifier", metavar="COLUMN", help="A column that names people: left out.")
+    ] = None
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop searching, and give what was found.")
+    ] = None
+    node_limit: Annotated[
+        int | None, typer.Option("--node-limit", min=1, metavar="N", help="Look at no more generalisations than this.")
+    ] = None
+
+    def options(self, inputs: Inputs, kept: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the arguments of a call; the project's identifiers are left out unless they are kept as pseudonyms."""
+        planned = inputs.project.names("identifier") if inputs.project is not None else ()
+        own = tuple(name for name in planned if name in inputs.source.names and name not in kept)
+        return {
+            "suppression": self.suppression,
+            "identifiers": tuple(self.identifier or ()) or own,
+            "nulls": inputs.nulls,
+            "time_limit": self.time_limit,
+            "node_limit": self.node_limit,
+        }
 
 
-def told_written(out: Path | Address | None, link: Path | None) -> None:
+@dataclass(frozen=True, slots=True)
+class OrderOptions:
+    """How the order of the records is drawn."""
+
+    keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the records in their order.")] = False
+    seed: Seed = None
+    key_file: ReleaseKeyFile = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of a call."""
+        return {"keep_order": self.keep_order, "seed": self.seed, "key_file": self.key_file}
+
+
+@dataclass(frozen=True, slots=True)
+class DrawOptions(OrderOptions):
+    """How the order of the records, and all else that a mechanism draws, is drawn."""
+
+    testing: Testing = False
+
+    def of_steps(self) -> dict[str, Any]:
+        """Return the arguments of steps, which may draw more than an order."""
+        return {**self.options(), "testing": self.testing}
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """Where a release goes, and its private correspondence."""
+
+    link: Annotated[
+        Path | None,
+        typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=_writable),
+    ] = None
+    spreadsheet_safe: Annotated[
+        bool, typer.Option("--spreadsheet-safe", help="In .csv and .tsv: an apostrophe before formulas, for spreadsheets.")
+    ] = False
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the chosen release: .csv, .tsv, .parquet or .arrow.", callback=_file),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse before the work begins to make harmless what no spreadsheet opens as text."""
+        from unveil.sources.spreadsheets import require_delimited
+
+        if self.spreadsheet_safe and self.out is not None:
+            require_delimited(self.out)
+
+    def write(self, release: Release[Any]) -> None:
+        """Write a release and its correspondence, both whole or none, and say so."""
+        with together():
+            if self.link is not None:
+                release.write_link(self.link)
+            if self.out is not None:
+                release.write(self.out, spreadsheet_safe=self.spreadsheet_safe)
+        told_written([] if self.out is None else [self.out], self.link)
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of a call; without a place for the release no record is read that need not be."""
+        return {
+            "out": self.out, "link": self.link, "spreadsheet_safe": self.spreadsheet_safe, "dry_run": self.out is None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOptions(FileOptions):
+    """Where a release goes that an engine may write itself."""
+
+    out: Annotated[
+        Any,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write the release: .csv, .tsv, .parquet, .arrow, or a new table in the database of the data.",
+            parser=_file_or_table,
+        ),
+    ] = None
+
+    def require_file(self) -> None:
+        """Refuse a table for what a mechanism makes."""
+        if self.out is not None and not isinstance(self.out, Path):
+            raise ArgumentError("a mechanism works on records that come here, so the release goes into a file.")
+
+
+def told_written(out: Sequence[Path | Address], link: Path | None) -> None:
     """Say what was written."""
     if link is not None:
         sys.stderr.write(f"written: {without_credentials(link)} (keep it private: it undoes the protection)\n")
-    if out is not None:
-        sys.stderr.write(f"written: {without_credentials(out) if isinstance(out, Path) else out.place}\n")
-
-
-def hierarchies_of(
-    inputs: Inputs, asked: Sequence[AnyModel], folder: Path | None, files: Sequence[str] | None
-) -> dict[str, Hierarchy]:
-    """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
-    from unveil.cli import requirements
-    from unveil.models import TCloseness as Closeness
-    from unveil.partitions import Hierarchy as Tree
-
-    apart = [model.attribute for model in asked if isinstance(model, Closeness) and model.distance == "hierarchical"]
-    wanted = [*(inputs.key or ()), *apart]
-    single = requirements.trees(files, inputs.source.names)
-    found = requirements.hierarchies(None, inputs.project, wanted)
-    if folder is not None:
-        found |= Tree.read_folder(folder, [name for name in wanted if name not in single])
-    return found | single
-
-
-def identifiers_of(inputs: Inputs, kept: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the project calls identifiers, as far as the data has them and they are not kept as pseudonyms."""
-    names = inputs.project.names("identifier") if inputs.project is not None else ()
-    return tuple(name for name in names if name in inputs.source.names and name not in kept)
+    for place in out:
+        sys.stderr.write(f"written: {without_credentials(place) if isinstance(place, Path) else place.place}\n")

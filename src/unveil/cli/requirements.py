@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.options import pair_of
+from unveil.cli.options import Inputs, pair_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
 
 if TYPE_CHECKING:
@@ -20,10 +21,12 @@ __all__ = [
     "Alpha",
     "AverageRisk",
     "Beta",
+    "ClassModelOptions",
     "Delta",
     "K",
     "KMap",
     "LDiversity",
+    "ModelOptions",
     "Order",
     "P",
     "Presence",
@@ -70,6 +73,75 @@ AverageRisk = Annotated[float | None, typer.Option("--average-risk", help="Requi
 Order = Annotated[
     list[str] | None, typer.Option("--order", metavar="COLUMN=V1,V2,...", help="A sensitive column's values, lowest first.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassModelOptions:
+    """The models of classes that a release must meet, and the hierarchies and orders that they and the search go by."""
+
+    k: K = None
+    p: P = None
+    l_diversity: LDiversity = None
+    t: TCloseness = None
+    share: Alpha = None
+    beta: Beta = None
+    delta: Delta = None
+    average_risk: AverageRisk = None
+    order: Order = None
+    hierarchy_dir: Annotated[
+        Path | None,
+        typer.Option("--hierarchy-dir", metavar="DIR", help="A folder with a hierarchy (ARX CSV) for each key column."),
+    ] = None
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="One column's hierarchy (ARX CSV).")
+    ] = None
+
+    def required(self, inputs: Inputs) -> list[AnyModel]:
+        """Return the models that the options name."""
+        from unveil.models.requirements import parse_models
+
+        words = {
+            "k": self.k, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
+            "delta": self.delta, "average_risk": self.average_risk,
+        }  # fmt: skip
+        return parse_models({**words, **self.of_population()}, inputs.sensitive or inputs.source.names)
+
+    def of_population(self) -> dict[str, Any]:
+        """Return the words of models that compare with a population."""
+        return {}
+
+    def options(self, inputs: Inputs, models: Sequence[AnyModel]) -> dict[str, Any]:
+        """Return the arguments of a call."""
+        return {
+            "hierarchies": self.hierarchies(inputs, models),
+            "orders": orders(self.order, inputs.project, inputs.source.names),
+        }
+
+    def hierarchies(self, inputs: Inputs, models: Sequence[AnyModel]) -> dict[str, Hierarchy]:
+        """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
+        from unveil.models import TCloseness as Closeness
+        from unveil.partitions import Hierarchy
+
+        distant = [model.attribute for model in models if isinstance(model, Closeness) and model.distance == "hierarchical"]
+        wanted = [*(inputs.key or ()), *distant]
+        single = trees(self.hierarchy, inputs.source.names)
+        known = hierarchies(None, inputs.project, wanted)
+        if self.hierarchy_dir is not None:
+            known |= Hierarchy.read_folder(self.hierarchy_dir, [name for name in wanted if name not in single])
+        return known | single
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions(ClassModelOptions):
+    """The models that a release must meet, those of a population among them."""
+
+    k_map: KMap = None
+    presence: Presence = None
+    population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data is part of.")] = None
+
+    def of_population(self) -> dict[str, Any]:
+        """Return the words of models that compare with a population."""
+        return {"k_map": self.k_map, "presence": self.presence}
 
 
 def asked(
@@ -121,7 +193,7 @@ def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequ
 def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models, named as NAME:COLUMN=FILE; FILE may be the name of a published partition."""
     from unveil.partitions import Partition
-    from unveil.sources.datasets import published
+    from unveil.sources import datasets
 
     found: dict[str, dict[str, Partition]] = {}
     for text in given or ():
@@ -133,9 +205,8 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
             raise ArgumentError(
                 f"--partition {shown(name)} names column {shown(column)} twice; one model has one partition of it."
             )
-        known = published()["partitions"]
-        built_in = file in known and not Path(file).exists()
-        found.setdefault(name, {})[column] = Partition.of(known[file]) if built_in else Partition.read(file, column=column)
+        built_in = file in datasets.partitions() and not Path(file).exists()
+        found.setdefault(name, {})[column] = datasets.partition(file) if built_in else Partition.read(file, column=column)
     return found
 
 
@@ -150,8 +221,9 @@ def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict
 
 
 def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Return hierarchies named as COLUMN=FILE."""
+    """Return hierarchies named as COLUMN=FILE; FILE may be the name of a published hierarchy."""
     from unveil.partitions import Hierarchy
+    from unveil.sources import datasets
 
     pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in given or ()]
     named = [column for column, _ in pairs]
@@ -161,4 +233,9 @@ def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hier
             raise ColumnNotFoundError(f"--hierarchy names column {shown(column)}; it takes {place}")
         if named.count(column) > 1:
             raise ArgumentError(f"--hierarchy names column {shown(column)} twice; a column has one hierarchy.")
-    return {column: Hierarchy.read(file, column=column) for column, file in pairs}
+    return {
+        column: datasets.hierarchy(file, column=column)
+        if file in datasets.hierarchies() and not Path(file).exists()
+        else Hierarchy.read(file, column=column)
+        for column, file in pairs
+    }

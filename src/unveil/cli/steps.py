@@ -1,99 +1,86 @@
-"""How the words of a command line become the steps of a protection."""
+"""The options that name a mechanism, and what becomes of the release it makes."""
 
 from __future__ import annotations
 
-import inspect
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from unveil.cli.options import Inputs, give, showing_progress
-from unveil.cli.releases import told_written
+import typer
+
+from unveil.cli.options import Inputs, give
+from unveil.cli.releases import ReleaseOptions, SearchOptions, TableOptions, told_written
+from unveil.cli.requirements import ModelOptions
 from unveil.errors import ArgumentError, shown
 from unveil.output import together
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from unveil.models.asked import AnyModel
     from unveil.project import Step
 
-__all__ = ["planned_steps", "run_steps", "single_step"]
+__all__ = ["MechanismOptions", "give_made"]
 
 
-def single_step(mechanism: str, columns: Sequence[str], settings: Sequence[str] | None, known: dict[str, Any]) -> Step:
-    """Return the step that --mechanism, its columns and --set name; what other options say is passed on where it fits."""
-    from unveil.project import Step
-    from unveil.search.chain import step_function
+@dataclass(frozen=True, slots=True)
+class MechanismOptions:
+    """A mechanism to protect by, its columns, and what it is told."""
 
-    takes = inspect.signature(step_function(mechanism)).parameters
-    fitting = {name: value for name, value in known.items() if name in takes and value not in (None, (), {}, [])}
-    return Step(mechanism, columns, {**fitting, **dict(_setting(text) for text in settings or ())})
+    mechanism: Annotated[
+        str | None,
+        typer.Option("--mechanism", metavar="NAME", help="Protect by this, not by generalisation: microaggregate, pram, ..."),
+    ] = None
+    attribute: Annotated[
+        list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
+    ] = None
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="What the mechanism is told, such as k=5.")
+    ] = None
+    pseudonymize: Annotated[
+        list[str] | None,
+        typer.Option("--pseudonymize", metavar="COLUMN", help="A column that names people: its values become keyed hashes."),
+    ] = None
+
+    def plan(
+        self, inputs: Inputs, table: TableOptions, models: ModelOptions, search: SearchOptions
+    ) -> tuple[list[Step], list[AnyModel]]:
+        """Return the steps to run, those of the options or of the project; if there is none, the models to generalise for."""
+        from unveil.protect.steps import fitting_step, planned_steps
+
+        planned = planned_steps(inputs.project)
+        required = models.required(inputs) or ([] if planned else inputs.planned_models())
+        if self.mechanism is None:
+            if self.attribute or self.settings:
+                raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
+            return [] if required else planned, required
+        if search.identifier or self.pseudonymize:
+            raise ArgumentError(
+                "--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in."
+            )
+        known = {
+            "models": required, "k": models.k, "sensitive": table.sensitive[0] if table.sensitive else None,
+            "suppression": search.suppression or None, "hierarchies": models.hierarchies(inputs, required),
+        }  # fmt: skip
+        own = dict(_setting(text) for text in self.settings or ())
+        return [fitting_step(self.mechanism, self.attribute or inputs.key or (), own, known)], []
 
 
-def planned_steps(inputs: Inputs) -> list[Step]:
-    """Return the steps that the project plans, each checked as far as that goes without the data."""
-    from unveil.search.chain import misfit
+def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: bool) -> None:
+    """Write what one step or several made, and show what was done."""
+    from unveil.releases import Release
 
-    if inputs.project is None:
-        return []
-    for name, step in inputs.project.protect.items():
-        if (found := misfit(step)) is not None:
-            raise inputs.project.wrong(found[1], "protect", name, found[0])
-    return list(inputs.project.protect.values())
-
-
-def run_steps(
-    inputs: Inputs,
-    steps: Sequence[Step],
-    order: Mapping[str, Any],
-    *,
-    as_json: bool,
-    out: Path | None,
-    link: Path | None,
-    spreadsheet_safe: bool = False,
-) -> None:
-    """Run one step or several, write what they give, and show what was done."""
-    from unveil.search.chain import protect, run_step
-
-    if len(steps) == 1:
-        with showing_progress():
-            made = run_step(inputs.source, steps[0], **order)
-    else:
-        made = protect(inputs.source, steps, **order)
-    made = _fit_to_leave(made, inputs, steps)
-    if link is not None and not hasattr(made, "write_link"):
+    release = isinstance(made, Release)
+    if to.link is not None and (not release or len(made.tables) > 1):
         raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")
-    places = _places(made, out) if out is not None and hasattr(made, "write") else []
+    places = made.places(to.out) if to.out is not None and release else []
     with together():
         if places:
-            made.write(*places, spreadsheet_safe=spreadsheet_safe)
-        if link is not None:
-            made.write_link(link)
-    for place in places:
-        told_written(place, None)
-    told_written(None, link)
-    give(made, as_json=as_json, out=None if hasattr(made, "write") else out, spreadsheet_safe=spreadsheet_safe)
-
-
-def _fit_to_leave(made: Any, inputs: Inputs, steps: Sequence[Step]) -> Any:
-    """Return the records without the project's identifiers that no step treats."""
-    from unveil.sources.microdata import Microdata
-
-    if not isinstance(getattr(made, "records", None), Microdata):
-        return made
-    named = inputs.project.names("identifier") if inputs.project is not None else ()
-    treated = {name for step in steps for name in step.attributes}
-    gone = [name for name in named if name in made.records.names and name not in treated]
-    return replace(made, records=made.records.without(gone), left_out=(*made.left_out, *gone))
-
-
-def _places(made: Any, out: Path) -> list[Path]:
-    """Return the files to write: one, or for anatomy one for each of its two tables."""
-    from unveil.mechanisms.anatomy import Anatomy
-
-    if isinstance(made, Anatomy):
-        return [out.with_stem(f"{out.stem}-quasi"), out.with_stem(f"{out.stem}-sensitive")]
-    return [out]
+            made.write(*places, spreadsheet_safe=to.spreadsheet_safe)
+        if to.link is not None:
+            made.write_link(to.link)
+    told_written(places, to.link)
+    give(made, as_json=as_json, out=None if release else to.out, spreadsheet_safe=to.spreadsheet_safe)
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +15,9 @@ from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose
-from unveil.output import check_replaceable, together
-from unveil.randomness import NOT_FOR_PUBLICATION, Repeatable, chance_of
-from unveil.releases import recorded, repeatable_of, write_recorded
-from unveil.results import Figure, Result, View, jsonable
+from unveil.randomness import chance_of
+from unveil.releases import Protection, Records, Release, marked, repeatable_of
+from unveil.results import Figure, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
@@ -37,8 +34,8 @@ __all__ = ["Anatomy", "anatomize"]
 _COUNT = "count"
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Anatomy(Result):
+@dataclass(frozen=True, slots=True, eq=False)
+class Anatomy(Protection):
     """Two tables that together keep every value and hide which secret belongs to whom.
 
     Attributes
@@ -47,16 +44,8 @@ class Anatomy(Result):
         The key attributes, the sensitive attribute, and the column of the group, which both tables have.
     quasi_records, sensitive_records
         The two tables; `quasi` and `sensitive` give them in the caller's library.
-    settings
-        What was asked for.
     figures
         The groups, their smallest number of secrets, and the largest share that a secret has in its group.
-    origin
-        For every record of the quasi-identifier table the row it had: the steward's secret.
-    repeatable
-        Who can repeat the draws: nobody (False), whoever has the "key", or, from a "seed", everybody.
-    left_out
-        The columns of the data that neither table has.
     """
 
     key: tuple[str, ...]
@@ -64,11 +53,7 @@ class Anatomy(Result):
     group: str
     quasi_records: Microdata
     sensitive_records: Microdata
-    settings: Mapping[str, Any]
     figures: Mapping[str, Any]
-    origin: NDArray[np.int64]
-    repeatable: Repeatable = False
-    left_out: tuple[str, ...] = ()
 
     @property
     def quasi(self) -> Any:
@@ -81,18 +66,27 @@ class Anatomy(Result):
         return self.sensitive_records.native()
 
     @property
-    def record(self) -> dict[str, Any]:
-        """What may be said of the two tables beside them: how they were made, what they promise, and who can repeat that."""
+    def made_by(self) -> str:
+        """The mechanism."""
+        return "anatomy"
+
+    @property
+    def guarantee(self) -> str:
+        """What the two tables promise together."""
         share = number(self.figures["largest_share"])
-        return recorded(
-            "anatomy",
-            self.settings,
-            records=self.quasi_records.records,
-            models=(),
-            repeatable=self.repeatable,
-            columns={"kept": (*self.key, self.secret), "left_out": self.left_out},
-            guarantee=f"nobody who has both tables and knows a person's key learns the secret with a probability above {share}",
-        )
+        return f"nobody who has both tables and knows a person's key learns the secret with a probability above {share}"
+
+    def treated(self, release: Release[Any]) -> tuple[str, ...]:
+        """Return the columns of the two tables."""
+        return self.kept(release.records)
+
+    def kept(self, records: Records) -> tuple[str, ...]:  # noqa: ARG002 - the two tables have the columns between them
+        """Return the columns of the data that the two tables have."""
+        return (*self.key, self.secret)
+
+    def tables(self, records: Records) -> Mapping[str, Records]:
+        """Return the two tables by name."""
+        return {"quasi": records, "sensitive": self.sensitive_records}
 
     def count(self, query: Query) -> float:
         r"""Estimate how many records meet a query, from the two tables alone.
@@ -125,66 +119,25 @@ class Anatomy(Result):
         secrets = np.bincount(of_secret, amounts, len(size))
         return float((met * secrets / np.maximum(size, 1)).sum())
 
-    def write(
-        self,
-        quasi: str | os.PathLike[str],
-        sensitive: str | os.PathLike[str] | None = None,
-        *,
-        spreadsheet_safe: bool = False,
-    ) -> None:
-        """Write the two tables, both whole or none: to two files, or into a folder as quasi.csv and sensitive.csv.
-
-        Parameters
-        ----------
-        quasi, sensitive
-            Where the tables go; a folder alone: both into it.
-        spreadsheet_safe
-            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
-        """
-        if sensitive is None and not Path(quasi).is_dir():
-            raise ArgumentError(
-                f"{shown(quasi)} is no folder; name a folder that exists, or one file for each of the two tables."
-            )
-        paths = (Path(quasi, "quasi.csv"), Path(quasi, "sensitive.csv")) if sensitive is None else (Path(quasi), Path(sensitive))
-        if paths[0].resolve() == paths[1].resolve():
-            raise ArgumentError(f"both tables would go to {shown(quasi)}; name two files.")
-        for path in paths:
-            check_replaceable(path)
-        with together():
-            for path, table in zip(paths, (self.quasi_records, self.sensitive_records), strict=True):
-                write_recorded(path, self.record, partial(table.write, path, spreadsheet_safe=spreadsheet_safe))
-
-    def __repr__(self) -> str:
-        """Return one line: the attributes, the groups and their diversity."""
-        parts = [counted(self.quasi_records.records, "record"), counted(self.figures["groups"], "group")]
-        return (
-            f"Anatomy({in_line(self.key)} | {in_line([self.secret])}; {'; '.join(parts)}; l = {self.figures['least_distinct']})"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records."""
-        from unveil import __version__
-
+    def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
+        """Return what JSON says of the two tables."""
         return {
             "mechanism": "anatomy",
             "key": list(self.key),
             "sensitive": self.secret,
-            "records": self.quasi_records.records,
-            "settings": jsonable(self.settings),
             "figures": jsonable(self.figures),
-            "repeatable": self.repeatable,
-            "version": __version__,
         }
 
-    def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the quasi-identifier table, column by column."""
-        return {name: self.quasi_records.column(name).to_list() for name in self.quasi_records.names}
+    def line(self, release: Release[Any]) -> str:
+        """Return the attributes, the groups and their diversity."""
+        parts = [counted(release.records.records, "record"), counted(self.figures["groups"], "group")]
+        sides = f"{in_line(self.key)} | {in_line([self.secret])}"
+        return f"anatomy of {sides}; {'; '.join(parts)}; l = {self.figures['least_distinct']}"
 
-    def view(self) -> View:
+    def view(self, release: Release[Any]) -> View:
         """Return what a person should see."""
         figures = tuple(Figure(name.replace("_", " "), value) for name, value in self.figures.items())
-        notes = (NOT_FOR_PUBLICATION,) if self.repeatable == "seed" else ()
-        return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures, notes=notes)
+        return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures, notes=release.notes)
 
 
 @checked_arguments
@@ -200,7 +153,7 @@ def anatomize(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Anatomy:
+) -> Release[Anatomy]:
     r"""Split a table in two that meet in groups of at least l secrets each.
 
     Groups are made from the l secrets that are most frequent among the records left, one record of each, as long as l secrets
@@ -239,7 +192,7 @@ def anatomize(
     --------
     >>> from unveil import mechanisms
     >>> mechanisms.anatomize("adult", ["age", "sex"], "occupation", l=4)
-    Anatomy(age, sex | occupation; 30,162 records; 7,540 groups; l = 4)
+    Release(anatomy of age, sex | occupation; 30,162 records; 7,540 groups; l = 4)
     """
     keys, secrets = sides_of(key, sensitive)
     if len(secrets) != 1:
@@ -269,7 +222,8 @@ def anatomize(
     origin = chosen.rows[rows]
     left_out = tuple(name for name in records.names if name not in (*keys, *secrets))
     repeatable = repeatable_of(chance, records.place, drawn=True)
-    return Anatomy(keys, secrets[0], group, quasi, secret_table, settings, figures, origin, repeatable, left_out)
+    anatomy = Anatomy(keys, secrets[0], group, quasi, secret_table, figures)
+    return Release(quasi, anatomy, origin, settings, marked((), repeatable), repeatable, left_out)
 
 
 def _table(records: Microdata, columns: Mapping[str, Any]) -> Microdata:

@@ -11,8 +11,9 @@ from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
+from unveil.releases import Release
 
 if TYPE_CHECKING:
     import os
@@ -42,7 +43,7 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     """Replace all values above a limit, or below one, by one value.
 
     What lies between the limits is not touched, so the median and the quantiles there stay as they are.
@@ -69,7 +70,7 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
 
     Returns
     -------
-    Protected
+    Release
         With the figures `top` and `bottom`, the limits, and `top_coded` and `bottom_coded`, the values replaced, by attribute.
 
     Notes
@@ -107,7 +108,7 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
             figures[f"{side}_coded"][name] = int(rows.sum())
     settings = {**options, "replacement": replacement, "nulls": nulls}
     notes = _notes(figures, replacement)
-    return protected("top and bottom coding", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
+    return treated("top and bottom coding", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
 def _limits(name: str, values: NDArray[np.float64], asked: Mapping[str, Any]) -> dict[str, float]:

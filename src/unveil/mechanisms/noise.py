@@ -22,8 +22,9 @@ from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.mechanisms.columns import CellNulls, choose, numbers
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def add_noise(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Disturb numbers at random, so that what the method promises to keep is kept on average.
 
     Parameters
@@ -85,7 +86,7 @@ def add_noise(
 
     Returns
     -------
-    Protected
+    Release
         With the figures `mean` and `variance` of every attribute before and after.
 
     Raises
@@ -130,7 +131,7 @@ def add_noise(
         "skipped": chosen.skipped,
     }
     columns = dict(zip(chosen.names, after.T, strict=True))
-    return protected("noise", chosen, columns, settings, figures, chance, keep_order=keep_order)
+    return treated("noise", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 def _disturbed(

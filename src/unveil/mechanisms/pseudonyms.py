@@ -16,8 +16,9 @@ from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.mechanisms.columns import choose
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import KEY_VARIABLE, chance_of, read_key
+from unveil.releases import Release
 from unveil.sources.coding import encode, require_countable
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def pseudonymize(
     nulls: str = "error",
     keep_order: bool = False,
     seed: int | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Replace the values of identifying attributes by pseudonyms.
 
     .. math:: \text{pseudonym}(x) = \text{the first digits of } \mathrm{HMAC}_{key}(x)
@@ -115,7 +116,7 @@ def pseudonymize(
     else:
         settings = {"method": method, "nulls": nulls}
     figures = {"pseudonyms": distinct}
-    return protected("pseudonymisation", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=(_LABEL,))
+    return treated("pseudonymisation", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=(_LABEL,))
 
 
 def _hashes(name: str, values: Sequence[Any], key: bytes, digits: int) -> list[str]:

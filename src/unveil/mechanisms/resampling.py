@@ -9,8 +9,9 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.columns import CellNulls, choose, numbers
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.run import active_run
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def resample(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Replace the value of each rank by the average of the values that have this rank in random samples.
 
     From the n values of an attribute, `samples` samples of n are drawn with replacement and sorted. With :math:`x^{(s)}_j` the
@@ -63,7 +64,7 @@ def resample(
 
     Returns
     -------
-    Protected
+    Release
         With the figures `changed`, the share of values that are now others, and `mean_change`, by attribute.
 
     References
@@ -92,7 +93,7 @@ def resample(
         change = np.abs(columns[name] - before)[~np.isnan(before)]
         figures["changed"][name] = float(np.mean(change > 0.0)) if len(change) else 0.0
         figures["mean_change"][name] = float(change.mean()) if len(change) else 0.0
-    return protected("resampling", chosen, columns, settings, figures, chance, keep_order=keep_order)
+    return treated("resampling", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 def _resampled(values: NDArray[np.float64], samples: int, random: np.random.Generator) -> NDArray[np.float64]:

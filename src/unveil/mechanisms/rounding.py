@@ -12,8 +12,9 @@ from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
+from unveil.releases import Release
 
 if TYPE_CHECKING:
     import os
@@ -39,7 +40,7 @@ def round_values(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Replace numbers by round ones.
 
     With :math:`r_1 < r_2` the two round values around x, ``"random"`` takes
@@ -70,7 +71,7 @@ def round_values(
 
     Returns
     -------
-    Protected
+    Release
         With the figures `changed`, the share of values that are now others, and `distinct`, the values left, by attribute.
 
     Notes
@@ -108,7 +109,7 @@ def round_values(
         figures["changed"][name] = float(np.mean(rounded[present] != exact[present])) if present.any() else 0.0
         figures["distinct"][name] = len(np.unique(rounded[present]))
         columns[name] = _typed(rounded, column, scale)
-    return protected("rounding", chosen, columns, settings, figures, source, keep_order=keep_order)
+    return treated("rounding", chosen, columns, settings, figures, source, keep_order=keep_order)
 
 
 def _scale(name: str, base: Any, values: Any, exact: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

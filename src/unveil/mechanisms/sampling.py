@@ -10,9 +10,10 @@ from unveil.arguments import checked_arguments, checked_count, checked_number, c
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError
 from unveil.mechanisms.columns import Chosen
-from unveil.mechanisms.protected import Protected, release_of
 from unveil.mechanisms.swapping import strata_of
+from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def sample(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     """Keep a part of the records, without replacement and in the order they had.
 
     Every record has the same chance to be kept, so means, shares and relations are those of the data within sampling error.
@@ -61,7 +62,7 @@ def sample(
 
     Returns
     -------
-    Protected
+    Release
         With the figures `share`, `weight`, how many records of the data one of the sample stands for, and for strata their
         number and how many have no record in the sample.
 
@@ -95,7 +96,8 @@ def sample(
         rows = _stratified(stratum, number, wanted, random)
         figures |= {"strata": number, "strata_without_a_record": number - len(np.unique(stratum[rows]))}
     rows = np.sort(rows)
-    return release_of(Protected("sampling", records.taken(rows), (), settings, figures, rows), chance, keep_order=keep_order)
+    made = Release(records.taken(rows), Treatment("sampling", (), figures), rows, settings)
+    return untraceable(made, chance, keep_order=keep_order)
 
 
 def _wanted(share: float | None, size: int | None, records: int) -> int:

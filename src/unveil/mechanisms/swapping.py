@@ -12,8 +12,9 @@ from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.results.numbers import counted
 from unveil.sources.coding import encode
 
@@ -38,7 +39,7 @@ def swap(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     """Let pairs of records, picked at random, exchange their values of some attributes.
 
     The values of the attributes move together. So the distribution of the attributes, taken jointly, stays exactly as it was,
@@ -64,7 +65,7 @@ def swap(
 
     Returns
     -------
-    Protected
+    Release
         With the figures `swapped`, the records that took part, `changed`, those whose values are now others, and `strata`.
 
     References
@@ -95,7 +96,7 @@ def swap(
         "skipped": chosen.skipped,
     }
     columns = {name: chosen.column(name).gather(source) for name in chosen.names}
-    return protected("swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
+    return treated("swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 @checked_arguments
@@ -109,7 +110,7 @@ def rank_swap(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     """Let every value change places with one whose rank is near.
 
     Each attribute is sorted by itself. From the lowest rank on, every value that has not moved yet exchanges its place with one
@@ -135,7 +136,7 @@ def rank_swap(
 
     Returns
     -------
-    Protected
+    Release
         With the figures `window`, in ranks, `largest_move` and `mean_move`, the ranks that values moved, by attribute.
 
     Raises
@@ -174,7 +175,7 @@ def rank_swap(
         moves = np.abs(partner - np.arange(len(rows)))
         figures["window"][name], figures["largest_move"][name] = reach, int(moves.max(initial=0))
         figures["mean_move"][name] = float(moves.mean()) if len(rows) else 0.0
-    return protected("rank swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
+    return treated("rank swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
 def strata_of(chosen: Chosen, names: Sequence[str]) -> tuple[NDArray[np.int64], int]:

@@ -14,8 +14,9 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError, MissingExtraError, shown
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import Chosen, choose
-from unveil.mechanisms.protected import Protected, release_of
+from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.run import active_run
 from unveil.sources.coding import Coded, encode, require_countable
 
@@ -50,7 +51,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     testing: bool = False,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Make new records with the relations of the original ones.
 
     .. math:: \hat p(x_1) \, \hat p(x_2 \mid x_1) \cdots \hat p(x_d \mid x_1, \ldots, x_{d-1})
@@ -88,7 +89,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
 
     Returns
     -------
-    Protected
+    Release
         `figures["equal_share"]` is the share of synthetic records that equal an original one in all attributes,
         `figures["equal_to_unique_share"]` that of those which equal an original that is unique.
 
@@ -140,8 +141,9 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     figures, reading = equal_to_others(chosen, release, holdout)
     notes, origin = (reading, _UNBOUNDED), np.full(wanted, -1)
-    made = Protected("synthesis", release, chosen.names, settings, figures, origin, notes, left_out=chosen.others)
-    return release_of(made, chance, keep_order=True)  # no record has a place of its own
+    treatment = Treatment("synthesis", chosen.names, figures)
+    made = Release(release, treatment, origin, settings, notes, left_out=chosen.others)
+    return untraceable(made, chance, keep_order=True)  # no record has a place of its own
 
 
 def _columns(chosen: Chosen, wanted: int, leaf: int, random: np.random.Generator) -> dict[str, Any]:
@@ -204,4 +206,4 @@ def _grown(known: NDArray[np.float32], target: NDArray[Any], *, ordered: bool, l
     kind = DecisionTreeRegressor if ordered else DecisionTreeClassifier
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # names may be many
-        return kind(min_samples_leaf=leaf, random_state=seed).fit(known, target.astype(np.float64))
+        return kind(min_samples_leaf=min(leaf, len(known)), random_state=seed).fit(known, target.astype(np.float64))

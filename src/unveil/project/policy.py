@@ -46,6 +46,8 @@ class Form:
         What else it takes, with the value that holds when it is not given (None: there is none).
     flag
         Whether it is no figure but a fact that must be false.
+    about
+        What the figure is, in words.
     """
 
     side: Side = "at_most"
@@ -54,33 +56,90 @@ class Form:
     whole: bool = False
     parameters: Mapping[str, Any] = field(default_factory=dict)
     flag: bool = False
+    about: str = ""
 
 
 _SECRET = {"attribute": None}
 
 RULES: dict[str, Form] = {
-    "k_anonymity": Form("at_least", 1, math.inf, whole=True),
-    "prosecutor_highest": Form(),
-    "prosecutor_average": Form(),
-    "records_at_risk": Form(parameters={"above": 0.2}),
-    "sample_uniqueness": Form(),
-    "p_sensitivity": Form("at_least", 1, math.inf, whole=True, parameters=_SECRET),
-    "distinct_l_diversity": Form("at_least", 1, math.inf, whole=True, parameters=_SECRET),
-    "entropy_l_diversity": Form("at_least", 1, math.inf, parameters=_SECRET),
-    "recursive_l_diversity": Form("at_most", 0, math.inf, parameters={**_SECRET, "l": 2}),
-    "t_closeness": Form("at_most", 0, math.inf, parameters={**_SECRET, "distance": "equal"}),
-    "alpha": Form(parameters=_SECRET),
-    "basic_beta_likeness": Form("at_most", 0, math.inf, parameters=_SECRET),
-    "enhanced_beta_likeness": Form("at_most", 0, math.inf, parameters=_SECRET),
-    "delta_disclosure": Form("at_most", 0, math.inf, parameters=_SECRET),
-    "certain_disclosure": Form(parameters=_SECRET),
-    "discrimination_rate": Form(parameters={"key": None, "sensitive": None, "adjusted": False, "partitions": None}),
-    "identity_attack": Form(),
-    "homogeneity_attack": Form(),
-    "linkage": Form(),
-    "direct_identifiers": Form("at_most", 0, math.inf, whole=True, parameters={"except": (), "confidence": "likely"}),
-    "safe_harbor": Form("at_most", 0, math.inf, whole=True, parameters={"item": None, "except": ()}),
-    "repeatable": Form("at_most", 0, 0, whole=True, flag=True),
+    "k_anonymity": Form("at_least", 1, math.inf, whole=True, about="records in the smallest class"),
+    "prosecutor_highest": Form(about="re-identification risk of the record most at risk"),
+    "prosecutor_average": Form(about="average re-identification risk of the records"),
+    "records_at_risk": Form(parameters={"above": 0.2}, about="share of records with a risk above a limit"),
+    "sample_uniqueness": Form(about="share of records that are unique by the key"),
+    "p_sensitivity": Form(
+        "at_least", 1, math.inf, whole=True, parameters=_SECRET, about="least number of sensitive values in a class"
+    ),
+    "distinct_l_diversity": Form(
+        "at_least", 1, math.inf, whole=True, parameters=_SECRET, about="least number of distinct sensitive values in a class"
+    ),
+    "entropy_l_diversity": Form(
+        "at_least",
+        1,
+        math.inf,
+        parameters=_SECRET,
+        about="2 to the power of the lowest entropy of the sensitive values in a class",
+    ),
+    "recursive_l_diversity": Form(
+        "at_most",
+        0,
+        math.inf,
+        parameters={**_SECRET, "l": 2},
+        about="the c of recursive (c, l)-diversity; it must stay below",
+    ),
+    "t_closeness": Form(
+        "at_most",
+        0,
+        math.inf,
+        parameters={**_SECRET, "distance": "equal"},
+        about="largest distance of a class from the whole table",
+    ),
+    "alpha": Form(parameters=_SECRET, about="largest share of a sensitive value in a class"),
+    "basic_beta_likeness": Form(
+        "at_most", 0, math.inf, parameters=_SECRET, about="largest relative gain of a sensitive value in a class"
+    ),
+    "enhanced_beta_likeness": Form(
+        "at_most", 0, math.inf, parameters=_SECRET, about="the same, with frequent values protected as well"
+    ),
+    "delta_disclosure": Form(
+        "at_most",
+        0,
+        math.inf,
+        parameters=_SECRET,
+        about="largest ratio of a value's shares in a class and in the table, as a logarithm; it must stay below",
+    ),
+    "certain_disclosure": Form(parameters=_SECRET, about="share of records whose class holds one sensitive value"),
+    "discrimination_rate": Form(
+        parameters={"key": None, "sensitive": None, "adjusted": False, "partitions": None},
+        about="Discrimination Rate against record identity, or against `sensitive` (a column, or `true` for each)",
+    ),
+    "identity_attack": Form(about="risk of the identity attack"),
+    "homogeneity_attack": Form(about="risk of the homogeneity attack"),
+    "linkage": Form(about="highest share of records that a linkage gets right"),
+    "direct_identifiers": Form(
+        "at_most",
+        0,
+        math.inf,
+        whole=True,
+        parameters={"except": (), "confidence": "likely"},
+        about="columns that name people outright",
+    ),
+    "safe_harbor": Form(
+        "at_most",
+        0,
+        math.inf,
+        whole=True,
+        parameters={"item": None, "except": ()},
+        about="columns with an identifier of the US Safe Harbor rule; `item` is a letter from A to R",
+    ),
+    "repeatable": Form(
+        "at_most",
+        0,
+        0,
+        whole=True,
+        flag=True,
+        about="whether everybody who has the software can repeat the draws of the release, as its record says",
+    ),
 }
 """Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""
 

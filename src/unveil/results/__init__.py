@@ -18,7 +18,7 @@ from unveil.errors import ArgumentError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Chart", "Figure", "Made", "Result", "Table", "View", "jsonable"]
+__all__ = ["Chart", "Figure", "Made", "Mark", "Result", "Table", "View", "jsonable"]
 
 _WIDEST = (1 << 63) - 1
 """The largest integer that every library holds."""
@@ -47,6 +47,25 @@ class Table:
     note: str = ""
     bars: frozenset[str] = frozenset()
     definition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An entry of a table that says more than a value: its text, aligned as a number, and on a page its shade and what hovers over it.
+
+    Attributes
+    ----------
+    text
+        What is shown.
+    hint
+        What a page shows when the pointer rests on it.
+    shade
+        How risky it is, from 0 to 1; None: no shade.
+    """
+
+    text: str
+    hint: str = ""
+    shade: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

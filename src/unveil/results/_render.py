@@ -24,6 +24,7 @@ from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from unveil.results import Mark
 from unveil.results.numbers import number
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class _Cell:
     text: str
     kind: Literal["number", "null", "text"]
     share: float | None = None
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ def _cell(value: Any) -> _Cell:
         value = value.item()  # a numpy scalar
     if value is None:
         return _Cell("-", "null")
+    if isinstance(value, Mark):
+        return _Cell(visible(_cut(value.text)), "number", mark=value)
     if isinstance(value, bool):
         return _Cell("yes" if value else "no", "text")
     if isinstance(value, Real | Decimal):
@@ -333,6 +337,8 @@ def _longest(column: _Column) -> int:
 # HTML -----------------------------------------------------------------------------------------------------------------
 
 _STEPS = 40
+_SHADES = 4
+"""The steps of a shade behind a cell."""
 _LOWEST_HEADING = 6
 _CODE, _WORD_OF_CODE = re.compile("`([^`]+)`"), re.compile(r"\S+")
 
@@ -424,7 +430,8 @@ def html_parts(view: View, *, level: int = 2) -> tuple[str, str]:
     """
     steps: set[int] = set()
     markup = _html_view(view, level, steps)
-    return _CSS + "".join(map(_step_rule, sorted(steps))), markup
+    shades = "".join(_shade_rule(step) for step in range(_SHADES + 1) if f"unveil-h{step}" in markup)
+    return _CSS + "".join(map(_step_rule, sorted(steps))) + shades, markup
 
 
 def _html_view(view: View, level: int, steps: set[int]) -> str:
@@ -525,7 +532,8 @@ def _html_header(column: _Column) -> str:
 
 def _html_cell(cell: _Cell, column: _Column, steps: set[int]) -> str:
     is_null, is_long = cell.kind == "null", not column.is_number and len(cell.text) > _WORD
-    marks = _marks({"unveil-number": column.is_number, "unveil-null": is_null, "unveil-long": is_long})
+    shade = {} if cell.mark is None or cell.mark.shade is None else {f"unveil-h{round(cell.mark.shade * _SHADES)}": True}
+    marks = _marks({"unveil-number": column.is_number, "unveil-null": is_null, "unveil-long": is_long, **shade})
     bar = ""
     if column.has_bar:
         if cell.share is not None:
@@ -533,7 +541,20 @@ def _html_cell(cell: _Cell, column: _Column, steps: set[int]) -> str:
             steps.add(step)
             bar = f'<span class="unveil-track"><span class="unveil-bar unveil-s{step}"></span></span>'
         bar = f'<td class="unveil-meter" aria-hidden="true">{bar}</td>'
-    return f"<td{marks}>{html.escape(cell.text)}</td>{bar}"
+    return f"<td{marks}{_html_hint(cell)}>{html.escape(cell.text)}</td>{bar}"
+
+
+def _html_hint(cell: _Cell) -> str:
+    """Return what is shown when the pointer rests on a cell."""
+    return f' title="{_escaped(cell.mark.hint)}"' if cell.mark is not None and cell.mark.hint else ""
+
+
+def _shade_rule(step: int) -> str:
+    r, g, b = risk_colour(step / _SHADES)
+    return (
+        f".unveil-view td.unveil-h{step} {{ background: rgba({r}, {g}, {b}, 0.28); padding-left: 0.5em; "
+        "-webkit-print-color-adjust: exact; print-color-adjust: exact; }\n"
+    )
 
 
 def _marks(marks: dict[str, bool]) -> str:

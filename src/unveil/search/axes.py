@@ -12,8 +12,8 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.search.parts import Dimension, Extents
 from unveil.search.recoding import Rule, of_levels
+from unveil.search.request import Request
 from unveil.search.space import KeyAttribute, key_attributes
-from unveil.search.task import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,13 +87,13 @@ class OrderedAxis:
 Axis: TypeAlias = TreeAxis | OrderedAxis
 
 
-def axis_of(task: Task, name: str, orders: Mapping[str, Sequence[Any]] | None) -> Axis:
+def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | None) -> Axis:
     """Return how an attribute is split: along its hierarchy where it has one, else along the order given or its natural one."""
-    codes, values = task.codes(name), list(task.values(name))
-    if name in task.trees:
+    codes, values = request.codes(name), list(request.values(name))
+    if name in request.hierarchies:
         if orders is not None and name in orders:
             raise ArgumentError(f"{shown(name)} has an order and a hierarchy; give the one along which it is to be split.")
-        return TreeAxis(key_attributes(task.cells, {name: task.trees[name]})[0], codes)
+        return TreeAxis(key_attributes(request.cells, {name: request.hierarchies[name]})[0], codes)
     present = [value for value in values if value is not None]
     numeric = not any(isinstance(value, str | bool | bytes) for value in present)
     ranks = np.arange(len(values))

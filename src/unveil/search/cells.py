@@ -19,14 +19,15 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.search.axes import TreeAxis
 from unveil.search.inputs import limit_of
 from unveil.search.parts import Parts, split_parts
 from unveil.search.recoding import Recoded, Recoding, fully_general, released
+from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.requirements import Requirements
 from unveil.search.space import KeyAttribute
 from unveil.search.subtrees import subtree_cuts
-from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ __all__ = ["generalize_cells"]
 @checked_arguments
 def generalize_cells(  # noqa: PLR0913 - options by keyword
     data: Data,
-    attributes: Names | Trees,
+    attributes: Names | Hierarchies,
     models: Sequence[AnyModel],
     *,
-    hierarchies: Trees | None = None,
+    hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
     orders: Mapping[str, Sequence[Any]] | None = None,
     identifiers: Names = (),
@@ -52,7 +53,7 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     """Generalise single cells: the same value may keep its exact form in some records and not in others.
 
     Parameters
@@ -84,7 +85,7 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         Its Loss is at most that of `generalize_subtrees` under the same models and suppression.
 
     Raises
@@ -110,46 +111,48 @@ def generalize_cells(  # noqa: PLR0913 - options by keyword
     ['Italy', 'Italy', 'Rome', 'Rome']
     """
     chance = chance_of(seed, key_file)
-    task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
+    request = finer_request(
+        data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
+    )
     began = time.perf_counter()
-    known, proposed = task.key_trees()
-    cuts = subtree_cuts(task, known, limit_of(suppression, len(task.rows)), time_limit)
-    rows = task.sorted_rows(chance)
-    begins = [(np.zeros(len(task.cells), dtype=np.int64), np.zeros(len(task.cells), dtype=bool))]
+    known = request.key_attributes()
+    cuts = subtree_cuts(request, known, limit_of(suppression, len(request.rows)), time_limit)
+    rows = request.sorted_rows(chance)
+    begins = [(np.zeros(len(request.cells), dtype=np.int64), np.zeros(len(request.cells), dtype=bool))]
     begins += [(cut.of_cell, cut.gone) for cut in cuts if not cut.gone.all()]
     return released(
         "cell generalisation",
-        task,
+        request,
         [
-            *(_opened(task, rows, known, *begin) for begin in begins),
+            *(_opened(request, rows, known, *begin) for begin in begins),
             *(replace(cut.recoded(), details={}) for cut in cuts),
-            fully_general(task, known),
+            fully_general(request, known),
         ],
         began=began,
         keep_order=keep_order,
         chance=chance,
         settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
-        proposed=proposed,
+        proposed=[*request.proposed],
     )
 
 
 def _opened(
-    task: Task, rows: NDArray[np.int64], known: Sequence[KeyAttribute], of_cell: NDArray[np.int64], gone: NDArray[np.bool_]
+    request: Request, rows: NDArray[np.int64], known: Sequence[KeyAttribute], of_cell: NDArray[np.int64], gone: NDArray[np.bool_]
 ) -> Recoded:
     """Open the classes of a release as far as the models allow, those that are suppressed left out; `rows` go by their cells."""
-    units = rows[~gone[task.of_row[rows]]]
-    cells = task.of_row[units]
+    units = rows[~gone[request.of_row[rows]]]
+    cells = request.of_row[units]
     n = np.ones(len(units), dtype=np.int64)
-    axes = [TreeAxis(one, task.codes(one.name)) for one in known]
-    of_record = np.zeros(len(task.of_row), dtype=np.int64)
+    axes = [TreeAxis(one, request.codes(one.name)) for one in known]
+    of_record = np.zeros(len(request.of_row), dtype=np.int64)
     of_unit, first = group([of_cell[cells]], [int(of_cell.max()) + 1])
     parts, extents = split_parts(
         [axis.dimension(cells) for axis in axes],
         n,
-        Requirements(task, cells, n),
+        Requirements(request, cells, n),
         start=Parts.of(of_unit, len(first[0])),
         pooled=True,
     )
     of_record[units] = parts.of_unit()
-    rules = {axis.attribute.name: axis.rule(extents, at, of_record, task.of_row) for at, axis in enumerate(axes)}
-    return Recoded(rules, gone[task.of_row])
+    rules = {axis.attribute.name: axis.rule(extents, at, of_record, request.of_row) for at, axis in enumerate(axes)}
+    return Recoded(rules, gone[request.of_row])

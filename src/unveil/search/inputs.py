@@ -20,7 +20,7 @@ from unveil.sources.microdata import Microdata, open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["keys_of", "limit_of", "records_of", "require_apart", "require_thresholds", "secrets_of", "trees_of"]
+__all__ = ["hierarchies_of", "keys_of", "limit_of", "records_of", "require_apart", "require_thresholds", "secrets_of"]
 
 
 def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
 
 
-def trees_of(
+def hierarchies_of(
     attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
 ) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
     """Return the key attributes, and all hierarchies given, read from their files where they are paths."""

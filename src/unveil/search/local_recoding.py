@@ -18,13 +18,14 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.run import active_run
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
+from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.rounds import round_of
 from unveil.search.space import KeyAttribute, Node
-from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ _MOST_NODES = 250
 @checked_arguments
 def recode_locally(  # noqa: PLR0913 - options by keyword
     data: Data,
-    attributes: Names | Trees,
+    attributes: Names | Hierarchies,
     models: Sequence[AnyModel],
     *,
-    hierarchies: Trees | None = None,
+    hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
     step: float = 0.05,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -56,7 +57,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     """Generalise round by round: what the levels of one round leave over gets its own levels in the next.
 
     Parameters
@@ -90,7 +91,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         Its Loss is at most that of the best full-domain generalisation under the same models and suppression; `details` lists
         the rounds: the levels, and the records that they settle.
 
@@ -122,20 +123,22 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
             f"the share of the records that a round has to settle is above 0 and at most 1, so it is not {shown_number(step)}."
         )
     chance = chance_of(seed, key_file)
-    task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
+    request = finer_request(
+        data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
+    )
     began = time.perf_counter()
-    known, proposed = task.key_trees()
-    run = _Run(task, known, limit_of(suppression, len(task.rows)), step, time_limit)
+    known = request.key_attributes()
+    run = _Run(request, known, limit_of(suppression, len(request.rows)), step, time_limit)
     tries = [made for made in (*(run.rounds(factor) for factor in _FACTORS), run.last(run.everything)) if made is not None]
     return released(
         "local recoding",
-        task,
-        [*(run.recoded(made) for made in tries), fully_general(task, known)],
+        request,
+        [*(run.recoded(made) for made in tries), fully_general(request, known)],
         began=began,
         keep_order=keep_order,
         chance=chance,
         settings={"suppression": suppression, "step": step, "nulls": nulls, "time_limit": time_limit},
-        proposed=proposed,
+        proposed=[*request.proposed],
     )
 
 
@@ -151,7 +154,7 @@ class _Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Run:
-    task: Task
+    request: Request
     known: Sequence[KeyAttribute]
     limit: int
     step: float
@@ -160,7 +163,7 @@ class _Run:
     @property
     def everything(self) -> NDArray[np.int64]:
         """All cells."""
-        return np.arange(len(self.task.cells))
+        return np.arange(len(self.request.cells))
 
     def rounds(self, factor: float) -> list[_Round] | None:
         """Go from round to round; where the last records cannot be settled on their own, take earlier ones back."""
@@ -191,24 +194,24 @@ class _Run:
 
     def recoded(self, rounds: Sequence[_Round]) -> Recoded:
         """Return what every record becomes."""
-        gone = np.zeros(len(self.task.cells), dtype=bool)
+        gone = np.zeros(len(self.request.cells), dtype=bool)
         gone[rounds[-1].left] = True
         rules = {}
         for at, one in enumerate(self.known):
-            level = np.zeros(len(self.task.cells), dtype=np.int64)
+            level = np.zeros(len(self.request.cells), dtype=np.int64)
             for made in rounds:
                 level[made.settled] = made.node[at]
-            codes = self.task.codes(one.name)
-            rules[one.name] = of_levels(one, level[self.task.of_row], codes[self.task.of_row])
-        told = [{"levels": dict(zip(self.task.keys, made.node, strict=True)), "records": made.records} for made in rounds]
-        return Recoded(rules, gone[self.task.of_row], {"rounds": told})
+            codes = self.request.codes(one.name)
+            rules[one.name] = of_levels(one, level[self.request.of_row], codes[self.request.of_row])
+        told = [{"levels": dict(zip(self.request.keys, made.node, strict=True)), "records": made.records} for made in rounds]
+        return Recoded(rules, gone[self.request.of_row], {"rounds": told})
 
     def _round(self, cells: NDArray[np.int64], limit: int, factor: float, nodes: int | None) -> _Round | None:
-        found = round_of(self.task, self.known, cells, limit, factor=factor, budget=Budget(self.time_limit, nodes))
+        found = round_of(self.request, self.known, cells, limit, factor=factor, budget=Budget(self.time_limit, nodes))
         if found is None or found[1].all():
             return None
         node, gone = found
         return _Round(node, cells[~gone], self._records(cells[~gone]), cells[gone])
 
     def _records(self, cells: NDArray[np.int64]) -> int:
-        return int(self.task.cells.n[cells].sum())
+        return int(self.request.cells.n[cells].sum())

@@ -25,13 +25,13 @@ from unveil.models import KAnonymity
 from unveil.models.asked import Place
 from unveil.models.base import Measured
 from unveil.randomness import Chance, chance_of
-from unveil.releases import drawn_order, marked, repeatable_of
+from unveil.releases import Release, drawn_order, marked, repeatable_of
 from unveil.run import Progress, active_run, in_run
 from unveil.search.grouped_suppression import grouped
 from unveil.search.matched_suppression import matched
 from unveil.search.recoding import Recoding
+from unveil.search.request import Request, finer_request
 from unveil.search.small_suppression import MOST_CELLS, fewest_cells
-from unveil.search.task import Task, task_of
 from unveil.sources import Data, load
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _MOST = 16
 """With more key attributes there are too many sets of them to compare."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Suppression(Recoding):
     """A table in which single cells are null, with k as two intruders find it.
 
@@ -72,10 +72,10 @@ class Suppression(Recoding):
         """Whether the smaller of the two figures is what was asked for."""
         return all(measured.met for measured in self.models.values())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records."""
+    def account(self, release: Release[Any]) -> dict[str, Any]:
+        """Return what JSON says of the suppression."""
         claim = {"k": self.k, "k_known": self.k_known, "met": self.met, "against": self.against}
-        return {**super(Suppression, self).to_dict(), **claim}
+        return {**Recoding.account(self, release), **claim}
 
 
 @checked_arguments
@@ -93,7 +93,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
-) -> Suppression:
+) -> Release[Suppression]:
     r"""Replace single cells by nulls until at least k released records may belong to anybody.
 
     What is made small is
@@ -138,7 +138,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Suppression
+    Release
         `k` and `k_known`, both figures; `met` goes by the smaller. `details` holds the cells suppressed, in all and by attribute,
         the records touched, how many records were at risk and how many of these stay complete; `suppressed` counts the records
         that lost every key value. `score`, the Loss, is the share of key cells suppressed.
@@ -178,14 +178,14 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     if len(keys) > _MOST:
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
     checked_word("against", against, _AGAINST)
-    task = task_of(data, keys, [KAnonymity(checked_count("k", k, least=1))], identifiers=identifiers)
-    followed = _followed(task, follow or {})
+    request = finer_request(data, keys, [KAnonymity(checked_count("k", k, least=1))], identifiers=identifiers)
+    followed = _followed(request, follow or {})
     price = _prices(keys, importance or {})
     began = time.perf_counter()
-    codes = np.repeat(_codes(task), task.cells.n, axis=0)
-    places = np.argsort(task.sorted_rows(chance))
+    codes = np.repeat(_codes(request), request.cells.n, axis=0)
+    places = np.argsort(request.sorted_rows(chance))
     nulled = _suppressed(codes, k, price, against)
-    return _released(task, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, settings={
+    return _released(request, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, settings={
         "k": k, "against": against, "importance": dict(importance or {}), "follow": dict(follow or {}), "nulls": "wildcard",
     })  # fmt: skip
 
@@ -212,20 +212,20 @@ def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.
     return np.array([float(importance.get(name, 1.0)) for name in keys])
 
 
-def _followed(task: Task, follow: Mapping[str, str]) -> dict[str, str]:
+def _followed(request: Request, follow: Mapping[str, str]) -> dict[str, str]:
     """Return which column is null wherever which key attribute is."""
     for name, key in follow.items():
-        task.records.column(name)
-        if key not in task.keys:
+        request.records.column(name)
+        if key not in request.keys:
             raise ArgumentError(f"{shown(name)} follows {shown(key)}, which is no key attribute.")
-        if name in task.keys:
+        if name in request.keys:
             raise ArgumentError(f"{shown(name)} is a key attribute, so it cannot follow another; leave it out of one of the two.")
     return dict(follow)
 
 
-def _codes(task: Task) -> NDArray[np.int64]:
+def _codes(request: Request) -> NDArray[np.int64]:
     """Return the key of every cell, a null being -1."""
-    columns = [np.where(_nulls(task.values(name))[task.codes(name)], _NULL, task.codes(name)) for name in task.keys]
+    columns = [np.where(_nulls(request.values(name))[request.codes(name)], _NULL, request.codes(name)) for name in request.keys]
     return np.stack(columns, axis=1)
 
 
@@ -234,7 +234,7 @@ def _nulls(values: Sequence[Any]) -> NDArray[np.bool_]:
 
 
 def _released(
-    task: Task,
+    request: Request,
     codes: NDArray[np.int64],
     nulled: NDArray[np.bool_],
     followed: Mapping[str, str],
@@ -243,39 +243,37 @@ def _released(
     keep_order: bool,
     chance: Chance,
     settings: Mapping[str, Any],
-) -> Suppression:
+) -> Release[Suppression]:
     """Put the nulls in, and measure what comes out."""
-    cells = {name: int(nulled[:, at].sum()) for at, name in enumerate(task.keys)}
-    changed = {name: _with_nulls(task.records, name, nulled[:, at]) for at, name in enumerate(task.keys) if cells[name]}
-    lost = dict(zip(task.keys, nulled.T, strict=True))
-    changed |= {name: _with_nulls(task.records, name, lost[key]) for name, key in followed.items() if cells[key]}
-    protected = task.records.replaced(changed)
-    counts = count_table(load(protected.frame, task.keys))
-    asked = {"key": list(task.keys), "sensitive": [], **settings, "keep_order": keep_order}
-    order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
-    repeatable = repeatable_of(chance, task.records.place, drawn=not keep_order)
+    cells = {name: int(nulled[:, at].sum()) for at, name in enumerate(request.keys)}
+    changed = {name: _with_nulls(request.records, name, nulled[:, at]) for at, name in enumerate(request.keys) if cells[name]}
+    lost = dict(zip(request.keys, nulled.T, strict=True))
+    changed |= {name: _with_nulls(request.records, name, lost[key]) for name, key in followed.items() if cells[key]}
+    protected = request.records.replaced(changed)
+    counts = count_table(load(protected.frame, request.keys))
+    asked = {"key": list(request.keys), "sensitive": [], **settings, "keep_order": keep_order}
+    order = (
+        np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
+    )
+    repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
     k, released = settings["k"], np.where(nulled, _NULL, codes)
-    after = _measured(counts, task.keys, released, codes, k)
+    after = _measured(counts, request.keys, released, codes, k)
     figures = {"k": int(after["k_anonymity",].value or 0), "k_known": int(after["k_known",].value or 0)}
-    return Suppression(
+    suppression = Suppression(
         method="local suppression",
-        records=protected.taken(order),
-        transformation={name: _summary(protected, name, cells[name]) for name in task.keys},
+        transformation={name: _summary(protected, name, cells[name]) for name in request.keys},
         score=float(nulled.mean()),
         classes=len(counts),
-        suppressed=int(counts.n[suppressed_cells(counts, task.keys)].sum()),
+        suppressed=int(counts.n[suppressed_cells(counts, request.keys)].sum()),
         models=after,
-        before=_measured(task.cells, task.keys, codes, codes, k),
+        before=_measured(request.cells, request.keys, codes, codes, k),
         seconds=time.perf_counter() - began,
-        origin=task.rows[order],
-        settings=asked,
         details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k)},
-        notes=marked(_notes(settings["against"], **figures), repeatable),
-        repeatable=repeatable,
-        left_out=task.left_out,
         against=settings["against"],
         **figures,
     )
+    notes = marked(_notes(settings["against"], **figures), repeatable)
+    return Release(protected.taken(order), suppression, request.rows[order], asked, notes, repeatable, request.left_out)
 
 
 def _measured(

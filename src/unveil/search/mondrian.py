@@ -12,11 +12,12 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.search.axes import Axis, axis_of
 from unveil.search.parts import Extents, one_part, split_parts
 from unveil.search.recoding import Recoded, Recoding, released
+from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.requirements import Requirements
-from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
@@ -30,18 +31,18 @@ __all__ = ["mondrian"]
 @checked_arguments
 def mondrian(  # noqa: PLR0913 - options by keyword
     data: Data,
-    attributes: Names | Trees,
+    attributes: Names | Hierarchies,
     models: Sequence[AnyModel],
     *,
     strict: bool = True,
-    hierarchies: Trees | None = None,
+    hierarchies: Hierarchies | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     identifiers: Names = (),
     nulls: str = "category",
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     r"""Recode by multidimensional partitioning: parts of the table are split as long as all their parts meet the models.
 
     A part is split along the attribute in which it is widest, relative to the whole table; if a model forbids that, along the
@@ -81,7 +82,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         With labels such as ``[20, 29]`` for numbers, the node of a hierarchy, or ``{a, b}`` for other values; all of them are
         ``*``, as are values and nulls together. The Loss counts the values of the table that a label spans, or the leaves of
         the hierarchy's node.
@@ -108,24 +109,26 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     [('[21, 24]', '*'), ('[21, 24]', '*'), ('[35, 38]', 'f'), ('[35, 38]', 'f')]
     """
     chance = chance_of(seed, key_file)
-    task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
+    request = finer_request(
+        data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
+    )
     began = time.perf_counter()
-    canonical = task.sorted_rows(chance)
-    cells = np.arange(len(task.cells)) if strict else task.of_row[canonical]
-    n = task.cells.n if strict else np.ones(len(cells), dtype=np.int64)
-    axes = [axis_of(task, name, orders) for name in task.keys]
+    canonical = request.sorted_rows(chance)
+    cells = np.arange(len(request.cells)) if strict else request.of_row[canonical]
+    n = request.cells.n if strict else np.ones(len(cells), dtype=np.int64)
+    axes = [axis_of(request, name, orders) for name in request.keys]
     dimensions = [axis.dimension(cells) for axis in axes]
-    unit = task.of_row if strict else np.argsort(canonical)
-    made = [split_parts(dimensions, n, Requirements(task, cells, n), relaxed=not strict), one_part(dimensions)]
-    candidates = [_recoded(task, axes, extents, parts.of_unit()[unit]) for parts, extents in made]
+    unit = request.of_row if strict else np.argsort(canonical)
+    made = [split_parts(dimensions, n, Requirements(request, cells, n), relaxed=not strict), one_part(dimensions)]
+    candidates = [_recoded(request, axes, extents, parts.of_unit()[unit]) for parts, extents in made]
     kind = "strict" if strict else "relaxed"
     return released(
-        f"{kind} Mondrian", task, candidates, began=began, keep_order=keep_order,
+        f"{kind} Mondrian", request, candidates, began=began, keep_order=keep_order,
         chance=chance, settings={"strict": strict, "nulls": nulls},
     )  # fmt: skip
 
 
-def _recoded(task: Task, axes: Sequence[Axis], extents: Extents, of_record: NDArray[np.int64]) -> Recoded:
+def _recoded(request: Request, axes: Sequence[Axis], extents: Extents, of_record: NDArray[np.int64]) -> Recoded:
     """Return what the records become, given the part of each."""
-    rules = {task.keys[at]: axis.rule(extents, at, of_record, task.of_row) for at, axis in enumerate(axes)}
-    return Recoded(rules, np.zeros(len(task.rows), dtype=bool))
+    rules = {request.keys[at]: axis.rule(extents, at, of_record, request.of_row) for at, axis in enumerate(axes)}
+    return Recoded(rules, np.zeros(len(request.rows), dtype=bool))

@@ -5,29 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil import __version__
 from unveil.counts import Column, Counts
 from unveil.errors import ModelNotMetError, listed, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.models.asked import Place, published
+from unveil.models.asked import Place
 from unveil.models.base import Measured
-from unveil.randomness import Chance, Repeatable
-from unveil.releases import drawn_order, marked, repeatable_of, write_recorded
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.randomness import Chance
+from unveil.releases import Release, drawn_order, marked, repeatable_of
+from unveil.results import Figure, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.search.release import on_suppressed, record_of
+from unveil.search.generalisation import Searched, on_suppressed
+from unveil.search.request import Request
 from unveil.search.space import KeyAttribute
-from unveil.search.task import Task
-from unveil.sources.alignment import write_link
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from unveil.sources.microdata import Microdata
@@ -35,58 +30,29 @@ if TYPE_CHECKING:
 __all__ = ["Recoded", "Recoding", "Rule", "fully_general", "of_levels", "released"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Recoding(Result):
-    """A protected table in which records of one value need not share one label.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Recoding(Searched):
+    """A recoding in which records of one value need not share one label.
+
+    Its score is the Loss: the mean over the key attributes of the share of its values that a record's label stands for, scaled
+    from 0 (nothing is generalised) to 1 (everything is).
 
     Attributes
     ----------
     method
         What made it.
-    records
-        The protected records; `data` gives them in the caller's library.
     transformation
         For each key attribute how many labels it has in the release, how many records lost its exact value, and its Loss.
-    score
-        The Loss: the mean over the key attributes of the share of its values that a record's label stands for, scaled from 0
-        (nothing is generalised) to 1 (everything is).
     classes
         The combinations of labels in the release.
-    suppressed
-        How many records are suppressed.
-    models, before
-        What each required model says of the release, and of the data.
-    seconds
-        How long it took.
-    origin
-        For every protected record the row of the one it was made from: the steward's secret.
-    settings
-        What was asked for.
     details
         What only this method has to tell.
-    notes
-        What a user should know.
-    repeatable
-        Who can repeat the order of the records: nobody (False), whoever has the "key", or, from a "seed", everybody.
-    left_out
-        The columns of the data that the release does not have.
     """
 
     method: str
-    records: Microdata
     transformation: Mapping[str, Mapping[str, Any]]
-    score: float
     classes: int
-    suppressed: int
-    models: Mapping[Place, Measured]
-    before: Mapping[Place, Measured]
-    seconds: float
-    origin: NDArray[np.int64]
-    settings: Mapping[str, Any]
     details: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    repeatable: Repeatable = False
-    left_out: tuple[str, ...] = ()
 
     @property
     def objective(self) -> str:
@@ -94,78 +60,36 @@ class Recoding(Result):
         return "loss"
 
     @property
-    def data(self) -> Any:
-        """The protected records as a data frame of the caller's library."""
-        return self.records.native()
+    def made_by(self) -> str:
+        """The method."""
+        return self.method
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """What may be said of the release beside it: how it was made, what it meets and against whom, and who can repeat that."""
-        return record_of(self.method, self.records, self.settings, self.models, self.repeatable, self.left_out)
-
-    def __repr__(self) -> str:
-        """Return one line: what was done, at what cost."""
-        size = f"{counted(self.classes, 'class', 'classes')}, {counted(self.records.records, 'record')}"
-        seeded = "; repeatable" if self.repeatable == "seed" else ""
-        return f"Recoding({self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed{seeded})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records; classes that decide are masked, those of the data left out."""
+    def account(self, release: Release[Any]) -> dict[str, Any]:
+        """Return what JSON says of the recoding."""
         return {
             "method": self.method,
             "transformation": jsonable(self.transformation),
             "objective": self.objective,
-            "score": jsonable(self.score),
             "classes": self.classes,
-            "suppressed": self.suppressed,
-            "records": self.records.records,
-            "models": published(self.models),
-            "before": published(self.before, original=True),
-            "seconds": self.seconds,
-            "settings": jsonable(self.settings),
+            **Searched.account(self, release),
             "details": jsonable(self.details),
-            "notes": list(self.notes),
-            "repeatable": self.repeatable,
-            "version": __version__,
         }
 
-    def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the protected records, column by column."""
-        return {name: self.records.column(name).to_list() for name in self.records.names}
+    def line(self, release: Release[Any]) -> str:
+        """Return what was done, and at what cost."""
+        size = f"{counted(self.classes, 'class', 'classes')}, {counted(release.records.records, 'record')}"
+        return f"{self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed"
 
-    def view(self) -> View:
+    def view(self, release: Release[Any]) -> View:
         """Return what a person should see."""
         figures = (
             Figure("loss", self.score, "0: nothing is generalised; 1: everything is"),
-            Figure("Classes", self.classes, f"of {counted(self.records.records, 'record')}, in {self.seconds:.2f} s"),
-            Figure("Suppressed", self.suppressed, "records"),
+            Figure("classes", self.classes, f"of {counted(release.records.records, 'record')}, in {self.seconds:.2f} s"),
+            Figure("suppressed", self.suppressed, "records"),
         )
         rows = tuple((name, one["labels"], one["changed"], one["loss"]) for name, one in self.transformation.items())
-        models = tuple(
-            (" ".join(place), before.value, after.value, after.requirement, "yes" if after.met else "no")
-            for (place, after), before in zip(self.models.items(), self.before.values(), strict=True)
-        )
-        tables = (
-            Table(("Attribute", "Labels", "Records changed", "Loss"), rows, title="Recoding"),
-            Table(("Model", "Before", "After", "Required", "Met"), models, title="Models"),
-        )
-        return View(f"Release by {self.method}", figures, tables, self.notes)
-
-    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-        """Write the protected records to a file, and their record beside it; both whole or none.
-
-        Parameters
-        ----------
-        path
-            Where they go.
-        spreadsheet_safe
-            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
-        """
-        write_recorded(path, self.record, partial(self.records.write, path, spreadsheet_safe=spreadsheet_safe))
-
-    def write_link(self, path: str | os.PathLike[str]) -> None:
-        """Write which release record was made from which original one; the file undoes the protection and must stay private."""
-        write_link(str(path), self.origin)
+        table = Table(("attribute", "labels", "records changed", "loss"), rows, title="Recoding")
+        return View(f"Release by {self.method}", figures, (table, self.model_table()), release.notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,18 +148,20 @@ def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int
     return Rule(labels, np.concatenate(levels.shares), exact, levels.leaves, starts[level] + tables[level, codes])
 
 
-def fully_general(task: Task, known: Sequence[KeyAttribute]) -> Recoded:
+def fully_general(request: Request, known: Sequence[KeyAttribute]) -> Recoded:
     """Return all records with every key attribute at its highest level: one class, which meets what can be met."""
-    records = len(task.rows)
-    rules = {one.name: of_levels(one, np.full(records, one.levels.height), task.codes(one.name)[task.of_row]) for one in known}
+    records = len(request.rows)
+    rules = {
+        one.name: of_levels(one, np.full(records, one.levels.height), request.codes(one.name)[request.of_row]) for one in known
+    }
     return Recoded(rules, np.zeros(records, dtype=bool))
 
 
-def _best_of(task: Task, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts, dict[Place, Measured]]:
+def _best_of(request: Request, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts, dict[Place, Measured]]:
     """Return the candidate that costs least among those that meet the models, its count table and its models."""
     for one in sorted(candidates, key=lambda one: one.score):
-        counts = _counted(task, one)
-        after = task.measured(counts)
+        counts = _counted(request, one)
+        after = request.measured(counts)
         failing = [(place, figure) for place, figure in after.items() if figure.met is False]
         if not failing:
             return one, counts, after
@@ -246,7 +172,7 @@ def _best_of(task: Task, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts
 
 def released(
     method: str,
-    task: Task,
+    request: Request,
     candidates: Sequence[Recoded],
     *,
     began: float,
@@ -254,54 +180,50 @@ def released(
     chance: Chance,
     settings: Mapping[str, Any],
     proposed: Sequence[str] = (),
-) -> Recoding:
+) -> Release[Recoding]:
     """Apply the best of the candidates, and measure what comes out."""
-    best, counts, after = _best_of(task, candidates)
-    changed = {name: _column(task.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
-    protected = task.records.replaced({name: column for name, column in changed.items() if column is not None})
+    best, counts, after = _best_of(request, candidates)
+    changed = {name: _column(request.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
+    protected = request.records.replaced({name: column for name, column in changed.items() if column is not None})
     asked = {
         "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
-        "key": list(task.keys),
-        "sensitive": list(task.secrets),
+        "key": list(request.keys),
+        "sensitive": list(request.secrets),
         **settings,
         "keep_order": keep_order,
     }
-    order = np.arange(len(task.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **asked})
-    repeatable = repeatable_of(chance, task.records.place, drawn=not keep_order)
+    order = np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **asked})
+    repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
     proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
-    return Recoding(
+    recoding = Recoding(
         method=method,
-        records=protected.taken(order),
         transformation={name: _summary(rule, best.suppressed) for name, rule in best.rules.items()},
         score=best.score,
-        classes=len(counts.over(task.keys)),
+        classes=len(counts.over(request.keys)),
         suppressed=int(best.suppressed.sum()),
         models=after,
-        before=task.measured(task.cells),
+        before=request.measured(request.cells),
         seconds=time.perf_counter() - began,
-        origin=task.rows[order],
-        settings=asked,
         details=best.details,
-        notes=marked([*([proposals] if proposed else []), *on_suppressed(int(best.suppressed.sum()), after)], repeatable),
-        repeatable=repeatable,
-        left_out=task.left_out,
     )
+    notes = marked([*([proposals] if proposed else []), *on_suppressed(recoding.suppressed, after)], repeatable)
+    return Release(protected.taken(order), recoding, request.rows[order], asked, notes, repeatable, request.left_out)
 
 
-def _counted(task: Task, recoded: Recoded) -> Counts:
+def _counted(request: Request, recoded: Recoded) -> Counts:
     """Return the count table of the recoded records over keys and secrets."""
     columns: list[Column] = []
     codes: list[NDArray[np.integer[Any]]] = []
-    for at, name in enumerate(task.cells.names):
+    for at, name in enumerate(request.cells.names):
         if name in recoded.rules:
             rule = recoded.rules[name]
             merged, place = _merged([*rule.labels, SUPPRESSED])
             columns.append(Column(name, merged))
             codes.append(place[np.where(recoded.suppressed, len(rule.labels), rule.codes)])
         else:
-            columns.append(task.cells.columns[at])
-            codes.append(task.cells.codes[at][task.of_row])
-    rows = Counts(tuple(columns), tuple(codes), np.ones(len(task.of_row), dtype=np.int64))
+            columns.append(request.cells.columns[at])
+            codes.append(request.cells.codes[at][request.of_row])
+    rows = Counts(tuple(columns), tuple(codes), np.ones(len(request.of_row), dtype=np.int64))
     return rows.regrouped(columns, codes)
 
 

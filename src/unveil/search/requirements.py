@@ -22,17 +22,17 @@ from unveil.search.space import Secret
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.search.task import Task
+    from unveil.search.request import Request
 
 __all__ = ["Requirements"]
 
 
 class Requirements:
-    """The models of a task, ready to be asked of parts.
+    """The models of a request, ready to be asked of parts.
 
     Parameters
     ----------
-    task
+    request
         The table and its models.
     of_unit
         The cell of each unit; units are cells, or records.
@@ -40,14 +40,14 @@ class Requirements:
         The records that each unit stands for.
     """
 
-    def __init__(self, task: Task, of_unit: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        models = task.models.values()
+    def __init__(self, request: Request, of_unit: NDArray[np.int64], n: NDArray[np.int64]) -> None:
+        models = request.models.values()
         self.smallest = max([1, *(model.k or 1 for model in models if isinstance(model, KAnonymity))])
         self.highest = min(
             [1.0, *(model.highest for model in models if isinstance(model, AverageRisk) and model.highest is not None)]
         )
         self._secret = [model for model in models if isinstance(model, SecretModel)]
-        known = [Secret.of(task.cells, names) for names in task.secret_groups()]
+        known = [Secret.of(request.cells, names) for names in request.secret_groups()]
         self._secrets: Mapping[str, tuple[Secret, NDArray[np.int64]]] = {one.name: (one, one.of_cell[of_unit]) for one in known}
         self._n = n
 

@@ -16,9 +16,9 @@ from unveil.search.application import applied, suppressed_classes
 from unveil.search.full_domain import Budget, search
 from unveil.search.judge import Judge
 from unveil.search.objectives import objective_of
+from unveil.search.request import Request
 from unveil.search.rollup import Table
 from unveil.search.space import KeyAttribute, Node, Secret, Space
-from unveil.search.task import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ __all__ = ["round_of"]
 
 
 def round_of(
-    task: Task,
+    request: Request,
     known: Sequence[KeyAttribute],
     cells: NDArray[np.int64],
     limit: int,
@@ -39,7 +39,7 @@ def round_of(
 
     Parameters
     ----------
-    task, known
+    request, known
         The table, and its key attributes.
     cells
         Those of its cells that are generalised.
@@ -55,11 +55,11 @@ def round_of(
     tuple or None
         The levels, and which of the cells are left over; None where no generalisation meets the models.
     """
-    counts = task.cells.where(_mask(cells, len(task.cells)))
-    own = tuple(_restricted(one, task.codes(one.name)[cells], task.cells.n[cells]) for one in known)
-    space = Space(counts, own, task.secret_groups())
-    whole = [Secret.of(task.cells, names) for names in task.secret_groups()]
-    judge = _PartJudge(space, list(task.models.values()), limit, {secret.name: secret for secret in whole})
+    counts = request.cells.where(_mask(cells, len(request.cells)))
+    own = tuple(_restricted(one, request.codes(one.name)[cells], request.cells.n[cells]) for one in known)
+    space = Space(counts, own, request.secret_groups())
+    whole = [Secret.of(request.cells, names) for names in request.secret_groups()]
+    judge = _PartJudge(space, list(request.models.values()), limit, {secret.name: secret for secret in whole})
     goal = objective_of("loss", own, space.records, factor=factor)
     found = search(space, judge, goal, limit, budget=budget)
     if found.node is None:

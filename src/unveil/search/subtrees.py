@@ -20,14 +20,15 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.models.asked import AnyModel
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.run import active_run
 from unveil.search.full_domain import Budget
 from unveil.search.inputs import limit_of
 from unveil.search.recoding import Recoded, Recoding, fully_general, of_levels, released
+from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.requirements import Requirements
 from unveil.search.rounds import round_of
 from unveil.search.space import KeyAttribute
-from unveil.search.task import Task, Trees, task_of
 from unveil.sources import Data
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ _NOTHING = 1e-6
 @checked_arguments
 def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     data: Data,
-    attributes: Names | Trees,
+    attributes: Names | Hierarchies,
     models: Sequence[AnyModel],
     *,
-    hierarchies: Trees | None = None,
+    hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
     orders: Mapping[str, Sequence[Any]] | None = None,
     identifiers: Names = (),
@@ -56,7 +57,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
-) -> Recoding:
+) -> Release[Recoding]:
     """Generalise each branch of the hierarchies only as far as the models ask.
 
     Values are replaced by an ancestor, all values below it together, so that one value has one label throughout. Unlike in
@@ -91,7 +92,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 
     Returns
     -------
-    Recoding
+    Release
         Its Loss is at most that of the best full-domain generalisation under the same models and suppression; `details` holds
         the labels of each cut.
 
@@ -115,27 +116,29 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     ['20s', '20s', '35', '35']
     """
     chance = chance_of(seed, key_file)
-    task = task_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
+    request = finer_request(
+        data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
+    )
     began = time.perf_counter()
-    known, proposed = task.key_trees()
-    cuts = subtree_cuts(task, known, limit_of(suppression, len(task.rows)), time_limit)
+    known = request.key_attributes()
+    cuts = subtree_cuts(request, known, limit_of(suppression, len(request.rows)), time_limit)
     return released(
         "subtree generalisation",
-        task,
-        [*(cut.recoded() for cut in cuts), fully_general(task, known)],
+        request,
+        [*(cut.recoded() for cut in cuts), fully_general(request, known)],
         began=began,
         keep_order=keep_order,
         chance=chance,
         settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
-        proposed=proposed,
+        proposed=[*request.proposed],
     )
 
 
-def subtree_cuts(task: Task, known: Sequence[KeyAttribute], limit: int, time_limit: float | None) -> list[Cut]:
+def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, time_limit: float | None) -> list[Cut]:
     """Return a cut for every beginning."""
-    found = round_of(task, known, np.arange(len(task.cells)), limit, budget=Budget(time_limit))
+    found = round_of(request, known, np.arange(len(request.cells)), limit, budget=Budget(time_limit))
     begins = [(tuple(one.levels.height for one in known), None), *([] if found is None else [found])]
-    cuts = [Cut(task, known, levels, limit, gone) for levels, gone in begins]
+    cuts = [Cut(request, known, levels, limit, gone) for levels, gone in begins]
     for cut in cuts:
         cut.open_all()
     return cuts
@@ -146,7 +149,7 @@ class Cut:
 
     Parameters
     ----------
-    task, known
+    request, known
         The table, and its key attributes.
     levels
         The level of each attribute to begin with; it meets the models.
@@ -158,16 +161,16 @@ class Cut:
 
     def __init__(
         self,
-        task: Task,
+        request: Request,
         known: Sequence[KeyAttribute],
         levels: Sequence[int],
         limit: int,
         gone: NDArray[np.bool_] | None = None,
     ) -> None:
-        self.task, self.known, self.limit = task, known, limit
-        self.n = task.cells.n
-        self.requirements = Requirements(task, np.arange(len(task.cells)), self.n)
-        self.codes = [task.codes(one.name) for one in known]
+        self.request, self.known, self.limit = request, known, limit
+        self.n = request.cells.n
+        self.requirements = Requirements(request, np.arange(len(request.cells)), self.n)
+        self.codes = [request.codes(one.name) for one in known]
         self.level = [np.full(len(one.levels.groups[0]), level) for one, level in zip(known, levels, strict=True)]
         self.scale = [1.0 / max(one.levels.leaves - 1, 1) * one.levels.leaves / len(known) for one in known]
         at_level = [one.levels.groups[level][codes] for one, level, codes in zip(known, levels, self.codes, strict=True)]
@@ -191,8 +194,8 @@ class Cut:
         """Return what every record becomes."""
         rules = {}
         for one, level, codes in zip(self.known, self.level, self.codes, strict=True):
-            rules[one.name] = of_levels(one, level[codes][self.task.of_row], codes[self.task.of_row])
-        return Recoded(rules, self.gone[self.task.of_row], {"cut": self.labels()})
+            rules[one.name] = of_levels(one, level[codes][self.request.of_row], codes[self.request.of_row])
+        return Recoded(rules, self.gone[self.request.of_row], {"cut": self.labels()})
 
     def labels(self) -> dict[str, list[str | None]]:
         """Return the labels of each attribute's cut, those of values that are present."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from unveil.errors import ArgumentError, DataChangedError
+from unveil.errors import DataChangedError
 from unveil.output import atomic_write, failures_reported, hidden_folder, together
 from unveil.run import active_run
 from unveil.sources.engines.table import EngineSource
@@ -32,7 +32,7 @@ from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, T
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Change", "Passing", "Unwritten", "WrittenFile", "WrittenTable", "passing", "rewrite"]
+__all__ = ["Change", "Passing", "passing", "rewrite", "scanned"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,72 +125,13 @@ def passing(source: Source) -> Passing | None:
     return Passing(source, source.names) if isinstance(source, StreamSource | EngineSource) else None
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenFile:
-    """Records that are in a file already, in the place where a result has its records."""
-
-    path: str
-    names: tuple[str, ...]
-    records: int
-
-    def native(self) -> pl.LazyFrame:
-        """Return the records as a lazy Polars frame."""
-        if _as_parquet(self.path):
-            return pl.scan_parquet(self.path, glob=False)
-        return pl.scan_csv(self.path, separator=_separator(self.path), infer_schema=False, glob=False)
-
-    def column(self, name: str) -> pl.Series:
-        """Return one column, read whole."""
-        return self.native().select(pl.nth(self.names.index(name))).collect().to_series()
-
-    def write(self, path: Any, *, spreadsheet_safe: bool = False) -> None:  # noqa: ARG002
-        """Refuse to write what is written."""
-        raise ArgumentError(f"the release is in a file already; copy that to {path}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Unwritten:
-    """Records that nobody asked to write, in the place where a result has its records."""
-
-    names: tuple[str, ...]
-    records: int
-
-    def native(self) -> Any:
-        """Refuse to give what was not made."""
-        raise ArgumentError("the release was not written, so there are no records; say where it goes with --out.")
-
-    def column(self, name: str) -> pl.Series:  # noqa: ARG002
-        """Refuse to give what was not made."""
-        return self.native()  # type: ignore[no-any-return]
-
-    def write(self, path: Any, *, spreadsheet_safe: bool = False) -> None:  # noqa: ARG002
-        """Refuse to write what was not made."""
-        self.native()
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenTable:
-    """Records that are in a table of an engine already, in the place where a result has its records."""
-
-    source: Source
-    records: int
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return self.source.names
-
-    def native(self) -> Source:
-        """Return the table, opened; every call takes it."""
-        return self.source
-
-    def column(self, name: str) -> pl.Series:
-        """Return one column, read whole."""
-        return self.source.collect([name]).to_series()
-
-    def write(self, path: Any, *, spreadsheet_safe: bool = False) -> None:  # noqa: ARG002
-        """Refuse to write what is written."""
-        raise ArgumentError(f"the release is in a table already; have the engine export that to {path}.")
+def scanned(path: str, column: int | None = None) -> pl.LazyFrame:
+    """Return what `rewrite` wrote as a lazy frame, all of it or one column."""
+    if _as_parquet(path):
+        frame = pl.scan_parquet(path, glob=False)
+    else:
+        frame = pl.scan_csv(path, separator=_separator(path), infer_schema=False, glob=False)
+    return frame if column is None else frame.select(pl.nth(column))
 
 
 class Change(Protocol):
@@ -214,8 +155,8 @@ def rewrite(
     link: str | None = None,
     order: np.random.Generator | None = None,
     spreadsheet_safe: bool = False,
-) -> WrittenFile:
-    """Rewrite records into a file; it and the correspondence are there whole or not at all.
+) -> int:
+    """Rewrite records into a file, and return how many there are; it and the correspondence are there whole or not at all.
 
     Parameters
     ----------
@@ -250,7 +191,7 @@ def _rewritten(
     texts: HarmlessTexts | None,
     *,
     by_hand: bool,
-) -> WrittenFile:
+) -> int:
     run = active_run()
 
     def tell(done: int) -> None:
@@ -270,7 +211,7 @@ def _rewritten(
             seen += batch.height
             tell(parts.records)
         change.end()
-        return parts.write(link, records.names, texts, tell)
+        return parts.write(link, texts, tell)
 
 
 class _Parts:
@@ -325,10 +266,8 @@ class _Parts:
                 turn = self._order.permutation(frame.height)
                 yield frame[turn], rows[turn]
 
-    def write(
-        self, link: str | None, names: tuple[str, ...], texts: HarmlessTexts | None, tell: Callable[[int], None]
-    ) -> WrittenFile:
-        """Write the release and, on request, the correspondence."""
+    def write(self, link: str | None, texts: HarmlessTexts | None, tell: Callable[[int], None]) -> int:
+        """Write the release and, on request, the correspondence; return how many records there are."""
         with failures_reported(self._out), together(), ExitStack() as open_files:
             pairs = open_files.enter_context(atomic_write(link, private=True)) if link is not None else None
             if pairs is not None:
@@ -340,7 +279,7 @@ class _Parts:
                 for at, (frame, _) in enumerate(self._linked(pairs, tell)):
                     shown = frame if texts is None else texts.of(frame)
                     shown.write_csv(file, include_header=at == 0, separator=_separator(self._out))
-        return WrittenFile(self._out, names, self.records)
+        return self.records
 
     def _write_parquet(self, file: Any, pairs: Any, tell: Callable[[int], None]) -> None:
         """Write every piece beside the others, then all of them as one file, as they stream."""

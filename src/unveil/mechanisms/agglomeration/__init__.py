@@ -13,8 +13,9 @@ from unveil.mechanisms.agglomeration.calibration import raked
 from unveil.mechanisms.agglomeration.strata import Agglomerated, agglomerate, donors, least_change
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import choose, numbers
-from unveil.mechanisms.protected import Protected, release_of
+from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.results.numbers import counted, number
 from unveil.sources.coding import encode, require_countable
 
@@ -46,7 +47,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Hide unique records by substitution and subsampling, to a stated risk, and calibrate the weights.
 
     1. Micro agglomeration: records are sorted into strata by the number of first key attributes that makes them unique.
@@ -88,7 +89,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
 
     Returns
     -------
-    Protected
+    Release
         `figures` has the risk before, the analytic risk after (`risk`), that of this draw (`risk_of_this_draw`), the rates of
         each stratum and what calibration left over.
 
@@ -136,8 +137,8 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     }
     release = release.replaced({weight_name: calibrated})
     notes = _notes(gap, lost)
-    made = Protected("massc", release, names, settings, figures, chosen.rows[kept], notes)
-    return release_of(made, chance, keep_order=keep_order)
+    made = Release(release, Treatment("massc", names, figures), chosen.rows[kept], settings, notes)
+    return untraceable(made, chance, keep_order=keep_order)
 
 
 def _range(name: str, given: Any) -> tuple[float, float]:

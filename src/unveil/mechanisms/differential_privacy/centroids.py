@@ -16,7 +16,8 @@ from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds
 from unveil.mechanisms.differential_privacy.units import Unit
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.treatment import Treatment
+from unveil.releases import Release
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def dp_microaggregate(
     person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
-) -> Protected:
+) -> Release[Treatment]:
     r"""Average groups of k records, add noise to the averages, and publish each as often as its group has records.
 
     The grouping must be insensitive: another value of one record may change every group by one record at most. So records are
@@ -79,7 +80,7 @@ def dp_microaggregate(
 
     Returns
     -------
-    Protected
+    Release
         The records stand in the order of the groups, so that the row of a record says nothing more.
 
     References
@@ -109,7 +110,8 @@ def dp_microaggregate(
     settings = {"k": size, "epsilon": budget.epsilon, "bounds": declared, **unit.settings, "nulls": nulls}
     notes = (*answer_notes(unit), _NEIGHBOURS)
     rows = chosen.rows[order]
-    return Protected("dp_microaggregation", release, chosen.names, settings, figures, rows, notes, left_out=chosen.others)
+    treatment = Treatment("dp_microaggregation", chosen.names, figures)
+    return Release(release, treatment, rows, settings, notes, left_out=chosen.others)
 
 
 def _scaled(

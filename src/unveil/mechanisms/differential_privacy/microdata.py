@@ -17,7 +17,8 @@ from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_greatest
 from unveil.mechanisms.differential_privacy.marginals import Placed
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.treatment import Treatment
+from unveil.releases import Release
 from unveil.sources.objects import column_of_objects
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     nulls: str = "error",
     seed: int | None = None,
     testing: bool = False,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Make synthetic records from noisy marginals, with epsilon-differential privacy.
 
     A third of the budget goes to the one-way tables; a third to the choice of a tree of pairs (the pair whose two-way table is
@@ -81,7 +82,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
 
     Returns
     -------
-    Protected
+    Release
         `not_private` holds the shares of records equal to an original one, which are counted in the data without noise.
 
     References
@@ -109,18 +110,8 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     equal, reading = equal_to_others(chosen, release, holdout)
     notes = (*answer_notes(unit), reading, *notes_of_test(chance))
     origin = np.full(wanted, -1)
-    return Protected(
-        "dp_synthesis",
-        release,
-        chosen.names,
-        settings,
-        figures,
-        origin,
-        notes,
-        repeatable=chance.repeatable,
-        left_out=chosen.others,
-        not_private=equal,
-    )
+    treatment = Treatment("dp_synthesis", chosen.names, figures, not_private=equal)
+    return Release(release, treatment, origin, settings, notes, chance.repeatable, chosen.others)
 
 
 def _one_way(

@@ -141,7 +141,20 @@ def dp_mean(
     .. math:: m + \frac{\widetilde{\sum_i (x_i - m)}}{\tilde n}, \qquad m = \frac{lower + upper}{2}, \qquad
               \Delta_{sum} = c \, \frac{upper - lower}{2}, \quad \Delta_n = c
 
-    The answer is cut to the bounds. Parameters are those of `dp_sum`.
+    The answer is cut to the bounds.
+
+    Parameters
+    ----------
+    data
+        The records.
+    attribute
+        A column of numbers.
+    bounds
+        The lowest and the highest value that a record may have, known without looking at the data.
+    epsilon, mechanism, delta, person, contribution
+        As for `dp_count`.
+    nulls
+        "skip": a null counts nothing. "error": refuse.
     """
     budget = Budget.asked(mechanism, epsilon, delta).part(2)
     unit = Unit.asked(person, contribution)

@@ -15,8 +15,9 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.columns import choose
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
-from unveil.mechanisms.protected import Protected
+from unveil.mechanisms.treatment import Treatment
 from unveil.partitions import Partition, PartitionSpec
+from unveil.releases import Release
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def safepub(
     nulls: str = "error",
     seed: int | None = None,
     testing: bool = False,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Sample records, generalise them and leave out small classes, with (epsilon, delta)-differential privacy.
 
     Every record stays with probability beta, then values are generalised, and a record is left out whose combination of values is
@@ -80,7 +81,7 @@ def safepub(
 
     Returns
     -------
-    Protected
+    Release
         `figures` has k, the sampling rate and the delta that k gives; `not_private` how many records were sampled and how many of
         these are gone with small classes.
 
@@ -120,18 +121,8 @@ def safepub(
     inside = {"sampled": len(rows), "suppressed": len(rows) - len(kept)}
     notes = (unit.note, _NOTE, *notes_of_test(random))
     origin = chosen.rows[rows[kept]]
-    return Protected(
-        "safepub",
-        whole.taken(kept),
-        chosen.names,
-        settings,
-        figures,
-        origin,
-        notes,
-        repeatable=random.repeatable,
-        left_out=chosen.others,
-        not_private=inside,
-    )
+    treatment = Treatment("safepub", chosen.names, figures, not_private=inside)
+    return Release(whole.taken(kept), treatment, origin, settings, notes, random.repeatable, chosen.others)
 
 
 @checked_arguments
@@ -147,6 +138,15 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     For a sum that begins at m, the n with the largest is the first above :math:`(m - 1) / \gamma`. So one n is looked at for each
     m, from m = k on, until Chernoff's bound on all that follow is lower. The bound of Bild, Kuhn and Prasser takes the first term
     of each difference only.
+
+    Parameters
+    ----------
+    k
+        The least number of records in a class that is published.
+    sampling
+        The probability beta that a record is drawn.
+    epsilon
+        The epsilon that the delta goes with.
 
     Examples
     --------

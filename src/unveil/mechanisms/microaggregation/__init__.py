@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_array, checked_count, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, listed
+from unveil.fitting import kind_of
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.microaggregation.attributes import Attribute, prepared
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import Chance, chance_of
+from unveil.releases import Release
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Replace the values of records that lie together by one value a group of at least `k`.
 
     The loss is the share of the spread that the groups hide. With :math:`x_{ij}` the record j of group i, :math:`a_i` the
@@ -98,7 +100,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 
     Returns
     -------
-    Protected
+    Release
         With the figures `groups`, `smallest_group`, `largest_group`, `sse`, `sst`, `loss` and `loss_by_attribute`.
 
     Raises
@@ -154,12 +156,13 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 
 def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
     """Return the method that keeps to the groups given, none of which may be smaller than k."""
-    labels = np.asarray(chosen.column(groups) if isinstance(groups, str) else groups)
+    labels = np.asarray(chosen.column(groups)) if isinstance(groups, str) else checked_array("groups", groups)
     if not isinstance(groups, str):
-        if len(labels) != chosen.records.records + chosen.skipped:
-            raise ArgumentError(
-                f"groups has {len(labels):,} entries for {chosen.records.records + chosen.skipped:,} records; give one a record."
-            )
+        if labels.ndim != 1:
+            raise ArgumentError(f"groups must be a column's name or a list of one entry per record, not {kind_of(groups)}.")
+        records = chosen.records.records + chosen.skipped
+        if len(labels) != records:
+            raise ArgumentError(f"groups has {len(labels):,} entries for {records:,} records; give one per record.")
         labels = labels[chosen.rows]
     numbered = np.unique(labels.astype(str), return_inverse=True)[1]
 
@@ -180,7 +183,7 @@ def _release(
     chance: Chance,
     *,
     keep_order: bool,
-) -> Protected:
+) -> Release[Treatment]:
     """Put the groups' values in place and say what that cost."""
     columns, errors, totals, sizes = {}, {}, {}, {}
     for attribute in attributes:
@@ -202,7 +205,7 @@ def _release(
     }
     alone = "each attribute is grouped alone: their combination is not k-anonymous"
     notes = () if settings["together"] or len(attributes) == 1 else (alone,)
-    return protected("microaggregation", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
+    return treated("microaggregation", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
 def _share(part: float, whole: float) -> float:

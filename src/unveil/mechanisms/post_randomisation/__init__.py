@@ -20,8 +20,9 @@ from unveil.mechanisms.post_randomisation.transitions import (
     invariant_matrix,
     retention_matrix,
 )
-from unveil.mechanisms.protected import Protected, protected
+from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
+from unveil.releases import Release
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
 
@@ -59,7 +60,7 @@ def pram(
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
-) -> Protected:
+) -> Release[Treatment]:
     r"""Replace each value of categorical attributes at random, by a Markov matrix.
 
     .. math:: P_{ij} = \Pr(\text{value } j \text{ is published} \mid \text{the record holds } i), \qquad \sum_j P_{ij} = 1
@@ -93,7 +94,7 @@ def pram(
 
     Returns
     -------
-    Protected
+    Release
         `figures["matrices"]` holds, for each attribute, its matrices: stratum, values and rows; `figures["diagonal"]` the
         probability with which each value stays, the mean over strata. `figures["changed"]` is the share of values that changed,
         `figures["expected_changed"]` what the matrix lets expect.
@@ -127,7 +128,7 @@ def pram(
         figures["diagonal"][name] = column.diagonal
         figures["matrices"][name] = [{"stratum": label, **table} for label, table in zip(labels, tables, strict=True)]
     notes = (_FREQUENCIES,) if invariant else ()
-    return protected("pram", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
+    return treated("pram", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
 class _Column:
@@ -194,7 +195,8 @@ class _Column:
         dictionary = self._dictionary()
         if self.filled.all():
             return dictionary.gather(codes.astype(np.uint32))
-        return dictionary.extend(dictionary.clear(1)).gather(np.where(self.filled, codes, len(self.values)).astype(np.uint32))
+        places = type(self.column)(codes.astype(np.uint32))
+        return dictionary.gather(places.set(type(self.column)(~self.filled), None))
 
     def _dictionary(self) -> Any:
         """Return the values as a column of the type that they had; one of fixed names becomes text where names are new."""

@@ -1,0 +1,238 @@
+"""How is a table made safe to publish at the least cost? Its best full-domain generalisation under the models required.
+
+Records are generalised in memory, as they stream, or by the engine that holds them: which of the three is decided here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from unveil.arguments import checked_arguments
+from unveil.attributes import Names, names_of, require_columns
+from unveil.errors import ArgumentError, listed, shown
+from unveil.mechanisms.pseudonyms import pseudonymize
+from unveil.models.asked import AnyModel
+from unveil.partitions import Hierarchy
+from unveil.protect.destination import Destination, Place
+from unveil.protect.generalised import Options, generalised_in_hand
+from unveil.protect.streamed import generalised_elsewhere
+from unveil.randomness import Chance, chance_of
+from unveil.releases import Release, in_hand
+from unveil.run import Progress, in_run
+from unveil.search.full_domain import budget_of
+from unveil.search.generalisation import Generalisation
+from unveil.search.inputs import keys_of, require_apart, secrets_of
+from unveil.search.lattice.choice import Lattice
+from unveil.search.objectives import Candidate
+from unveil.search.request import request_of
+from unveil.sources import Data, open_source
+from unveil.sources.engines.address import Address
+from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.microdata import Microdata
+from unveil.sources.passing import Passing, passing
+from unveil.sources.streaming import StreamSource
+
+__all__ = ["anonymize"]
+
+
+@checked_arguments
+@in_run
+def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
+    data: Data,
+    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
+    models: Sequence[AnyModel],
+    *,
+    out: Place | None = None,
+    link: str | os.PathLike[str] | None = None,
+    dry_run: bool = False,
+    spreadsheet_safe: bool = False,
+    hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    suppression: float = 0.0,
+    objective: str | Callable[[Candidate], float] = "loss",
+    levels: Mapping[str, tuple[int, int]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    factor: float = 0.5,
+    identifiers: Names = (),
+    pseudonyms: Names = (),
+    key_file: str | os.PathLike[str] | None = None,
+    population: Data | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    nulls: str = "category",
+    keep_order: bool = False,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
+) -> Release[Generalisation]:
+    """Generalise the key attributes of a table as little as the models allow, and suppress the records that still stand out.
+
+    With `out`, data that is larger than memory never comes here as a whole: a file that is streamed (Parquet, a folder of Parquet
+    files, delimited text) is counted and rewritten batch by batch; what DuckDB, PostgreSQL or Spark holds is counted there, and
+    written from there into a file, or into a new table by the engine itself. If the records are no longer those counted, nothing
+    is written. Pseudonyms and a population need the records here.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    attributes
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+    models
+        What the release must meet, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``.
+    out
+        Where the release goes, whole or not at all: a file (.csv, .tsv, .parquet or .arrow), or the address of a new table, or of
+        new Parquet files of Spark, beside the data. None: it is given back, and not written.
+    link
+        Where the private correspondence of release and data goes; None: it is not written. It numbers rows, so a table in an
+        engine has none.
+    dry_run
+        Whether to say what would be done to data that is streamed or in an engine, and neither read nor write a record of it.
+    spreadsheet_safe
+        Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+    hierarchies
+        The hierarchies of key attributes, and of sensitive ones for the hierarchical distance. A key attribute without one gets
+        one proposed from its values.
+    suppression
+        The share of the records that may be suppressed: their key values become ``*``.
+    objective
+        What to make small: "loss", "loss-geometric", "precision", "discernibility", "class-size", "entropy", "kl", or a function
+        of a `Candidate`. `objective_of` gives the formulas.
+    levels
+        The lowest and the highest level that an attribute may have.
+    weights
+        How much each attribute counts in the objective; 1 unless given.
+    factor
+        From 0 (suppression costs nothing) over 0.5 to 1 (generalisation costs nothing).
+    identifiers
+        Columns that name people outright: they are left out.
+    pseudonyms
+        Columns that name people and stay, as keyed hashes; the key is in `key_file`, else in the variable ``UNVEIL_KEY``.
+    key_file
+        A secret key, of pseudonyms and of the shuffling: whoever has it, and nobody else, can repeat the release.
+    population
+        The table that `data` is part of, for k-map and delta-presence.
+    orders
+        Values of sensitive attributes from lowest to highest, for the distance by rank.
+    nulls
+        "category": a null is a value. "drop": records with a null in a column named here are left out. "error": refuse.
+    keep_order
+        Whether records stay in their order; else they are shuffled, so that their places say nothing.
+    seed
+        Of the shuffling, for tests: everybody can repeat it, so the release is marked as not for publication. With neither a
+        seed nor a key file nobody can. What an engine holds has no order that could be repeated.
+    time_limit, node_limit
+        When to stop searching, in seconds or generalisations looked at; the best found is then given and marked.
+    progress
+        A run, or a function called now and then with a stage (bytes counted, generalisations, records), the steps of it that are
+        done and all of them.
+
+    Returns
+    -------
+    Release
+        The protected records, the transformation, its score and the models before and after. Of records that were streamed or
+        rewritten in an engine, `data` is a lazy frame of the file or the table opened, and `origin` is empty.
+
+    Raises
+    ------
+    ModelNotMetError
+        If no generalisation meets the models.
+    EmptyDataError
+        If the cheapest one that does suppresses every record.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> from unveil.models import KAnonymity
+    >>> tree = unveil.Hierarchy.from_levels(["22", "25", "38", "39"], ["20-29", "20-29", "30-39", "30-39"], ["*"] * 4)
+    >>> people = {"age": [22, 25, 38, 39], "disease": ["flu", "flu", "gout", "flu"]}
+    >>> import polars as pl
+    >>> release = unveil.anonymize(pl.DataFrame(people), {"age": tree}, [KAnonymity(2)], keep_order=True)
+    >>> release
+    Release(age 1/2; loss 0.3333, optimal; 4 records, 0 suppressed)
+    >>> release.data["age"].to_list()
+    ['20-29', '20-29', '30-39', '30-39']
+    """
+    options = Options(
+        names_of(identifiers), names_of(pseudonyms), suppression, levels or {}, weights or {}, factor, nulls, keep_order,
+        time_limit, node_limit,
+    )  # fmt: skip
+    to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
+    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
+    _require_own_columns(options, attributes, models)
+    table: Any = _stream_of(data, here=bool(options.pseudonyms) or population is not None, leaves=dry_run or out is not None)
+    write = None
+    if isinstance(table, Passing):
+        write = _checked_stream(table, to, chance, options.identifiers, attributes, models)
+    else:
+        _require_file(to, data)
+        table, options = _pseudonymised(data, options, key_file)
+    request = request_of(
+        table, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=options.identifiers, nulls=nulls,
+        population=population,
+    )  # fmt: skip
+    lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
+    choice = lattice.chosen(budget)
+    if isinstance(table, Passing):
+        return generalised_elsewhere(choice, to, write, options, chance)
+    release = generalised_in_hand(choice, options, chance)
+    to.write(release)
+    return release
+
+
+def _stream_of(data: Data, *, here: bool, leaves: bool) -> Passing | None:
+    """Return the records of data that is streamed, or that an engine holds, if they need not come here; None: they do."""
+    return passing(open_source(data)) if leaves and not here and not isinstance(data, Microdata) else None
+
+
+def _checked_stream(
+    stream: Passing,
+    to: Destination,
+    chance: Chance,
+    identifiers: Sequence[str],
+    attributes: Names | Mapping[str, Any],
+    models: Sequence[AnyModel],
+) -> Write | None:
+    """Refuse what cannot be done where the records are; return what lets an engine write a table, where one does."""
+    engine = isinstance(stream.source, EngineSource)
+    if chance.repeatable and engine:
+        raise ArgumentError(
+            f"a {'seed' if chance.repeatable == 'seed' else 'key file'} is given, but rows of a table in an engine have no "
+            "order, so nothing can be repeated; leave it out."
+        )
+    keys = keys_of(attributes)
+    require_columns([*identifiers, *keys], stream.names)
+    require_apart(identifiers, keys, secrets_of(models, keys))
+    write = to.require_records_elsewhere(stream)
+    to.require_other_files(stream.source.stream.path if isinstance(stream.source, StreamSource) else None)
+    return write
+
+
+def _require_file(to: Destination, data: Data) -> None:
+    """Refuse a table of an engine for records that come here, and to write over the data."""
+    if isinstance(to.out, Address):
+        raise ArgumentError("the records come here, as they do for pseudonyms or a population, so the release goes into a file.")
+    to.require_other_files(data if isinstance(data, str | os.PathLike) else None)
+
+
+def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any], models: Sequence[AnyModel]) -> None:
+    """Refuse to pseudonymise a column that has another part to play."""
+    if not options.pseudonyms:
+        return
+    keys = keys_of(attributes)
+    taken = {*keys, *secrets_of(models, keys), *options.identifiers}
+    if both := [name for name in options.pseudonyms if name in taken]:
+        raise ArgumentError(
+            f"column {shown(both[0])} is to be pseudonymised, and named as key, sensitive or identifier; it can be one of them."
+        )
+
+
+def _pseudonymised(data: Data, options: Options, key_file: str | os.PathLike[str] | None) -> tuple[Data, Options]:
+    """Return the data with pseudonyms for some columns, and the options with what is to be said of them."""
+    if not options.pseudonyms:
+        return data, options
+    made = pseudonymize(data, options.pseudonyms, key_file=key_file, nulls="keep", keep_order=True)
+    said = f"Pseudonymised with a keyed hash: {listed(options.pseudonyms)}. {' '.join(made.notes)}"
+    return in_hand(made), replace(options, pseudonymised=said)

@@ -1,0 +1,184 @@
+"""How is a table protected in several steps? Mechanisms and generalisations, each working on what the one before gave."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_seed
+from unveil.errors import ArgumentError
+from unveil.project import Step
+from unveil.protect.steps import check_step, run_step
+from unveil.randomness import weakest
+from unveil.releases import Protection, Release, in_hand
+from unveil.results import Figure, Table, View
+from unveil.results.numbers import counted
+from unveil.sources.frames import Data
+from unveil.sources.microdata import open_microdata
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["Chain", "protect", "run_steps"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain(Protection):
+    """Several steps of protection, each on what the one before gave.
+
+    Attributes
+    ----------
+    steps
+        What each step gave.
+    """
+
+    steps: tuple[Release[Protection], ...]
+
+    @property
+    def made_by(self) -> list[Mapping[str, Any]]:
+        """What made each step, and what that was told."""
+        return [{"made_by": step.protection.made_by, "settings": step.settings} for step in self.steps]
+
+    @property
+    def guarantee(self) -> str | None:
+        """What the last step promises."""
+        return self.steps[-1].protection.guarantee
+
+    def treated(self, release: Release[Any]) -> set[str]:  # noqa: ARG002 - as every protection
+        """Return the columns that some step protected or measured."""
+        return {name for step in self.steps for name in step.protection.treated(step)}
+
+    def stated(self, release: Release[Any]) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002 - as every protection
+        """Return the models that the last step met."""
+        return self.steps[-1].protection.stated(self.steps[-1])
+
+    def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
+        """Return what JSON says of every step."""
+        return {"steps": [step.to_dict() for step in self.steps]}
+
+    def line(self, release: Release[Any]) -> str:
+        """Return the records and the steps."""
+        steps = [step.protection.line(step) for step in self.steps]
+        return f"{counted(release.records.records, 'record')}; {', then '.join(f'({step})' for step in steps)}"
+
+    def view(self, release: Release[Any]) -> View:
+        """Return what a person should see: every step's own view, one after the other."""
+        views = [step.view() for step in self.steps]
+        tables = [Table(("Step", "What"), tuple((at, view.title) for at, view in enumerate(views, 1)))]
+        for at, view in enumerate(views, 1):
+            rows = tuple((figure.label, figure.value, figure.meaning) for figure in view.figures)
+            tables += [Table(("Figure", "Value", ""), rows, title=f"Step {at}: {view.title}"), *view.tables]
+        return View("Protection", (Figure("Records", release.records.records),), tuple(tables), release.notes)
+
+
+@checked_arguments
+def protect(
+    data: Data,
+    steps: Sequence[Step],
+    *,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    testing: bool = False,
+) -> Release[Chain]:
+    """Protect a table in several steps.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    steps
+        What to do, in order. A recoding's models are written as on a command line: ``{"k": 5, "t": "0.2:equal:x"}``.
+    keep_order
+        Whether records stay in their order; else the last step shuffles them, so that their places say nothing.
+    seed, key_file
+        For steps that draw at random and name none of their own: a seed for tests, a key file for whoever must be able to repeat
+        the release. Neither: nobody can repeat it.
+    testing
+        Let steps of differential privacy draw from the seed; they have no guarantee then.
+
+    Returns
+    -------
+    Release
+        The protected records, and what each step did.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> coded, drawn = unveil.Step("top_bottom_code", "age", {"top": 80}), unveil.Step("sample", (), {"size": 500})
+    >>> made = unveil.protect("adult", [coded, drawn])
+    >>> made.data.height, made.data["age"].max() <= 80
+    (500, True)
+    """
+    if not steps:
+        raise ArgumentError("no step is named; name a mechanism, such as Step('microaggregate', ['age'], {'k': 3}).")
+    for number, step in enumerate(steps, 1):
+        with _numbered(number, step, len(steps)):
+            check_step(step)
+    records = open_microdata(data)
+    names, origin = records.names, np.arange(records.records)
+    done: list[Release[Protection]] = []
+    for number, step in enumerate(steps, 1):
+        with _numbered(number, step, len(steps)):
+            last = number == len(steps)
+            found = run_step(
+                records,
+                step,
+                keep_order=keep_order or not last,
+                seed=_step_seed(seed, number),
+                key_file=key_file,
+                testing=testing,
+            )
+        if not isinstance(found, Release) or len(found.tables) > 1:
+            raise ArgumentError(
+                f"step {number} ({step.mechanism}) gives no single table of records, so it cannot stand in a chain."
+            )
+        known = found.origin >= 0
+        origin = np.where(known, origin[np.where(known, found.origin, 0)], -1)
+        records = in_hand(found)
+        done.append(found)
+    notes = dict.fromkeys(note for step in done for note in step.notes)
+    left_out = tuple(name for name in names if name not in records.names)
+    repeatable = weakest([step.repeatable for step in done])
+    return Release(records, Chain(tuple(done)), origin, {}, tuple(notes), repeatable, left_out)
+
+
+def _step_seed(seed: int | None, number: int) -> int | None:
+    """Return a step's own seed: two steps that drew alike could undo each other, as two equal swaps do."""
+    if seed is None or number == 1:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
+
+
+def run_steps(data: Data, steps: Sequence[Step], *, identifiers: Sequence[str] = (), **draws: Any) -> Any:
+    """Run the one step, or all of a chain, and leave out identifiers that no step treats.
+
+    Parameters
+    ----------
+    data, steps
+        As for `protect`.
+    identifiers
+        Columns that name people.
+    draws
+        The `keep_order`, `seed`, `key_file` and `testing` of `protect`.
+    """
+    made = run_step(data, steps[0], **draws) if len(steps) == 1 else protect(data, steps, **draws)
+    if not isinstance(made, Release) or len(made.tables) > 1:
+        return made
+    treated, records = {name for step in steps for name in step.attributes}, in_hand(made)
+    gone = [name for name in identifiers if name in records.names and name not in treated]
+    return replace(made, records=records.without(gone), left_out=(*made.left_out, *gone))
+
+
+@contextmanager
+def _numbered(number: int, step: Step, steps: int) -> Iterator[None]:
+    """Let an error say which of several steps it is about."""
+    try:
+        yield
+    except ArgumentError as problem:
+        raise ArgumentError(f"step {number} ({step.mechanism}): {problem}" if steps > 1 else str(problem)) from None

@@ -1,0 +1,317 @@
+"""Which generalisations keep the data useful and give least away? The front of releases, by their Discrimination Rates.
+
+Three attacks and uses are one measure: the identity risk is the rate of the original attributes given the protected ones, the
+homogeneity risk that of a secret given the protected key, the degree of a need that of its target given its attributes. So
+privacy and use are weighed on one scale, and what can be had of both is a front: the releases that no other dominates.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from unveil.arguments import checked_arguments
+from unveil.attributes import Names, checked_nulls, names_of
+from unveil.counts import count_table
+from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
+from unveil.models import KAnonymity
+from unveil.models.asked import AnyModel, completed
+from unveil.models.base import Model
+from unveil.models.orders import Scale
+from unveil.partitions import Hierarchy
+from unveil.project import Need
+from unveil.protect.anonymize import anonymize
+from unveil.protect.front_result import Front
+from unveil.randomness import Chance, Repeatable, chance_of
+from unveil.releases import Release, drawn_order, in_hand, marked, repeatable_of
+from unveil.results.numbers import counted
+from unveil.run import Progress, in_run
+from unveil.search.front import Point
+from unveil.search.frontier import Frontier, Question, frontier
+from unveil.search.full_domain import budget_of
+from unveil.search.generalisation import Generalisation
+from unveil.search.inputs import hierarchies_of, records_of, require_thresholds
+from unveil.search.lattice.question import (
+    further_columns,
+    question_of,
+    thresholds_not_met,
+    thresholds_of,
+    uncovered_levels,
+    undefined_figures,
+)
+from unveil.search.request import Request
+from unveil.sources import Data, load
+from unveil.sources.microdata import Microdata, open_microdata
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["anonymize_front"]
+
+
+@checked_arguments
+@in_run
+def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against use
+    data: Data,
+    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
+    needs: Need | Sequence[Need],
+    *,
+    sensitive: Names,
+    hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    models: Sequence[AnyModel] = (),
+    suppression: float = 0.0,
+    prefer: Literal["utility", "privacy"] = "privacy",
+    max_identity: float | None = None,
+    max_homogeneity: float | None = None,
+    levels: Mapping[str, tuple[int, int]] | None = None,
+    identifiers: Names = (),
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    nulls: str = "category",
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    time_limit: float | None = None,
+    node_limit: int | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
+) -> Front:
+    r"""Find every generalisation that serves the needs and gives little away, such that no other does both better.
+
+    With A the key attributes, A* what the release shows of them, S a sensitive attribute, and X the target and G the given
+    attributes of a need, a release is judged by
+
+    .. math::
+
+        \text{identity} = \frac{1}{m} \sum_j DR_{A_j}(A^*_j), \qquad
+        \text{homogeneity}_S = DR_S(A^*_1, \dots, A^*_m), \qquad
+        \text{degree} = DR_X(G^*) ,
+
+    risks to be low and degrees to be high. These are the figures that `unveil.attack` and `unveil.utility` find in the release.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    attributes
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+    needs
+        What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front,
+        adjusted for chance.
+    sensitive
+        The sensitive attributes; each is a risk of its own.
+    hierarchies
+        As in `anonymize`: a key attribute without one gets one proposed from its values.
+    models, suppression
+        What every release must meet besides, if anything, and the share of the records that may be suppressed for it.
+    prefer
+        Which release of the front to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees. Every
+        release of the front reaches the degrees that needs ask for and keeps to the risks allowed. Risk is the mean of identity
+        and homogeneity risk, as in `unveil.attack`; degrees are taken by their mean.
+    max_identity, max_homogeneity
+        The highest identity risk, and the highest homogeneity risk of any sensitive attribute.
+    levels
+        The lowest and the highest level that an attribute may have.
+    identifiers, orders, nulls, keep_order, seed, key_file
+        As in `anonymize`.
+    time_limit, node_limit
+        When to stop, in seconds or generalisations looked at; the front of those is then given and marked.
+    progress
+        A run, or a function called now and then with the name of a stage ("generalisations"), those settled and those in
+        question.
+
+    Returns
+    -------
+    Front
+        One row a release that no other dominates, and the one preferred; `release` makes any of them.
+
+    Raises
+    ------
+    ModelNotMetError
+        If no generalisation meets the models, or all thresholds; the message says how close one gets.
+    UndefinedMeasureError
+        If a degree is asked of a need whose target is constant, or no need has another target.
+
+    Notes
+    -----
+    Where nothing is suppressed, no rate rises from a generalisation to a coarser one, by the data processing inequality:
+    A*' = f(A*) gives :math:`H(X|A^{*\prime}) \ge H(X|A^{*\prime}, A^*) = H(X|A^*)`. So whatever is coarser than a release that
+    misses a need misses it too, and whatever is finer than one that gives too much away does as well: they are left out unseen.
+    With suppression this does not hold, and every generalisation is looked at that can meet the models.
+
+    References
+    ----------
+    .. [1] Sondeck, Laurent, Frey (2017), SECRYPT, 285-294. doi:10.5220/0006418002850294
+
+    Examples
+    --------
+    >>> import polars as pl, unveil
+    >>> tree = unveil.Hierarchy.from_levels(["22", "25", "38", "39"], ["20-29", "20-29", "30-39", "30-39"], ["*"] * 4)
+    >>> people = {"age": [22, 25, 38, 39], "job": ["a", "b", "a", "b"], "disease": ["flu", "flu", "gout", "gout"]}
+    >>> need = unveil.Need("treatment", target="disease", given="age", at_least=0.5)
+    >>> front = unveil.anonymize_front(pl.DataFrame(people), {"age": tree}, need, sensitive="job", keep_order=True)
+    >>> front
+    Front(1 release; chosen: age 1/2; risk 0.2500, degree 1.0000)
+    >>> front.chosen.data["age"].to_list()
+    ['20-29', '20-29', '30-39', '30-39']
+    """
+    required, secrets = _named(needs), names_of(sensitive)
+    thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
+    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
+    keys, given = hierarchies_of(attributes, hierarchies)
+    opened = open_microdata(data)
+    columns = further_columns(opened, keys, secrets, required, models)
+    records, rows = records_of(opened, keys, columns, names_of(identifiers), checked_nulls(nulls))
+    began = time.perf_counter()
+    request = _request((keys, given, columns), (records, rows), models, orders, names_of(identifiers))
+    question = question_of(request, required, secrets, thresholds, suppression=suppression, levels=levels)
+    reasons = undefined_figures(question, required)
+    maker = _Maker(request, models, suppression, orders, keep_order, chance)
+    found = frontier(question, budget)
+    if not found.points:
+        maker.require_models(levels, found)
+        raise thresholds_not_met(question, frontier(question.without_thresholds(), budget))
+    settings = {
+        "key": list(keys), "sensitive": list(secrets), "needs": [repr(need) for need in required.values()],
+        "models": [model.requirement for model in models if isinstance(model, Model)], "suppression": suppression,
+        "prefer": prefer, "max_identity": max_identity, "max_homogeneity": max_homogeneity,
+        "levels": {name: list(pair) for name, pair in (levels or {}).items()}, "nulls": nulls, "keep_order": keep_order,
+        "time_limit": time_limit, "node_limit": node_limit,
+    }  # fmt: skip
+    return _front(question, found, maker, needs=required, prefer=prefer, reasons=reasons, settings=settings, began=began)
+
+
+def _request(
+    columns: tuple[tuple[str, ...], Mapping[str, Hierarchy], tuple[str, ...]],
+    table: tuple[Microdata, NDArray[np.int64]],
+    models: Sequence[AnyModel],
+    orders: Mapping[str, Sequence[Any]] | None,
+    left_out: tuple[str, ...],
+) -> Request:
+    """Return what is required of a table whose needs name more columns than its models do."""
+    require_thresholds(models)
+    keys, given, others = columns
+    coded = load(table[0].frame, [*keys, *others])
+    scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in others}
+    return Request(keys, others, given, *table, coded, count_table(coded), completed(models, scales), left_out)
+
+
+def _front(
+    question: Question,
+    found: Frontier,
+    maker: _Maker,
+    *,
+    needs: Mapping[str, Need],
+    prefer: str,
+    reasons: Mapping[str, str],
+    settings: Mapping[str, Any],
+    began: float,
+) -> Front:
+    """Return the front that was found."""
+    proposed = [*maker.request.proposed]
+    return Front(
+        points=found.points,
+        transformations=[question.space.transformation(point.node) for point in found.points],
+        combined=[question.combined(point) for point in found.points],
+        choice=_choice(found.points, prefer),
+        complete=found.complete,
+        lattice=question.space.size,
+        evaluated=found.evaluated,
+        heights={one.name: one.levels.height for one in question.space.attributes},
+        needs=needs,
+        reasons=reasons,
+        seconds=time.perf_counter() - began,
+        settings=settings,
+        notes=marked([*_notes(proposed, reasons, found), *uncovered_levels(question)], maker.repeatable),
+        repeatable=maker.repeatable,
+        maker=maker,
+        adjuster=question.adjusted,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Maker:
+    """Makes the release of a transformation, the way `anonymize` does."""
+
+    request: Request
+    required: Sequence[AnyModel]
+    suppression: float
+    orders: Mapping[str, Sequence[Any]] | None
+    keep_order: bool
+    chance: Chance
+
+    def __call__(self, transformation: Mapping[str, int]) -> Release[Generalisation]:
+        made = self._made({name: (level, level) for name, level in transformation.items()})
+        identifiers = self.request.left_out
+        notes = ["The levels were taken from a front of releases that no other dominates."]
+        notes += [f"Left out as identifiers: {listed(identifiers)}."] if identifiers else []
+        records = in_hand(made)
+        order = made.origin if self.keep_order else drawn_order(records, self.chance, made.settings)
+        return replace(
+            made,
+            records=records.taken(order),
+            origin=self.request.rows[order],
+            settings={**made.settings, "keep_order": self.keep_order},
+            notes=marked([*notes, *made.notes], self.repeatable),
+            repeatable=self.repeatable,
+            left_out=identifiers,
+        )
+
+    @property
+    def repeatable(self) -> Repeatable:
+        """Who can repeat the releases."""
+        return repeatable_of(self.chance, self.request.records.place, drawn=not self.keep_order)
+
+    def require_models(self, levels: Mapping[str, tuple[int, int]] | None, found: Frontier) -> None:
+        """Refuse models that no generalisation meets: anonymising says which."""
+        if not found.complete:
+            looked = counted(found.evaluated, "generalisation")
+            raise ModelNotMetError(
+                f"none of the {looked} looked at within the limits meets everything; allow more time or nodes."
+            )
+        self._made(levels)
+
+    def _made(self, levels: Mapping[str, tuple[int, int]] | None) -> Release[Generalisation]:
+        request = self.request
+        return anonymize(
+            request.records,
+            request.keys,
+            self.required or [KAnonymity(1)],
+            hierarchies={**request.hierarchies, **request.proposed},
+            suppression=self.suppression,
+            levels=levels,
+            orders=self.orders,
+            keep_order=True,
+        )
+
+
+def _named(needs: Need | Sequence[Need]) -> dict[str, Need]:
+    """Return the needs by name."""
+    given = [needs] if isinstance(needs, Need) else list(needs)
+    if not given:
+        raise ArgumentError("no need is named; without one the best release is the one that says nothing.")
+    found = {need.name: need for need in given}
+    if len(found) < len(given):
+        names = [need.name for need in given]
+        raise ArgumentError(
+            f"several needs are called {shown(next(n for n in names if names.count(n) > 1))}; give each its own name."
+        )
+    return found
+
+
+def _choice(points: Sequence[Point], prefer: str) -> int:
+    """Return the place of the release that is preferred."""
+    if prefer == "privacy":
+        return min(range(len(points)), key=lambda at: (points[at].risk, -points[at].service, points[at].rank))
+    return min(range(len(points)), key=lambda at: (-points[at].service, points[at].risk, points[at].rank))
+
+
+def _notes(proposed: Sequence[str], reasons: Mapping[str, str], found: Frontier) -> list[str]:
+    notes = [f"{name}: undefined, {reason}; it guides nothing." for name, reason in reasons.items()]
+    if proposed:
+        notes.append(f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning.")
+    if not found.complete:
+        notes.append("The search stopped at its limit; other releases may belong to the front, or dominate some of these.")
+    return notes

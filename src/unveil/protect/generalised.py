@@ -1,0 +1,130 @@
+"""The release that a chosen generalisation makes of its records, with all that is to be said of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import listed
+from unveil.randomness import Chance, Repeatable
+from unveil.releases import Records, Release, drawn_order, marked, repeatable_of
+from unveil.results.numbers import number
+from unveil.search.generalisation import Generalisation, on_suppressed
+from unveil.search.lattice.choice import Choice
+from unveil.sources.microdata import Microdata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Options", "generalised", "generalised_in_hand"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a generalisation was told beside the table, its key and its models; the release keeps it among its settings.
+
+    Attributes
+    ----------
+    pseudonymised
+        What is to be said of the columns that got pseudonyms.
+    """
+
+    identifiers: tuple[str, ...] = ()
+    pseudonyms: tuple[str, ...] = ()
+    suppression: float = 0.0
+    levels: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    factor: float = 0.5
+    nulls: str = "category"
+    keep_order: bool = False
+    time_limit: float | None = None
+    node_limit: int | None = None
+    pseudonymised: str = ""
+
+    @property
+    def limited(self) -> bool:
+        """Whether the search was to stop somewhere."""
+        return self.time_limit is not None or self.node_limit is not None
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options as a release tells them."""
+        return {
+            "identifiers": list(self.identifiers),
+            "pseudonyms": list(self.pseudonyms),
+            "suppression": self.suppression,
+            "levels": self.levels,
+            "weights": self.weights,
+            "factor": self.factor,
+            "nulls": self.nulls,
+            "keep_order": self.keep_order,
+            "time_limit": self.time_limit,
+            "node_limit": self.node_limit,
+        }
+
+
+def generalised_in_hand(choice: Choice, options: Options, chance: Chance) -> Release[Generalisation]:
+    """Generalise records in hand; what stays as it is keeps its type."""
+    records = choice.request.records
+    what = choice.applied(choice.request.record_codes())
+    changed = {name: records.labelled(name, what.labels[name], what.codes[name]) for name in choice.changed()}
+    protected: Microdata = records.replaced(changed)
+    keep_order = options.keep_order
+    order = np.arange(records.records) if keep_order else drawn_order(protected, chance, options.settings())
+    repeatable = repeatable_of(chance, records.place, drawn=not keep_order)
+    return generalised(choice, protected.taken(order), choice.request.rows[order], options, repeatable)
+
+
+def generalised(
+    choice: Choice, records: Records, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
+) -> Release[Generalisation]:
+    """Return the release that protected records are."""
+    found, request, space = choice.found, choice.request, choice.lattice.space
+    after = choice.after()
+    generalisation = Generalisation(
+        transformation=space.transformation(choice.node),
+        heights={one.name: one.levels.height for one in space.attributes},
+        score=found.score,
+        objective=choice.lattice.objective.name,
+        optimal=found.optimal,
+        bound=found.bound,
+        suppressed=found.suppressed,
+        lattice=found.lattice,
+        evaluated=found.evaluated,
+        models=after,
+        before=choice.before(),
+        seconds=choice.seconds,
+    )
+    settings = {
+        "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
+        "key": list(request.keys),
+        "sensitive": list(request.secrets),
+        "hierarchies": {name: "proposed" if name in request.proposed else "given" for name in request.keys},
+        "objective": choice.lattice.objective.name,
+        **options.settings(),
+    }
+    notes = marked([*_notes(choice, options), *on_suppressed(found.suppressed, after)], repeatable)
+    return Release(records, generalisation, origin, settings, notes, repeatable, options.identifiers)
+
+
+def _notes(choice: Choice, options: Options) -> list[str]:
+    """Return what a user should know of the release."""
+    notes, found, request, space = [], choice.found, choice.request, choice.lattice.space
+    if request.proposed:
+        notes.append(f"Hierarchies were proposed from the values of {listed([*request.proposed])}; write your own for meaning.")
+    if options.identifiers:
+        notes.append(f"Left out as identifiers: {listed(options.identifiers)}.")
+    if options.pseudonymised:
+        notes.append(options.pseudonymised)
+    if rest := [name for name in request.table.names if name not in (*request.keys, *request.secrets, *options.pseudonyms)]:
+        notes.append(f"Left as they are: {listed(rest)}; whoever knows one of them may find people by it.")
+    if found.node == space.top and all(one.highest == one.levels.height for one in space.attributes):
+        notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
+    if not found.optimal:
+        why = "The search stopped at its limit" if options.limited else "The lattice is too large to be searched to the end"
+        known = math.isfinite(found.bound)  # of an objective of the user's own nothing is known before it is asked
+        notes.append(f"{why}; the best generalisation may cost {f'as little as {number(found.bound)}' if known else 'less'}.")
+    return notes

@@ -1,0 +1,153 @@
+"""One step of a protection: a mechanism or a recoding by its name, its attributes, and the options that it takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unveil import fitting, mechanisms
+from unveil.arguments import LARGEST_SEED
+from unveil.errors import ArgumentError, listed, near_miss, shown
+from unveil.fitting import fits, hints_of, kind_of, said
+from unveil.models.requirements import MODEL_WORDS, parse_models
+from unveil.project import Project, Step
+from unveil.sources.frames import Data
+from unveil.sources.microdata import open_microdata
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["check_step", "fitting_step", "mechanism_names", "misfit", "planned_steps", "run_step", "step_function"]
+
+_RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees", "generalize_cells", "suppress_locally")
+"""What searches for a recoding; the other steps are mechanisms."""
+
+
+def mechanism_names() -> tuple[str, ...]:
+    """Return what a step may be: the mechanisms, and the recodings that are searched for."""
+    return (*_RECODINGS, *(name for name in mechanisms.__all__ if not name[0].isupper() and name != "safepub_delta"))
+
+
+def planned_steps(project: Project | None) -> list[Step]:
+    """Return the steps that a project plans, each checked as far as that goes without the data."""
+    if project is None:
+        return []
+    for name, step in project.protect.items():
+        if (wrong := misfit(step)) is not None:
+            raise project.wrong(wrong[1], "protect", name, wrong[0])
+    return list(project.protect.values())
+
+
+def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:
+    """Return a step with its own options and, where the mechanism takes them, with what else is known."""
+    takes = inspect.signature(step_function(mechanism)).parameters
+    passed_on = {name: value for name, value in known.items() if name in takes and value not in (None, (), {}, [])}
+    return Step(mechanism, columns, {**passed_on, **options})
+
+
+def run_step(
+    data: Data,
+    step: Step,
+    *,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    testing: bool = False,
+) -> Any:
+    """Run one step; what it gives is the answer of the mechanism's own function, which tells the active run how far it is."""
+    check_step(step)
+    function = step_function(step.mechanism)
+    options = dict(step.options)
+    known = inspect.signature(function).parameters
+    if _reads_models(step, known):
+        options["models"] = parse_models(options, open_microdata(data).names)
+    for what, given in (("seed", seed), ("key_file", key_file)):
+        if given is not None and what not in known:
+            name = what.replace("_", " ")
+            raise ArgumentError(f"{step.mechanism} takes no {name}: its draws must be ones that nobody can repeat.")
+    asked: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
+    if not {"seed", "key_file"} & options.keys():
+        asked |= {"seed": seed, "key_file": key_file}
+    options = {name: value for name, value in asked.items() if value is not None and name in known} | options
+    return _called(function, step, data, options, known)
+
+
+def check_step(step: Step) -> None:
+    """Refuse a mechanism that there is none of, an option that it does not take, and a value that does not fit the option."""
+    found = misfit(step)
+    if found is not None:
+        raise ArgumentError(found[1])
+
+
+def misfit(step: Step) -> tuple[str, str] | None:
+    """Return what in a step is wrong, "mechanism" or the name of an option, and why; None: nothing, as far as it can be told."""
+    names = mechanism_names()
+    if step.mechanism not in names:
+        hint = near_miss(step.mechanism, names)
+        return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; they are: {', '.join(names)}.{hint}"
+    known = inspect.signature(step_function(step.mechanism)).parameters
+    words = MODEL_WORDS if _reads_models(step, known) else ()
+    for name, value in step.options.items():
+        if name not in words and (problem := _misfit(step.mechanism, name, value, known)):
+            return name, problem
+    return None
+
+
+def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.Parameter]) -> str | None:
+    if name not in known or name == "data":
+        takes = listed([name for name in known if name != "data"])
+        return f"{mechanism} takes no {shown(name)}; it takes: {takes}.{near_miss(name, list(known))}"
+    hint = hints_of(step_function(mechanism))[name]
+    if not fits(value, hint):
+        part, found, wanted = fitting.misfit(value, hint)
+        place = f"in {name} of {mechanism}, {part}" if part else f"{name} of {mechanism}"
+        return f"{place} is {said(wanted)}, not {kind_of(found)}."
+    if name == "seed" and value is not None and not 0 <= value <= LARGEST_SEED:
+        return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, so it is not {value:,}."
+    return None
+
+
+def _reads_models(step: Step, known: Mapping[str, Any]) -> bool:
+    """Whether a step's options name models, as words of a command line do."""
+    return step.mechanism in _RECODINGS and "models" in known and "models" not in step.options
+
+
+def _called(function: Callable[..., Any], step: Step, data: Data, options: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """Call a mechanism with its attributes and options."""
+    attributes = _attributes(step, known)
+    if twice := [name for name in attributes if name in options]:
+        raise ArgumentError(f"{step.mechanism}: {shown(twice[0])} is given twice.")
+    given = {**attributes, **options}
+    if missing := [n for n, one in known.items() if one.default is one.empty and n != "data" and n not in given]:
+        raise ArgumentError(f"{step.mechanism} needs {listed(missing)}.")
+    return function(data, **given)
+
+
+def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the step's attributes as the mechanism takes them: its second parameter, where that stands before the keywords."""
+    if not step.attributes:
+        return {}
+    second = [one for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD and name != "data"][:1]
+    hint = hints_of(step_function(step.mechanism))[second[0].name] if second else None
+    several, single = (fits(example, hint) for example in ([""], ""))
+    if several:
+        return {second[0].name: list(step.attributes)}
+    if not single:
+        raise ArgumentError(f"{step.mechanism} works on whole records and takes no attributes.")
+    if len(step.attributes) > 1:
+        raise ArgumentError(f"{step.mechanism} works on one attribute, not on {len(step.attributes)}: {listed(step.attributes)}.")
+    return {second[0].name: step.attributes[0]}
+
+
+def step_function(name: str) -> Callable[..., Any]:
+    """Return the function of a mechanism, or refuse a name that is none."""
+    import unveil
+
+    if name not in mechanism_names():
+        check_step(Step(name))
+
+    found: Callable[..., Any] = (
+        unveil.anonymize if name == "generalize" else getattr(unveil if name in _RECODINGS else mechanisms, name)
+    )
+    return found

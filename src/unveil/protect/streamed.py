@@ -1,0 +1,159 @@
+"""Generalise records that never come here: rewritten batch by batch as they stream, or by the engine that holds them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts import Counts, count
+from unveil.errors import CountsError, DataChangedError
+from unveil.measures.equivalence import SUPPRESSED
+from unveil.output import together
+from unveil.protect.destination import Destination
+from unveil.protect.generalised import Options, generalised
+from unveil.randomness import Chance
+from unveil.releases import Records, Release, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
+from unveil.run import active_run
+from unveil.search.application import recoded
+from unveil.search.generalisation import Generalisation
+from unveil.search.lattice.choice import Choice
+from unveil.sources.coding import KnownValues
+from unveil.sources.engines.recoding import Changed, Recoding
+from unveil.sources.frames import tally_source
+from unveil.sources.microdata import complete, labelled
+from unveil.sources.passing import Passing, rewrite
+from unveil.sources.streaming_keys import hashed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.engines.table import Write
+    from unveil.sources.frames import Tally
+
+__all__ = ["generalised_elsewhere"]
+
+_WORD = 1 << 64
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+def generalised_elsewhere(
+    choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance
+) -> Release[Generalisation]:
+    """Generalise records where they are, into a file or, with what lets an engine write, into a table.
+
+    Records that are no longer those counted are refused, and nothing is written.
+    """
+    stream = choice.request.table
+    if not isinstance(stream, Passing):
+        raise TypeError("records that stream are asked for")
+    records = replace(stream, records=choice.lattice.space.records)
+    repeatable = repeatable_of(chance, stream.place, drawn=to.out is not None and not options.keep_order)
+
+    def finished(written: Records) -> Release[Generalisation]:
+        return generalised(choice, written, _NO_ROWS, options, repeatable)
+
+    if to.out is None:
+        return finished(Unwritten(records.names, records.records))
+    if write is not None:
+        with active_run().stage("rewriting by the engine"):
+            return finished(WrittenTable(*write(_recoding(choice, records.names, options))))
+    place = str(to.out)
+    with together():
+        number = rewrite(
+            records,
+            _Change(choice, drop=options.nulls == "drop"),
+            place,
+            link=None if to.link is None else str(to.link),
+            order=None if options.keep_order else _order(records, choice, options, chance),
+            spreadsheet_safe=to.spreadsheet_safe,
+        )
+        release = finished(WrittenFile(place, records.names, number))
+        write_recorded(place, release.record)
+    return release
+
+
+def _order(records: Passing, choice: Choice, options: Options, chance: Chance) -> np.random.Generator:
+    """Return what shuffles; with a key file it follows from the settings, the data, and all that becomes of it.
+
+    Two releases of the same data that differ in labels only must not have one order: their records could be joined by it.
+    """
+    if not chance.keyed:
+        return chance.draws("row order")
+    attributes = choice.lattice.space.attributes
+    levels = [(one.name, one.levels.labels, one.lowest) for one in attributes]
+    groups = [group.tolist() for one in attributes for group in one.levels.groups]
+    made = repr((levels, groups, choice.node, choice.gone.tolist())).encode(errors="surrogatepass")
+    return chance.draws("row order", options.settings(), records.fingerprint() + hashlib.sha256(made).digest())
+
+
+class _Change:
+    """Keys generalised, classes suppressed, records with nulls left out if so asked, and the records held against the counts."""
+
+    def __init__(self, choice: Choice, *, drop: bool) -> None:
+        self._choice, self._request, self._drop = choice, choice.request, drop
+        self._changed = choice.changed()
+        self._known = {column.name: KnownValues(column.name, column.values) for column in self._request.cells.columns}
+        self._sum = 0
+
+    def begin(self) -> None:
+        self._sum = 0
+
+    def batch(self, frame: Any) -> tuple[Any, NDArray[np.int64]]:
+        rows = np.arange(frame.height)
+        if self._drop:
+            rows = np.flatnonzero(complete(frame, list(self._known)))
+            frame = frame[rows]
+        codes = {name: known.codes(frame[name]) for name, known in self._known.items()}
+        self._sum = (self._sum + _mixed(list(codes.values()))) % _WORD
+        what = self._choice.applied([codes[name] for name in self._request.keys])
+        columns = {name: frame[name] for name in frame.columns}
+        for name in self._changed:
+            columns[name] = labelled(name, what.labels[name], what.codes[name])
+        return type(frame)(columns), rows
+
+    def end(self) -> None:
+        counts = self._request.cells
+        if self._sum != _mixed(counts.codes, counts.n):
+            raise DataChangedError.of_counts(self._request.table.place)
+
+
+def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) -> int:
+    """Return one number for coded records, the same in whatever order or batches they come: a sum of hashes."""
+    found = hashed(codes)
+    return int((found if n is None else found * n.astype(np.uint64)).sum(dtype=np.uint64))
+
+
+def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Recoding:
+    """Return what an engine needs to rewrite the records itself, and to hold what it wrote against the counts."""
+    request, space = choice.request, choice.lattice.space
+    counts, place = request.cells, request.table.place
+    wanted = set(choice.changed())
+    changed = tuple(
+        Changed(one.name, request.values(one.name), one.levels.groups[level], one.levels.labels[level])
+        for one, level in zip(space.attributes, choice.levels, strict=True)
+        if one.name in wanted
+    )
+    lost = np.flatnonzero(choice.gone)
+    gone = np.column_stack([choice.classes.codes(field, lost) for field in space.fields])
+    what = choice.applied([request.codes(name) for name in request.keys])
+    expected = recoded(counts, replace(what, labels={column.name: what.labels[column.name] for column in changed}))
+
+    def check(found: Tally) -> int:
+        if found.frame.is_empty() or not _same(count(tally_source(place, found), counts.names), expected):
+            raise DataChangedError.of_counts(place)
+        return expected.records
+
+    complete = counts.names if options.nulls == "drop" else ()
+    return Recoding(names, changed, gone, SUPPRESSED, complete, not options.keep_order, counts.names, check)
+
+
+def _same(found: Counts, expected: Counts) -> bool:
+    """Whether two count tables are the same, in whatever order their values stand."""
+    try:
+        return found.records == expected.records and not len(expected - found)
+    except CountsError:
+        return False

@@ -1,0 +1,189 @@
+"""The protected table, whoever made it: its records, what was done, what it meets, and what must stay private."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from unveil import __version__
+from unveil.errors import ArgumentError, listed, shown
+from unveil.output import check_replaceable, together
+from unveil.randomness import Repeatable
+from unveil.releases.protection import Protection
+from unveil.releases.record import recorded, write_recorded
+from unveil.releases.records import Records
+from unveil.results import Result, View, jsonable
+from unveil.sources.alignment import write_link
+from unveil.sources.microdata import Microdata
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+__all__ = ["Release", "checked_place", "in_hand"]
+
+_ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+
+P_co = TypeVar("P_co", bound=Protection, covariant=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Release(Result, Generic[P_co]):
+    """A protected table and how it came about.
+
+    Attributes
+    ----------
+    records
+        The protected records; `data` gives them in the caller's library.
+    protection
+        How they were protected: what the mechanism, the search or the chain of steps has to tell. Its fields, such as `score` or
+        `figures`, can be read from the release itself.
+    origin
+        For every protected record the row of the one it was made from, -1 for none: the steward's secret. Empty where the records
+        never came here; the correspondence is then written with them.
+    settings
+        What was required.
+    notes
+        What a user should know before using the records.
+    repeatable
+        Who can repeat the draws: nobody (False), whoever has the "key", or, from a "seed", everybody.
+    left_out
+        The columns of the data that the release does not have.
+    """
+
+    records: Records
+    protection: P_co
+    origin: NDArray[np.int64]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    repeatable: Repeatable = False
+    left_out: tuple[str, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a figure of the protection."""
+        if name.startswith("_") or name in {one.name for one in fields(Release)}:
+            raise AttributeError(name)
+        try:
+            return getattr(self.protection, name)
+        except AttributeError:
+            kind = type(self.protection).__name__
+            raise AttributeError(f"a release has no attribute {name!r}, and neither has its protection ({kind})") from None
+
+    def __dir__(self) -> list[str]:
+        """Return the names of what can be read, those of the protection among them."""
+        return sorted({*object.__dir__(self), *(name for name in dir(self.protection) if not name.startswith("_"))})
+
+    @property
+    def data(self) -> Any:
+        """The protected records: a data frame of the caller's library, a lazy frame of the file, or the table opened."""
+        return self.records.native()
+
+    @property
+    def tables(self) -> Mapping[str, Records]:
+        """The tables of the release by name: one without a name, or several that belong together."""
+        return self.protection.tables(self.records)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Everything but the records: what `to_dict` gives."""
+        return self.to_dict()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What may be said of the release beside it: how it was made, what it meets and against whom, and who can repeat that."""
+        kept, treated = self.protection.kept(self.records), self.protection.treated(self)
+        return recorded(
+            self.protection.made_by,
+            self.settings,
+            records=self.records.records,
+            models=self.protection.stated(self),
+            repeatable=self.repeatable,
+            columns={
+                "kept": kept,
+                "left_out": self.left_out,
+                "never_measured": [name for name in kept if name not in treated],
+            },
+            guarantee=self.protection.guarantee,
+        )
+
+    def __repr__(self) -> str:
+        """Return one line: what was done, and what came of it."""
+        return f"Release({self.protection.line(self)}{'; repeatable' if self.repeatable == 'seed' else ''})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was done, without the records; classes that decide are masked, those of the data left out."""
+        return {
+            **self.protection.account(self),
+            "records": self.records.records,
+            "settings": jsonable(self.settings),
+            "notes": list(self.notes),
+            "repeatable": self.repeatable,
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the protected records, column by column."""
+        return {name: self.records.column(name).to_list() for name in self.records.names}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        return self.protection.view(self)
+
+    def places(self, path: str | os.PathLike[str], *others: str | os.PathLike[str]) -> list[Path]:
+        """Return the files that `write` makes of these paths, one for each table; refuse those that it cannot make."""
+        names = list(self.tables)
+        paths = [Path(path), *map(Path, others)]
+        if len(names) > 1 and len(paths) == 1:
+            folder = paths[0].is_dir()
+            paths = [paths[0] / f"{name}.csv" if folder else paths[0].with_stem(f"{paths[0].stem}-{name}") for name in names]
+        if len(paths) != len(names):
+            raise ArgumentError(f"the release is {len(names)} tables, and {len(paths)} files are named; name one for each.")
+        if len({place.resolve() for place in paths}) < len(paths):
+            raise ArgumentError(f"two tables would go to {shown(path)}; name a file for each.")
+        return [checked_place(place) for place in paths]
+
+    def write(self, path: str | os.PathLike[str], *others: str | os.PathLike[str], spreadsheet_safe: bool = False) -> None:
+        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, and their record beside it; both whole or none.
+
+        Parameters
+        ----------
+        path
+            Where they go. A release of several tables, as anatomy makes, goes into a folder, or into files named after this one.
+        others
+            The files of the further tables, to name them one by one.
+        spreadsheet_safe
+            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+        """
+        with together():
+            for place, table in zip(self.places(path, *others), self.tables.values(), strict=True):
+                write_recorded(place, self.record, partial(table.write, place, spreadsheet_safe=spreadsheet_safe))
+
+    def write_link(self, path: str | os.PathLike[str]) -> None:
+        """Write which release record was made from which original one; the file undoes the protection and must stay private."""
+        if len(self.tables) > 1:
+            raise ArgumentError(f"{self.protection.made_by} makes no records that correspond to others, so there is no link.")
+        if not len(self.origin) and self.records.records:
+            raise ArgumentError("the records were never here, so neither is their correspondence; ask for it with the release.")
+        write_link(str(path), self.origin)
+
+
+def in_hand(release: Release[Any]) -> Microdata:
+    """Return the records of a release, or refuse one whose records are elsewhere, or in several tables."""
+    if not isinstance(release.records, Microdata) or len(release.tables) > 1:
+        raise ArgumentError(f"{release.protection.made_by} gives no single table of records in hand, so nothing goes on from it.")
+    return release.records
+
+
+def checked_place(path: str | os.PathLike[str]) -> Path:
+    """Return where a release goes, or refuse an ending that no form of it has and a place where no file can be put."""
+    place = Path(path)
+    if place.suffix.lower() not in _ENDINGS:
+        raise ArgumentError(f"the file name {shown(path)} ends in no form of a release; it is one of: {listed(_ENDINGS)}.")
+    check_replaceable(place)
+    return place

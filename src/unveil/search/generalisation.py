@@ -1,0 +1,158 @@
+"""What a search for a generalisation has to tell of its release: the models before and after, the levels and their score."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unveil.attributes import in_line
+from unveil.models.asked import Place, published
+from unveil.models.base import Measured
+from unveil.releases import Protection, Release, against_key
+from unveil.results import Figure, Table, View, jsonable
+from unveil.results.numbers import counted, number
+
+__all__ = ["Generalisation", "Searched", "on_suppressed"]
+
+_OF_POPULATION = ("k_map", "delta_presence")
+"""Models that are about the people of a population."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched(Protection):
+    """What every search for a recoding that meets models has to tell.
+
+    Attributes
+    ----------
+    score
+        What the release costs, by the objective.
+    suppressed
+        How many records are suppressed.
+    models, before
+        What each required model says of the release, and of the data.
+    seconds
+        How long the search took.
+    """
+
+    score: float
+    suppressed: int
+    models: Mapping[Place, Measured]
+    before: Mapping[Place, Measured]
+    seconds: float
+
+    def treated(self, release: Release[Any]) -> Collection[str]:
+        """Return the key attributes and the sensitive ones."""
+        return (*release.settings["key"], *release.settings["sensitive"])
+
+    def stated(self, release: Release[Any]) -> list[dict[str, Any]]:
+        """Return the models, each with its figure and with those against whom it holds."""
+        return [
+            {
+                "model": place[0],
+                "of": list(place[1:]),
+                "requirement": one.requirement,
+                "value": one.value,
+                "met": one.met,
+                "against": _against(place[0], release.settings),
+            }
+            for place, one in self.models.items()
+        ]
+
+    def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
+        """Return what JSON says of every search."""
+        return {
+            "score": jsonable(self.score),
+            "suppressed": self.suppressed,
+            "models": published(self.models),
+            "before": published(self.before, original=True),
+            "seconds": self.seconds,
+        }
+
+    def model_table(self) -> Table:
+        """Return the models before and after, to be shown."""
+        rows = tuple(
+            (" ".join(place), before.value, after.value, after.requirement, "yes" if after.met else "no")
+            for (place, after), before in zip(self.models.items(), self.before.values(), strict=True)
+        )
+        return Table(("model", "before", "after", "required", "met"), rows, title="Models")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Generalisation(Searched):
+    """The full-domain generalisation that a search of the lattice chose.
+
+    Attributes
+    ----------
+    transformation
+        The level of every key attribute.
+    heights
+        The highest level of each.
+    objective
+        What the score measures.
+    optimal, bound
+        Whether no other generalisation costs less, and a cost below which none lies.
+    lattice, evaluated
+        The generalisations there are, and those looked at.
+    """
+
+    transformation: Mapping[str, int]
+    heights: Mapping[str, int]
+    objective: str
+    optimal: bool
+    bound: float
+    lattice: int
+    evaluated: int
+
+    @property
+    def made_by(self) -> str:
+        """The method."""
+        return "generalisation"
+
+    def account(self, release: Release[Any]) -> dict[str, Any]:
+        """Return what JSON says of the generalisation."""
+        return {
+            "transformation": dict(self.transformation),
+            "heights": dict(self.heights),
+            "objective": self.objective,
+            "optimal": self.optimal,
+            "bound": jsonable(self.bound),
+            "nodes": {"lattice": self.lattice, "evaluated": self.evaluated},
+            **Searched.account(self, release),
+        }
+
+    def line(self, release: Release[Any]) -> str:
+        """Return what was done, at what cost, and how sure that is."""
+        levels = in_line(f"{name} {level}/{self.heights[name]}" for name, level in self.transformation.items())
+        sure = "optimal" if self.optimal else f"at least {number(self.bound)}"
+        kept = counted(release.records.records, "record")
+        return f"{levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed"
+
+    def view(self, release: Release[Any]) -> View:
+        """Return what a person should see."""
+        sure = "no generalisation costs less" if self.optimal else f"stopped early: the best costs at least {number(self.bound)}"
+        figures = (
+            Figure(self.objective, self.score, sure),
+            Figure("suppressed", self.suppressed, f"of {counted(release.records.records, 'record')}"),
+            Figure("generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
+        )
+        levels = tuple((name, level, self.heights[name]) for name, level in self.transformation.items())
+        table = Table(("attribute", "level", "of"), levels, title="Generalisation")
+        return View("Release", figures, (table, self.model_table()), release.notes)
+
+
+def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str]:
+    """Warn of suppressed records that are fewer than the smallest class: someone who knows such a person finds them there."""
+    k = models["k_anonymity",].value if ("k_anonymity",) in models else None
+    if k is None or not 0 < suppressed < k:
+        return []
+    few = counted(suppressed, "record")
+    found = f"Only {few} suppressed: someone who knows such a person sees that no class fits, and has these to choose from"
+    return [f"{found}, fewer than the {k:,.0f} of a class. Leave them out of what you publish, or allow more suppression."]
+
+
+def _against(model: str, settings: Mapping[str, Any]) -> str:
+    """Say against whom a model holds; where nulls match anything, k is matched within the release alone."""
+    if model == "k_anonymity" and settings.get("nulls") == "wildcard":
+        return "someone who has the release alone, and takes a null for any value"
+    return against_key(settings["key"], population=model in _OF_POPULATION)

@@ -1,0 +1,169 @@
+"""A request as a lattice of generalisations, and the one of them that is chosen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.errors import EmptyDataError, ModelNotMetError
+from unveil.models.asked import Place
+from unveil.models.base import Measured
+from unveil.results.numbers import counted
+from unveil.search.application import Applied, applied, recoded, suppressed_classes
+from unveil.search.full_domain import Budget, Found, search
+from unveil.search.inputs import limit_of
+from unveil.search.judge import Judge
+from unveil.search.objectives import Candidate, Objective, objective_of
+from unveil.search.request import Request, not_met
+from unveil.search.rollup import Table
+from unveil.search.space import Node, Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.counts import Counts
+
+__all__ = ["Choice", "Lattice"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lattice:
+    """The generalisations of a table, what each must meet, and what to make small.
+
+    Attributes
+    ----------
+    request
+        The table and its models.
+    space, judge, objective
+        The lattice, the requirements, and the cost of a node.
+    limit
+        How many records may be suppressed.
+    """
+
+    request: Request
+    space: Space
+    judge: Judge
+    objective: Objective
+    limit: int
+
+    @classmethod
+    def of(
+        cls,
+        request: Request,
+        *,
+        levels: Mapping[str, tuple[int, int]] | None = None,
+        suppression: float = 0.0,
+        objective: str | Callable[[Candidate], float] = "loss",
+        weights: Mapping[str, float] | None = None,
+        factor: float = 0.5,
+    ) -> Lattice:
+        """Lay the lattice of a request out; the other arguments are those of `anonymize`."""
+        attributes = request.key_attributes(levels)
+        space = Space(request.cells, attributes, request.secret_groups(), request.population)
+        limit = limit_of(suppression, space.records)
+        judge = Judge(space, list(request.models.values()), limit)
+        return cls(
+            request, space, judge, objective_of(objective, attributes, space.records, weights=weights, factor=factor), limit
+        )
+
+    def searched(self, budget: Budget | None = None) -> Found:
+        """Search for the best node."""
+        return search(self.space, self.judge, self.objective, self.limit, budget=budget)
+
+    def chosen(self, budget: Budget | None = None) -> Choice:
+        """Search for the best node, and say why if there is none, or if it leaves no record."""
+        began = time.perf_counter()
+        found = self.searched(budget)
+        if found.node is None:
+            raise self._unmet(found)
+        if found.suppressed == self.space.records:
+            raise self._fails_at_the_top() or EmptyDataError(
+                f"the cheapest generalisation suppresses all {self.space.records:,} records, so nothing is left; "
+                "allow less suppression, or let it cost more."
+            )
+        classes, gone = suppressed_classes(self.space, self.judge, found.node)
+        return Choice(self, found, found.node, classes, gone, time.perf_counter() - began)
+
+    def _unmet(self, found: Found) -> ModelNotMetError:
+        """Say which model cannot be met, and by how much."""
+        if not found.optimal:
+            looked = counted(found.evaluated, "generalisation")
+            return ModelNotMetError(f"none of the {looked} looked at within the limits meets the models; allow more time.")
+        _, lost = found.closest
+        return self._fails_at_the_top() or ModelNotMetError(
+            f"the models cannot be met together: at best {counted(lost, 'record')} would have to be suppressed, "
+            f"and {self.limit:,} may be. Allow more suppression, or ask for less."
+        )
+
+    def _fails_at_the_top(self) -> ModelNotMetError | None:
+        """Say which model the table does not meet as one class, or as few as the levels allow, with nothing suppressed."""
+        classes = self.space.classes(self.space.top).copy()
+        nothing = np.zeros(len(classes), dtype=bool)
+        return not_met(self.measured(self.space.top, classes, nothing), "with every key attribute at its highest level")
+
+    def measured(self, node: Node, classes: Table, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
+        """Return what the models say of the release at a node with some of its classes suppressed."""
+        request, nothing = self.request, np.zeros(len(classes), dtype=bool)
+        counts = recoded(request.cells, applied(self.space, node, classes, gone, self._codes(request.cells)))
+        whole = request.population
+        if whole is not None:
+            whole = recoded(whole, applied(self.space, node, classes, nothing, self._codes(whole)))
+        return request.measured(counts, whole)
+
+    def _codes(self, counts: Counts) -> list[NDArray[Any]]:
+        return [counts.codes[counts.names.index(name)] for name in self.request.keys]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The node that was chosen.
+
+    Attributes
+    ----------
+    lattice
+        The generalisations that it was chosen from.
+    found
+        What the search found.
+    node, classes, gone
+        The node, its classes, and those of them that are suppressed.
+    seconds
+        How long the search took.
+    """
+
+    lattice: Lattice
+    found: Found
+    node: Node
+    classes: Table
+    gone: NDArray[np.bool_]
+    seconds: float
+
+    @property
+    def request(self) -> Request:
+        """What was required of which table."""
+        return self.lattice.request
+
+    @property
+    def levels(self) -> Sequence[int]:
+        """The level of each key attribute."""
+        return [one.lowest + level for one, level in zip(self.lattice.space.attributes, self.node, strict=True)]
+
+    def applied(self, codes: Sequence[NDArray[Any]]) -> Applied:
+        """Return what records become, given for each key attribute the code of every record's value."""
+        return applied(self.lattice.space, self.node, self.classes, self.gone, codes)
+
+    def changed(self) -> list[str]:
+        """Return the key attributes that do not stay as they are; what is suppressed changes all of them."""
+        pairs = zip(self.request.keys, self.levels, strict=True)
+        return [name for name, level in pairs if level > 0 or self.gone.any()]
+
+    def before(self) -> dict[Place, Measured]:
+        """Return what the models say of the data."""
+        return self.request.measured(self.request.cells, self.request.population)
+
+    def after(self) -> dict[Place, Measured]:
+        """Return what the models say of the release."""
+        return self.lattice.measured(self.node, self.classes, self.gone)

@@ -1,0 +1,137 @@
+"""What is asked of every generalisation when privacy is weighed against use: models, risks, and needs served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from unveil.arguments import checked_share, shown_number
+from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, shown
+from unveil.models.asked import AnyModel
+from unveil.models.base import Model, SecretModel
+from unveil.project import Need
+from unveil.results.numbers import counted, number
+from unveil.search.front import Thresholds
+from unveil.search.frontier import Frontier, Question
+from unveil.search.inputs import limit_of
+from unveil.search.judge import Judge
+from unveil.search.noderates import Identity, Rate
+from unveil.search.objectives import Separable, objective_of
+from unveil.search.request import Request
+from unveil.search.space import Space
+from unveil.sources.microdata import Microdata
+
+__all__ = ["further_columns", "question_of", "thresholds_not_met", "thresholds_of", "uncovered_levels", "undefined_figures"]
+
+
+def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None, homogeneity: float | None) -> Thresholds:
+    """Return the risks allowed and the degrees required, or refuse what is none."""
+    if prefer not in ("utility", "privacy"):
+        raise ArgumentError.not_one_of("preference", prefer, ("utility", "privacy"))
+    for name, most in (("identity", identity), ("homogeneity", homogeneity)):
+        if most is not None and not 0.0 <= most <= 1.0:
+            raise ArgumentError(f"the highest {name} risk lies between 0 and 1, so it is not {shown_number(most)}.")
+    least = {name: need.at_least for name, need in needs.items() if need.at_least is not None}
+    return Thresholds(identity, homogeneity, least)
+
+
+def further_columns(
+    records: Microdata, keys: Sequence[str], secrets: Sequence[str], needs: Mapping[str, Need], models: Sequence[AnyModel]
+) -> tuple[str, ...]:
+    """Return the columns that are counted besides the key: secrets, those of the models, and those of the needs."""
+    for name in secrets:
+        if name in keys:
+            raise ArgumentError.key_is_sensitive(name)
+    for need in needs.values():
+        for name in (need.target, *need.given):
+            if name not in records.names:
+                raise ColumnNotFoundError(f"need {shown(need.name)}: {ColumnNotFoundError.among(name, records.names)}")
+    named = [part for model in models if isinstance(model, SecretModel) for part in model.attribute.split(" + ")]
+    used = [name for need in needs.values() for name in (*need.given, need.target)]
+    return tuple(name for name in dict.fromkeys([*secrets, *named, *used]) if name not in keys)
+
+
+def question_of(
+    request: Request,
+    needs: Mapping[str, Need],
+    sensitive: Sequence[str],
+    thresholds: Thresholds,
+    *,
+    suppression: float,
+    levels: Mapping[str, tuple[int, int]] | None,
+) -> Question:
+    """Put together what is asked of every node."""
+    checked_share("the share of records that may be suppressed", suppression)
+    models = list(request.models.values())
+    if strange := [model.name for model in models if not isinstance(model, Model)]:
+        raise ArgumentError(f"{strange[0]} compares the table with its population, which a front does not know; use anonymize.")
+    counts, known = request.cells, request.key_attributes(levels)
+    space = Space(counts, known, request.secret_groups())
+    limit = limit_of(suppression, space.records) * bool(models)  # without a model there is nothing to suppress for
+    loss = objective_of("loss", known, space.records)
+    if not isinstance(loss, Separable):
+        raise TypeError(loss)
+    return Question(
+        space,
+        Judge(space, models, limit),
+        limit,
+        [counts.codes[counts.names.index(name)] for name in request.keys],
+        Identity(counts, known),
+        {name: Rate(counts, known, name, request.keys) for name in sensitive},
+        {name: Rate(counts, known, need.target, need.given, need.partitions) for name, need in needs.items()},
+        loss,
+        thresholds,
+    )
+
+
+def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str, str]:
+    """Say which figures are undefined everywhere, and refuse what cannot be guided by them."""
+    found = {
+        f"homogeneity of {name}": "it holds one value only, so there is nothing to disclose"
+        for name, rate in question.homogeneity.items()
+        if not rate.defined
+    }
+    for name, rate in question.needs.items():
+        if rate.defined:
+            continue
+        found[f"degree of {name}"] = f"{shown(needs[name].target)} holds one value only, so there is nothing to infer"
+        if needs[name].at_least is not None:
+            raise UndefinedMeasureError(
+                f"the need {shown(name)} asks for a degree of {needs[name].at_least:g}, which is undefined: "
+                f"{shown(needs[name].target)} holds one value only. Ask for no degree, or leave the need out."
+            )
+    if not any(rate.defined for rate in question.needs.values()):
+        raise UndefinedMeasureError(
+            "no need can guide the search: the target of each holds one value only, so there is nothing to infer."
+        )
+    return found
+
+
+def thresholds_not_met(question: Question, free: Frontier) -> ModelNotMetError:
+    """Say how close to the thresholds a release gets."""
+    if not free.points:
+        return ModelNotMetError("at every generalisation a need has no degree: its partition must cover the generalised values.")
+    missed = [question.thresholds.missed(point, question.adjusted(point)) for point in free.points]
+    worst = [max((abs(figure - asked) for figure, asked in one.values()), default=0.0) for one in missed]
+    at = int(np.argmin(worst))
+    levels = ", ".join(f"{name} {level}" for name, level in question.space.transformation(free.points[at].node).items())
+    figures = "; ".join(f"{name} {number(figure)}, {number(asked)} asked" for name, (figure, asked) in missed[at].items())
+    return ModelNotMetError(
+        f"none of {counted(question.space.size, 'generalisation')} meets every threshold. The closest ({levels}) has {figures}."
+    )
+
+
+def uncovered_levels(question: Question) -> list[str]:
+    """Say which levels had to be left out because a need's partition does not cover them."""
+    found = []
+    for name, rate in question.needs.items():
+        for at, coding in rate.codings.items():
+            one = question.space.attributes[at]
+            levels = [str(one.lowest + level) for level, codes in enumerate(coding.kept) if codes is None]
+            if levels:
+                what = "level" if len(levels) == 1 else "levels"
+                found.append(
+                    f"Left out, as the need {shown(name)} has no block for it: {shown(one.name)} at {what} {', '.join(levels)}."
+                )
+    return found

@@ -1,0 +1,241 @@
+"""What is required of a table: its key and sensitive attributes, its records or where they stream from, and the models to meet.
+
+Every search begins with a request: the table is read and counted once, coded in an order that does not depend on that of its
+records, and what the caller names is checked.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil.attributes import Names, checked_nulls, names_of
+from unveil.counts import Column, Counts, count_table
+from unveil.counts.grouping import group
+from unveil.counts.values import places_among
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, shown
+from unveil.measures.equivalence import Equivalence, equivalence
+from unveil.models.asked import AnyModel, Place, completed, measured_models
+from unveil.models.base import Measured, SecretModel
+from unveil.models.orders import Scale
+from unveil.models.population import DeltaPresence, KMap, Population
+from unveil.partitions import Hierarchy
+from unveil.partitions.builders import propose
+from unveil.randomness import Chance
+from unveil.results.numbers import number
+from unveil.search.inputs import hierarchies_of, records_of, secrets_of
+from unveil.search.space import KeyAttribute, key_attributes
+from unveil.sources import Data, load, tallied
+from unveil.sources.microdata import Microdata
+from unveil.sources.passing import Passing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources import CodedTable
+
+__all__ = ["Hierarchies", "Request", "finer_request", "not_met", "request_of"]
+
+Hierarchies: TypeAlias = Mapping[str, Hierarchy | str | os.PathLike[str]]
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A table and what its release must meet.
+
+    Attributes
+    ----------
+    keys, secrets
+        The key attributes, and the sensitive ones that the models name.
+    hierarchies
+        The hierarchies given, by attribute.
+    table, rows
+        The records to protect, in hand or streamed, and the rows of the data that they are.
+    coded
+        The columns of records in hand, coded; none of a stream.
+    cells
+        The count table over keys and secrets.
+    models
+        The requirements by their place in the answer.
+    left_out
+        The columns that name people, which the release does not have.
+    population
+        The count table of the population over the key, where there is one.
+    """
+
+    keys: tuple[str, ...]
+    secrets: tuple[str, ...]
+    hierarchies: Mapping[str, Hierarchy]
+    table: Microdata | Passing
+    rows: NDArray[np.int64]
+    coded: CodedTable | None
+    cells: Counts
+    models: Mapping[Place, AnyModel]
+    left_out: tuple[str, ...] = ()
+    population: Counts | None = None
+
+    @property
+    def records(self) -> Microdata:
+        """The records in hand."""
+        if not isinstance(self.table, Microdata):
+            raise TypeError("records in hand are asked for")
+        return self.table
+
+    @cached_property
+    def of_row(self) -> NDArray[np.int64]:
+        """The cell of each record in hand."""
+        if self.coded is None:
+            raise TypeError("records in hand are asked for")
+        columns = self.coded.columns
+        return group([column.codes for column in columns], [len(column.values) for column in columns])[0]
+
+    @cached_property
+    def proposed(self) -> dict[str, Hierarchy]:
+        """Hierarchies for the key attributes that came without one, proposed from the values that were counted."""
+        counts = self.cells if self.population is None else self.population
+        return {name: _proposed(counts, name) for name in self.keys if name not in self.hierarchies}
+
+    def key_attributes(self, levels: Mapping[str, tuple[int, int]] | None = None) -> tuple[KeyAttribute, ...]:
+        """Return every key attribute with its hierarchy, given or proposed, and the levels that it may have."""
+        known = {**self.hierarchies, **self.proposed}
+        return key_attributes(self.cells, {name: known[name] for name in self.keys}, levels)
+
+    def codes(self, name: str) -> NDArray[np.int64]:
+        """Return the code of an attribute in every cell."""
+        return self.cells.codes[self.cells.names.index(name)].astype(np.int64)
+
+    def values(self, name: str) -> Sequence[Any]:
+        """Return the values of an attribute, in order, a null last."""
+        return self.cells.columns[self.cells.names.index(name)].values
+
+    def record_codes(self) -> list[NDArray[Any]]:
+        """Return for each key attribute the code of every record's value among those that were counted."""
+        if self.coded is None:
+            raise TypeError("records in hand are asked for")
+        return [_placed(self.values(column.name), column) for column in self.coded.columns[: len(self.keys)]]
+
+    def sorted_rows(self, chance: Chance) -> NDArray[np.int64]:
+        """Return the rows by their cells, equal ones in a drawn order: no place in the file decides what becomes of them."""
+        fingerprint = self.records.fingerprint() if chance.keyed else b""
+        ties = chance.draws("ties", {"key": self.keys, "sensitive": self.secrets}, fingerprint).random(len(self.of_row))
+        return np.lexsort((ties, self.of_row))
+
+    def secret_groups(self) -> list[tuple[str, ...]]:
+        """Return the sensitive attributes that models name, alone or several jointly."""
+        named = [model.attribute for model in self.models.values() if isinstance(model, SecretModel)]
+        return [(name,) if name in self.secrets else tuple(name.split(" + ")) for name in dict.fromkeys(named)]
+
+    def measured(self, counts: Counts, population: Counts | None = None) -> dict[Place, Measured]:
+        """Return what the models say of a count table over keys and secrets, and of its population over the key."""
+        classes = self._classes(counts)
+        people = None if population is None else Population.of(counts, classes, population)
+        return measured_models(self.models, classes, people)
+
+    def _classes(self, counts: Counts) -> Equivalence:
+        try:
+            return equivalence(counts, self.keys, self.secrets)
+        except EmptyDataError:  # nothing is left of any key: one class
+            return equivalence(counts, self.keys, self.secrets, suppressed="class")
+
+    def require_reachable(self) -> None:
+        """Refuse models that fail even if all records look alike."""
+        numbered = list(enumerate(self.cells.names))
+        columns = [Column(name, ("all",)) if name in self.keys else self.cells.columns[at] for at, name in numbered]
+        codes = [np.zeros_like(self.cells.codes[at]) if name in self.keys else self.cells.codes[at] for at, name in numbered]
+        alike = self.measured(self.cells.regrouped(columns, codes))
+        if (problem := not_met(alike, "with all records in one class")) is not None:
+            raise problem
+
+
+def request_of(
+    data: Data | Passing,
+    attributes: Names | Hierarchies,
+    models: Sequence[AnyModel],
+    *,
+    hierarchies: Hierarchies | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    identifiers: Names = (),
+    nulls: str = "category",
+    population: Data | None = None,
+) -> Request:
+    """Read or count a table, and check what is required of it; records that stream are counted where they are."""
+    keys, given = hierarchies_of(attributes, hierarchies)
+    secrets, gone = secrets_of(models, keys), names_of(identifiers)
+    table: Microdata | Passing
+    if isinstance(data, Passing):
+        table, rows = data.without(gone), _NO_ROWS
+        counted, coded = tallied(data.frame, [*keys, *secrets], nulls=nulls), None
+    else:
+        table, rows = records_of(data, keys, secrets, gone, checked_nulls(nulls))
+        counted = coded = load(table.frame, [*keys, *secrets])
+    cells, whole = count_table(counted), None
+    if population is not None:
+        whole, cells = _within(population, keys, cells)
+    scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in secrets}
+    required = completed(models, scales)
+    if whole is None and any(isinstance(model, KMap | DeltaPresence) for model in required.values()):
+        raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
+    return Request(keys, secrets, given, table, rows, coded, cells, required, gone, whole)
+
+
+def finer_request(
+    data: Data,
+    attributes: Names | Hierarchies,
+    models: Sequence[AnyModel],
+    *,
+    hierarchies: Hierarchies | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    identifiers: Names = (),
+    nulls: str = "category",
+) -> Request:
+    """Read a table for a recoding without a lattice, whose models are those of classes and can be met by one of them."""
+    for model in models:
+        if isinstance(model, KMap | DeltaPresence):
+            raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
+    request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
+    request.require_reachable()
+    return request
+
+
+def not_met(measured: Mapping[Place, Measured], where: str) -> ModelNotMetError | None:
+    """Say which model is not met, and by what figure; None where all are."""
+    for place, one in measured.items():
+        if one.met is False:
+            value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
+            about = f" of {shown(place[1])}" if len(place) > 1 else ""
+            return ModelNotMetError(f"{one.requirement}{about} cannot be met: {where} the figure is {value}.")
+    return None
+
+
+def _proposed(counts: Counts, name: str) -> Hierarchy:
+    """Propose a hierarchy for the values of a column that were counted."""
+    column = counts.over(name)
+    return propose(column.classes([name]).values(0), column.n.tolist(), column=name).hierarchy
+
+
+def _within(population: Data, keys: Sequence[str], counts: Counts) -> tuple[Counts, Counts]:
+    """Return the population's count table over the key, and the table's own with the population's values."""
+    whole = count_table(load(population, keys))
+    columns, codes = list(counts.columns), list(counts.codes)
+    for name in keys:
+        at, values = counts.names.index(name), whole.columns[whole.names.index(name)].values
+        place = places_among(values, counts.columns[at].values)
+        if missing := int(np.count_nonzero(place < 0)):
+            raise ArgumentError(f"{missing:,} values of {shown(name)} are not in the population, which must hold the data.")
+        codes[at] = place[counts.codes[at]]
+        columns[at] = Column(name, values)
+    return whole, replace(counts, columns=tuple(columns), codes=tuple(codes))
+
+
+def _placed(values: Sequence[Any], column: Any) -> NDArray[np.int64]:
+    """Return the codes of a column among other values."""
+    if len(values) == len(column.values):
+        return np.asarray(column.codes)
+    return np.asarray(places_among(values, column.values)[column.codes])

@@ -1,0 +1,117 @@
+"""Is a pattern of suppressed cells safe? The attack on a table, and what it finds.
+
+For every suppressed cell the interval that an attacker can compute, from the published cells, the equations, what everybody knows
+beforehand and what those know who are alone in a cell. A sensitive cell is exposed if its interval is narrower than it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from unveil.tables.insiders import Inference, inferences
+from unveil.tables.intervals import Intervals, Unknowns, intervals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import CellProblem
+
+__all__ = ["Depth", "Findings", "audited"]
+
+Depth: TypeAlias = Literal["exact", "enough", "auto"]
+"""exact: every interval to its ends; enough: until every sensitive cell is known to be safe or not; auto: by the number of cells."""
+_EXACT_UP_TO = 1_500
+"""Suppressed cells whose intervals are computed to their ends, unless asked otherwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """What an attack on a pattern found, for the cells of a problem.
+
+    Attributes
+    ----------
+    suppressed
+        The suppressed cells.
+    low, high
+        The interval of every suppressed cell.
+    exact
+        Whether the intervals are those; else they are at least so wide.
+    determined
+        Which suppressed cells the equations determine.
+    exposed
+        Which of them are exposed.
+    insiders
+        What those can compute who are alone in a cell, by the number of the cell.
+    """
+
+    suppressed: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exact: bool
+    determined: NDArray[np.bool_]
+    exposed: NDArray[np.bool_]
+    insiders: tuple[Inference, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Whether no cell is exposed."""
+        return not self.exposed.any()
+
+
+def audited(
+    problem: CellProblem,
+    suppressed: NDArray[np.bool_],
+    *,
+    depth: Depth = "auto",
+    step: Callable[[int, int], None] | None = None,
+) -> Findings:
+    """Attack a pattern of suppressed cells."""
+    cells = np.flatnonzero(suppressed)
+    unknowns = Unknowns.of(problem.equations, problem.value, cells, problem.lower, problem.upper)
+    exact = depth == "exact" or (depth == "auto" and len(cells) <= _EXACT_UP_TO)
+    need = _Need(problem, cells)
+    found = intervals(unknowns, None if exact else need.met, step)
+    exposed = need.missed(found.low, found.high)
+    inside = _inside(problem, cells, unknowns, found, need)
+    for one in inside:
+        exposed[one.cell] = True
+    return Findings(cells, found.low, found.high, found.exact, found.determined, exposed, tuple(inside))
+
+
+class _Need:
+    """What the suppressed cells need, in the order of the unknowns."""
+
+    def __init__(self, problem: CellProblem, cells: NDArray[np.int64]) -> None:
+        self._problem, self._cells = problem, cells
+
+    def missed(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which sensitive unknowns are not as open as they need to be."""
+        value = self._problem.value
+        all_low, all_high = value.copy(), value.copy()
+        all_low[self._cells], all_high[self._cells] = low, high
+        return self._problem.exposed(all_low, all_high)[self._cells]
+
+    def met(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which unknowns are sensitive and open enough, or not sensitive."""
+        return ~self.missed(low, high)
+
+    def enough(self, at: int, low: float, high: float) -> bool:
+        """Return whether one unknown is open enough."""
+        return self._problem.open_enough(int(self._cells[at]), low, high)
+
+
+def _inside(
+    problem: CellProblem, cells: NDArray[np.int64], unknowns: Unknowns, found: Intervals, need: _Need
+) -> list[Inference]:
+    """Return what those can compute who are alone in a cell."""
+    if not problem.insiders:
+        return []
+    place = np.full(len(problem), -1, dtype=np.int64)
+    place[cells] = np.arange(len(cells))
+    insiders = [place[some][place[some] >= 0] for some in problem.insiders]
+    sought = problem.primary[cells] & ~found.determined & need.met(found.low, found.high)
+    return inferences(unknowns, np.flatnonzero(~found.determined), sought, [some for some in insiders if len(some)], need.enough)

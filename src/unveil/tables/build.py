@@ -1,0 +1,328 @@
+"""A table from anything that can be counted: its cells with their records, sums and largest contributions, margins included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_count
+from unveil.attributes import Names, names_of
+from unveil.counts.grouping import group
+from unveil.errors import ArgumentError, NullsError, TableError, shown
+from unveil.results import Made
+from unveil.sources import Coded, CodedTable, Data, tallied
+from unveil.tables.cells import largest, rolled_up, shape_of
+from unveil.tables.classification import TOTAL, Classification, chosen
+from unveil.tables.crosstable import CrossTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.partitions import Hierarchy
+
+__all__ = ["table"]
+
+
+@checked_arguments
+def table(
+    data: Data,
+    by: Names,
+    *,
+    value: str | None = None,
+    holding: str | None = None,
+    request: str | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    margins: bool = True,
+    tables: Sequence[Sequence[str]] | None = None,
+    signed: bool = False,
+    nulls: str = "category",
+    weights: str | None = None,
+    total: str = TOTAL,
+    top: int = 5,
+) -> CrossTable:
+    """Make a frequency table, or a magnitude table, of records.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set's name, a data frame, a database table, or counts.
+    by
+        The columns that span the table, one dimension each.
+    value
+        The column whose sum stands in each cell; none: a frequency table.
+    holding
+        A column that says which records belong to one contributor; none: every record is one.
+    request
+        A column of true and false: who asked for protection (for the request rule).
+    hierarchies
+        The groups above a column's values: a `Hierarchy`, a file (ARX CSV, tau-Argus ``.hrc``), a list of levels and codes as sdcTable
+        has them, or a list of several of these, whose groups need not be nested.
+    margins
+        Whether totals are part of the table.
+    tables
+        The tables that are published, each by its dimensions, all of the same records: linked tables in one model. None: the one over
+        all dimensions.
+    signed
+        Whether the value may be negative; contributions are then ranked by their size.
+    nulls, weights
+        The null policy, and a column of weights: a contribution is then the weight times the value, and counts as known exactly.
+    total
+        The code of a margin that no hierarchy names.
+    top
+        How many of the largest contributions are kept for each cell: a rule that looks at n contributors needs n.
+
+    Returns
+    -------
+    CrossTable
+        The table with its margins, to be attacked, protected or written.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> unveil.table("paper-2", ["Age*", "Disease"])
+    CrossTable(Age* x Disease: 24 cells, 9 records)
+    """
+    names = names_of(by)
+    columns = _columns(names, value, holding, request, weights)
+    checked_count("top", top, least=1, most=100)
+    counted = tallied(data, columns, nulls=nulls, weights=weights)
+    spans = counted.columns[: len(names)]
+    trees = chosen(hierarchies or {}, names)
+    dimensions = tuple(_dimension(one, trees.get(one.name, ()), total if margins else None) for one in spans)
+    shape_of(dimensions)
+    leaves = [
+        dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
+        for dimension, one in zip(dimensions, spans, strict=True)
+    ]
+    rows = _Rows.read(counted, dimensions, leaves, value, holding, request)
+    if rows.x is not None and not signed and bool((rows.x < 0).any()):
+        raise TableError(
+            f"column {shown(value)} has negative values; say so (signed=True, --signed), so that contributions are ranked by their size."
+        )
+    return CrossTable(
+        dimensions=dimensions,
+        n=rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel(),
+        signed=signed,
+        shown=_published(dimensions, tables),
+        made=Made(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
+        **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top)),
+    )
+
+
+def _columns(
+    names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None
+) -> list[str]:
+    """Return the columns to be read, each named once."""
+    if not names:
+        raise ArgumentError("no dimension is named; name the columns that span the table (by, --by).")
+    columns = [*names, *(one for one in (value, holding, request) if one is not None)]
+    for name in columns:
+        if columns.count(name) > 1 or name == weights:
+            raise ArgumentError(f"column {shown(name)} is named twice; it can be one of dimension, value, holding, request, weights.")
+    if (holding is not None or request is not None) and value is None and request is not None:
+        raise ArgumentError("a request for protection is about a value; name the column of values.")
+    return columns
+
+
+def _dimension(column: Coded, trees: Sequence[Hierarchy], total: str | None) -> Classification:
+    if not trees:
+        return Classification.flat(column.name, column.values, total=total)
+    return Classification.of(column.name, trees, null=any(value is None for value in column.values), total=total)
+
+
+def _published(dimensions: Sequence[Classification], tables: Sequence[Sequence[str]] | None) -> NDArray[np.bool_] | None:
+    """Return the cells of the linked tables; a dimension that a table lacks is at its total."""
+    if tables is None:
+        return None
+    known = [one.name for one in dimensions]
+    kept = np.zeros([len(one) for one in dimensions], dtype=bool)
+    for names in tables:
+        if strange := [name for name in names if name not in known]:
+            raise ArgumentError.not_one_of("a linked table's dimension", strange[0], known)
+        chosen_codes: list[Any] = []
+        for one in dimensions:
+            if one.name not in names and one.root is None:
+                raise TableError(f"dimension {shown(one.name)} has no total, and a linked table without it needs one.")
+            chosen_codes.append(np.arange(len(one)) if one.name in names else np.array([one.root]))
+        kept[np.ix_(*chosen_codes)] = True
+    return kept.ravel()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Combinations of dimensions, value and holding that occur.
+
+    Attributes
+    ----------
+    dimensions
+        The dimensions of the table.
+    leaves
+        For each dimension the leaf of every row.
+    cell
+        The inner cell of every row.
+    n
+        The records of every row.
+    x
+        The contribution of one of its records; None in a frequency table.
+    holder
+        The contributor, by number; None: every record is one.
+    asked
+        Whether the contributor asked for protection.
+    """
+
+    dimensions: tuple[Classification, ...]
+    leaves: tuple[NDArray[np.int64], ...]
+    cell: NDArray[np.int64]
+    n: NDArray[np.int64]
+    x: NDArray[np.float64] | None
+    holder: NDArray[np.int64] | None
+    asked: NDArray[np.bool_] | None
+
+    @classmethod
+    def read(
+        cls,
+        counted: CodedTable,
+        dimensions: tuple[Classification, ...],
+        leaves: Sequence[NDArray[np.int64]],
+        value: str | None,
+        holding: str | None,
+        request: str | None,
+    ) -> _Rows:
+        """Put the columns that were counted into their places."""
+        rest = {one.name: one for one in counted.columns[len(dimensions) :]}
+        rows = len(leaves[0])
+        n = np.ones(rows, dtype=np.int64) if counted.n is None else counted.n
+        x = None if value is None else _numbers(rest[value])
+        if counted.weights is not None:
+            x = counted.weights if x is None else x * counted.weights
+        holder = None if holding is None else _holders(rest[holding])
+        asked = None if request is None else _flags(rest[request])
+        cell = np.ravel_multi_index(list(leaves), [len(one.leaves) for one in dimensions])
+        return cls(dimensions, tuple(leaves), np.asarray(cell), n, x, holder, asked)
+
+    def summed(self, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Return amounts by inner cell, in the shape of the leaves."""
+        shape = tuple(len(one.leaves) for one in self.dimensions)
+        sums = np.bincount(self.cell, weights=amounts, minlength=int(np.prod(shape)))
+        whole = amounts.dtype.kind in "iu"
+        return (np.rint(sums).astype(np.int64) if whole else sums).reshape(shape)
+
+    def by_record(self, top: int) -> dict[str, Any]:
+        """Return the amounts of all cells where every record is a contributor."""
+        inner_n = self.summed(self.n)
+        n = rolled_up(self.dimensions, inner_n).ravel()
+        place = np.arange(inner_n.size).reshape(inner_n.shape)
+        holder = np.where(n == 1, rolled_up(self.dimensions, inner_n * place).ravel(), -1)  # whose inner cell has a record alone
+        if self.x is None:
+            return {"units": n, "holder": holder}
+        inner = self._largest(self.cell, np.abs(self.x), self.n, top)
+        tops = largest(self.dimensions, inner).reshape(-1, top)
+        asked = None
+        if self.asked is not None:
+            mine = self._largest(self.cell[self.asked], np.abs(self.x)[self.asked], self.n[self.asked], 1)
+            asked = largest(self.dimensions, mine).ravel()
+        value = rolled_up(self.dimensions, self.summed(self.x * self.n)).ravel()
+        size = rolled_up(self.dimensions, self.summed(np.abs(self.x) * self.n)).ravel()
+        return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": asked}
+
+    def _largest(
+        self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int
+    ) -> NDArray[np.float64]:
+        """Return the largest contributions of the inner cells, of which each row has `n` of one size."""
+        shape = tuple(len(one.leaves) for one in self.dimensions)
+        times = np.minimum(n, top)
+        return _ranked(np.repeat(cell, times), np.repeat(size, times), int(np.prod(shape)), top).reshape(*shape, top)
+
+    def by_holding(self, top: int) -> dict[str, Any]:
+        """Return the amounts of all cells where several records may be of one contributor.
+
+        A contributor may lie in several inner cells, so each cell, margins included, is summed by contributor first.
+        """
+        assert self.holder is not None
+        cell, row = self._expanded()
+        x = np.zeros(len(self.n)) if self.x is None else self.x * self.n
+        pair, (cells, holders) = group([cell, self.holder[row]], [int(np.prod([len(one) for one in self.dimensions])), int(self.holder.max()) + 1])
+        sums = np.bincount(pair, weights=x[row])
+        size = int(np.prod([len(one) for one in self.dimensions]))
+        cells = cells.astype(np.int64)
+        units = np.bincount(cells, minlength=size)
+        holder = np.full(size, -1, dtype=np.int64)
+        alone = units[cells] == 1
+        holder[cells[alone]] = holders[alone]
+        found: dict[str, Any] = {"units": units.astype(np.int64), "holder": holder}
+        if self.x is not None:
+            found["value"] = rolled_up(self.dimensions, self.summed(x)).ravel()
+            found["top"] = _ranked(cells, np.abs(sums), size, top)
+            found["size"] = np.bincount(cells, weights=np.abs(sums), minlength=size)
+        if self.asked is not None:
+            mine = np.zeros(len(sums), dtype=bool)
+            mine[pair[self.asked[row]]] = True
+            found["asked"] = _ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel()
+        return found
+
+    def _expanded(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return every row once for each cell that it belongs to: the cell, and the row."""
+        row = np.arange(len(self.n))
+        cell = np.zeros(len(self.n), dtype=np.int64)
+        for dimension, leaves in zip(self.dimensions, self.leaves, strict=True):
+            above: list[list[int]] = [[] for _ in dimension.leaves]
+            for code, members in enumerate(dimension.members):
+                for leaf in members.tolist():
+                    above[leaf].append(code)
+            counts = np.array([len(some) for some in above])
+            starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+            flat = np.array([code for some in above for code in some], dtype=np.int64)
+            times = counts[leaves[row]]
+            within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+            old = np.repeat(np.arange(len(row)), times)
+            cell = cell[old] * len(dimension) + flat[starts[leaves[row[old]]] + within]
+            row = row[old]
+        return cell, row
+
+
+def _ranked(cell: NDArray[np.int64], size: NDArray[np.float64], cells: int, top: int) -> NDArray[np.float64]:
+    """Return the largest sizes in each cell, largest first, zeros where there are no more."""
+    order = np.lexsort((-size, cell))
+    cell, size = cell[order], size[order]
+    first = np.searchsorted(cell, cell)
+    rank = np.arange(len(cell)) - first
+    kept = rank < top
+    found = np.zeros((cells, top))
+    found[cell[kept], rank[kept]] = size[kept]
+    return found
+
+
+def _numbers(column: Coded) -> NDArray[np.float64]:
+    """Return the values of a column of numbers; text and nulls are refused."""
+    values = list(column.values)
+    if any(value is None for value in values):
+        raise NullsError.present({column.name: int(np.count_nonzero(column.codes == values.index(None)))})
+    try:
+        numbers = np.array([float(value) for value in values])
+    except (TypeError, ValueError):
+        raise TableError(f"column {shown(column.name)} holds text, and the values of a table are numbers.") from None
+    if any(isinstance(value, str) for value in values) or not np.isfinite(numbers).all():
+        raise TableError(f"column {shown(column.name)} holds values that are no finite numbers.")
+    return numbers[column.codes]
+
+
+def _holders(column: Coded) -> NDArray[np.int64]:
+    if any(value is None for value in column.values):
+        raise TableError(f"column {shown(column.name)} has nulls; every record needs a holding (a record of its own has its own).")
+    return column.codes.astype(np.int64)
+
+
+def _flags(column: Coded) -> NDArray[np.bool_]:
+    words = {"true": True, "1": True, "yes": True, "y": True, "false": False, "0": False, "no": False, "n": False, "": False}
+    flags = []
+    for value in column.values:
+        word = "" if value is None else str(value).lower()
+        if word not in words:
+            raise TableError(f"column {shown(column.name)} is to say who asked for protection, with true and false, 1 and 0, or yes and no.")
+        flags.append(words[word])
+    return np.array(flags, dtype=bool)[column.codes]
+
+

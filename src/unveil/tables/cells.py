@@ -1,0 +1,122 @@
+"""The cells of a table and the equations between them: every total is the sum of its parts, along every dimension.
+
+Cells stand in row-major order of the dimensions' codes. An equation is a row of a sparse matrix M with +1 for the parts and -1 for
+the total, so that M a = 0 for the values a of the cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from unveil.errors import TableError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.classification import Classification
+
+__all__ = ["MOST_CELLS", "cell_of", "coordinates", "equations", "grid", "largest", "named_cell", "rolled_up", "shape_of"]
+
+MOST_CELLS = 20_000_000
+"""A table of more cells is refused: nobody reads it, and the work would not end."""
+
+
+def shape_of(dimensions: Sequence[Classification]) -> tuple[int, ...]:
+    """Return the number of codes along each dimension; a table that is too large is refused."""
+    shape = tuple(len(one) for one in dimensions)
+    if math.prod(shape) > MOST_CELLS:
+        raise TableError(
+            f"the table would have {math.prod(shape):,} cells, and at most {MOST_CELLS:,} can be worked on; take fewer dimensions, "
+            "or coarser ones."
+        )
+    return shape
+
+
+def grid(dimensions: Sequence[Classification]) -> NDArray[np.int64]:
+    """Return the number of every cell, in the shape of the table."""
+    shape = shape_of(dimensions)
+    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+
+
+def coordinates(dimensions: Sequence[Classification], cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Return the code of every cell along each dimension."""
+    return tuple(np.asarray(one) for one in np.unravel_index(cells, shape_of(dimensions)))
+
+
+def cell_of(dimensions: Sequence[Classification], by: Sequence[str]) -> int:
+    """Return the number of the cell with these codes; an unknown code is refused."""
+    places = []
+    for dimension, code in zip(dimensions, by, strict=True):
+        if code not in dimension.place:
+            raise TableError(f"there is a code of dimension {dimension.name!r} that the table does not have.")
+        places.append(dimension.place[code])
+    return int(np.ravel_multi_index(places, shape_of(dimensions)))
+
+
+def named_cell(dimensions: Sequence[Classification], cell: int) -> str:
+    """Return a cell as people write it: its codes in brackets."""
+    places = np.unravel_index(cell, shape_of(dimensions))
+    return "(" + ", ".join(one.codes[int(at)] for one, at in zip(dimensions, places, strict=True)) + ")"
+
+
+def equations(dimensions: Sequence[Classification], kept: NDArray[np.bool_] | None = None) -> sp.csr_matrix:
+    """Return M: one row per group of one dimension and combination of codes of the others.
+
+    Parameters
+    ----------
+    dimensions
+        The dimensions.
+    kept
+        The cells that the table has; an equation with any other is left out. None: all.
+    """
+    numbers = grid(dimensions)
+    rows, columns, signs, first = [], [], [], 0
+    for axis, dimension in enumerate(dimensions):
+        lines = np.moveaxis(numbers, axis, -1).reshape(-1, len(dimension))
+        for total, parts in dimension.sums:
+            part = lines[:, [total, *parts]]
+            if kept is not None:
+                part = part[kept[part].all(axis=1)]
+            rows.append(np.repeat(np.arange(first, first + len(part)), part.shape[1]))
+            columns.append(part.ravel())
+            signs.append(np.tile(np.array([-1.0, *[1.0] * len(parts)]), len(part)))
+            first += len(part)
+    if not rows:
+        return sp.csr_matrix((0, numbers.size))
+    entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
+    return sp.csr_matrix(entries, shape=(first, numbers.size))
+
+
+def rolled_up(dimensions: Sequence[Classification], inner: NDArray[Any]) -> NDArray[Any]:
+    """Return amounts of all cells from those of the inner ones, which add; one axis per dimension, others may follow."""
+    found = inner
+    for axis, dimension in enumerate(dimensions):
+        moved = np.moveaxis(found, axis, 0)
+        shape = (len(dimension), *moved.shape[1:])
+        summed = np.empty(shape, dtype=found.dtype)
+        for at, members in enumerate(dimension.members):
+            summed[at] = moved[members].sum(axis=0)
+        found = np.moveaxis(summed, 0, axis)
+    return found
+
+
+def largest(dimensions: Sequence[Classification], inner: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest contributions of all cells, largest first along the last axis, from those of the inner cells.
+
+    Right only where every contributor lies in one inner cell.
+    """
+    found = inner
+    top = inner.shape[-1]
+    for axis, dimension in enumerate(dimensions):
+        moved = np.moveaxis(found, axis, 0)
+        merged = np.empty((len(dimension), *moved.shape[1:]))
+        for at, members in enumerate(dimension.members):
+            stacked = np.moveaxis(moved[members], 0, -2).reshape(*moved.shape[1:-1], len(members) * top)
+            merged[at] = -np.sort(np.partition(-stacked, top - 1, axis=-1)[..., :top], axis=-1) if len(members) > 1 else stacked
+        found = np.moveaxis(merged, 0, axis)
+    return found

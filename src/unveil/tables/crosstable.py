@@ -1,0 +1,147 @@
+"""A frequency or magnitude table: its cells, the equations between them, and how it shows itself.
+
+The cells of a `CrossTable` hold the true figures. What may be published of them is another matter: `suppress`, `round` and the
+other methods return tables that say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import in_line
+from unveil.errors import TableError
+from unveil.results import Figure, Made, Result, View
+from unveil.results.numbers import counted
+from unveil.tables.cells import coordinates, equations, named_cell
+from unveil.tables.crosstab import crosstab
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from unveil.tables.classification import Classification
+
+__all__ = ["CrossTable"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CrossTable(Result):
+    """A table of counts, or of sums, over the codes of some dimensions.
+
+    Attributes
+    ----------
+    dimensions
+        The codes along each dimension.
+    n
+        The records of every cell, in row-major order of the codes.
+    units
+        The contributors of every cell: its records, or its holdings where they are known.
+    value
+        The sum of the value in every cell; None in a frequency table.
+    size
+        The sum of the sizes of all contributions: of signed values not their sum.
+    top
+        The largest contributions to every cell, largest first; None in a frequency table.
+    asked
+        The largest contribution of someone who asked for protection.
+    holder
+        The contributor of a cell that has one only, by number; -1 elsewhere.
+    shown
+        The cells that are part of what is published; None: all.
+    signed
+        Whether values may be negative.
+    made
+        How the table was made.
+    """
+
+    dimensions: tuple[Classification, ...]
+    n: NDArray[np.int64]
+    units: NDArray[np.int64]
+    value: NDArray[np.float64] | None = None
+    size: NDArray[np.float64] | None = None
+    top: NDArray[np.float64] | None = None
+    asked: NDArray[np.float64] | None = None
+    holder: NDArray[np.int64] | None = None
+    shown: NDArray[np.bool_] | None = None
+    signed: bool = False
+    made: Made = field(default_factory=lambda: Made(0, "category"))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dimensions."""
+        return tuple(one.name for one in self.dimensions)
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The numbers of the cells that are part of the table."""
+        return np.arange(len(self.n)) if self.shown is None else np.flatnonzero(self.shown)
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self.n) if self.shown is None else int(self.shown.sum())
+
+    def __repr__(self) -> str:
+        """Return one line: dimensions, cells, records."""
+        return f"CrossTable({in_line(self.names, ' x ')}: {counted(len(self), 'cell')}, {counted(self.made.records, 'record')})"
+
+    def amounts(self, on: str) -> NDArray[np.float64]:
+        """Return what stands in the cells: the records, or the values."""
+        if on == "count":
+            return self.n.astype(np.float64)
+        if self.value is None:
+            raise TableError("a frequency table has no values to protect; name a column of values, or protect the counts.")
+        return self.value
+
+    def equations(self) -> sp.csr_matrix:
+        """Return the equations between the cells, one a row."""
+        return equations(self.dimensions, self.shown)
+
+    def name_of(self, cell: int) -> str:
+        """Return a cell by its codes."""
+        return named_cell(self.dimensions, cell)
+
+    def codes_of(self, cells: NDArray[np.int64]) -> list[dict[str, str]]:
+        """Return the codes of cells, by dimension."""
+        places = coordinates(self.dimensions, cells)
+        columns = [[one.codes[at] for at in some.tolist()] for one, some in zip(self.dimensions, places, strict=True)]
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cells as plain objects, and how the table was made."""
+        values = [None] * len(self.n) if self.value is None else self.value.tolist()
+        cells = self.cells
+        rows = [
+            {"by": by, "n": int(self.n[cell]), "value": values[cell], "status": "zero" if self.n[cell] == 0 else "published"}
+            for cell, by in zip(cells.tolist(), self.codes_of(cells), strict=True)
+        ]
+        return {"dimensions": list(self.names), "records": self.made.records, "cells": rows, "made": self.made.to_dict()}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per cell."""
+        cells = self.cells
+        by = self.codes_of(cells)
+        rows: dict[str, Sequence[Any]] = {name: [one[name] for one in by] for name in self.names}
+        rows["n"] = self.n[cells].tolist()
+        if self.value is not None:
+            rows["value"] = self.value[cells].tolist()
+        return rows
+
+    def view(self) -> View:
+        """Return what a person should see: the table as a crosstab."""
+        figures = (
+            Figure("records", self.made.records),
+            Figure("cells", len(self), f"{int((self.n[self.cells] == 0).sum()):,} of them empty"),
+        )
+        what = "records" if self.value is None else f"sum of {in_line(self.made.sensitive)}"
+        entries = self.n if self.value is None else self.value
+        tables = crosstab(self.dimensions, [_plain(one) for one in entries.tolist()], self.shown, title=what)
+        return View(f"Table of {in_line(self.names, ' x ')}", figures, tables)
+
+
+def _plain(value: float) -> float | int:
+    """Return a whole number as an integer, so that it is shown as one."""
+    return int(value) if float(value).is_integer() and abs(value) < 1e15 else value  # noqa: PLR2004 - floats hold it exactly

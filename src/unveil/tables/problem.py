@@ -1,0 +1,248 @@
+"""What has to be protected against whom: the cells, the equations between them, the attacker's bounds, and the need of each cell.
+
+Everything that protects or attacks works on this. The cells are those that are part of the table, numbered anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from unveil.arguments import checked_number
+from unveil.errors import ArgumentError, TableError, shown
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from unveil.tables.crosstable import CrossTable
+    from unveil.tables.rules import On, TableRule
+
+__all__ = ["Aim", "CellProblem", "Insiders", "Zeros", "posed"]
+
+Zeros: TypeAlias = Literal["publish", "suppress", "structural"]
+"""publish: an empty cell is shown; suppress: it is sensitive; structural: everybody knows that it must be empty."""
+Insiders: TypeAlias = Literal["singletons", "none"]
+"""singletons: the only contributor of a cell knows its value; none: nobody does."""
+
+NARROW = 1e-6
+"""An interval that is narrower, relative to the value, counts as the value itself."""
+_OPEN = 1e-3
+"""How wide, relative to the value, what must not be known exactly is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What protection means here.
+
+    Attributes
+    ----------
+    on
+        What is protected; None: what the rules speak of.
+    attacker
+        What everybody knows of every cell beforehand: its bounds, as numbers or, ending in %, as parts of its value.
+    zeros, insiders
+        What becomes of empty cells, and who knows what.
+    level
+        "rule": as far as the rules ask; "none": not exactly known; a number: so far on both sides.
+    width
+        The least width of every sensitive cell's interval; None: 1 for counts, any for values.
+    """
+
+    on: On | None = None
+    attacker: str | None = None
+    zeros: Zeros = "publish"
+    insiders: Insiders = "singletons"
+    level: str | float = "rule"
+    width: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellProblem:
+    """Cells, equations, bounds and needs.
+
+    Attributes
+    ----------
+    cells
+        The number of each cell in its table.
+    equations
+        M: the equations between the cells, M a = 0.
+    value
+        What stands in each cell.
+    lower, upper
+        What everybody knows of each cell beforehand.
+    primary
+        The sensitive cells.
+    down, up, width
+        How far below and above its value each sensitive cell must stay open, and how wide its interval must be.
+    fixed
+        Cells that are published whatever it costs.
+    hidden
+        Cells that are not published, whatever they may cost.
+    cost
+        What it costs to suppress a cell.
+    insiders
+        For each contributor who is alone in some cells, these cells.
+    on
+        Whether the cells hold counts or values.
+    """
+
+    cells: NDArray[np.int64]
+    equations: sp.csr_matrix
+    value: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    primary: NDArray[np.bool_]
+    down: NDArray[np.float64]
+    up: NDArray[np.float64]
+    width: NDArray[np.float64]
+    fixed: NDArray[np.bool_]
+    hidden: NDArray[np.bool_]
+    cost: NDArray[np.float64]
+    insiders: tuple[NDArray[np.int64], ...] = ()
+    on: On = "count"
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self.cells)
+
+    def exposed(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which sensitive cells an interval [low, high] gives away; equality protects."""
+        slack = NARROW * np.maximum(1.0, np.abs(self.value))
+        near = (low > self.value - self.down + slack) | (high < self.value + self.up - slack)
+        narrow = high - low < np.maximum(self.width - slack, 0)
+        exact = high - low <= np.where(self.width > 0, 0, slack)
+        return self.primary & (near | narrow | exact)
+
+    def open_enough(self, cell: int, low: float, high: float) -> bool:
+        """Return whether an interval leaves one sensitive cell as open as it needs to be."""
+        value = self.value[cell]
+        slack = NARROW * max(1.0, abs(value))
+        if low > value - self.down[cell] + slack or high < value + self.up[cell] - slack:
+            return False
+        return bool(high - low >= max(self.width[cell] - slack, 0) and (high - low > slack or self.width[cell] > 0))
+
+    def aimed(self) -> CellProblem:
+        """Return the problem with a little more asked of cells that must only not be known exactly, for methods that need a number."""
+        bare = self.primary & (self.down <= 0) & (self.up <= 0) & (self.width <= 0)
+        little = _OPEN * np.maximum(1.0, np.abs(self.value))
+        return replace(self, width=np.where(bare, little, self.width))
+
+    def with_cost(self, cost: NDArray[np.float64]) -> CellProblem:
+        """Return the problem with other costs."""
+        return replace(self, cost=cost)
+
+
+def posed(
+    table: CrossTable,
+    rules: Sequence[TableRule],
+    aim: Aim,
+    *,
+    primary: NDArray[np.bool_] | None = None,
+    fixed: NDArray[np.bool_] | None = None,
+    hidden: NDArray[np.bool_] | None = None,
+    safe: NDArray[np.bool_] | None = None,
+) -> CellProblem:
+    """Return what has to be protected in a table.
+
+    Parameters
+    ----------
+    table, rules, aim
+        The table, the rules that say which cells are sensitive, and what protection means.
+    primary, safe
+        Cells that are sensitive, or are not, whatever the rules say.
+    fixed, hidden
+        Cells that must be published, or must not.
+    """
+    on: On = aim.on or ("value" if any(rule.on == "value" for rule in rules) and table.value is not None else "count")
+    value = table.amounts(on)
+    sensitive, level = _sensitive(table, rules, aim, on)
+    empty = table.n == 0
+    if primary is not None:
+        sensitive |= primary
+    if safe is not None:
+        sensitive &= ~safe
+    if hidden is not None:
+        sensitive |= hidden & ~empty
+    published = empty & ~sensitive
+    if fixed is not None:
+        published |= fixed & ~sensitive
+    lower, upper = _bounds(value, aim.attacker, signed=table.signed and on == "value")
+    width = checked_number("width", aim.width, above=-1e-12) if aim.width is not None else float(on == "count")
+    cells = table.cells
+    level = np.where(sensitive, np.maximum(level, 0.0), 0.0)
+    whole = CellProblem(
+        cells=cells,
+        equations=table.equations()[:, cells],
+        value=value[cells],
+        lower=lower[cells],
+        upper=upper[cells],
+        primary=sensitive[cells],
+        down=level[cells],
+        up=level[cells],
+        width=np.where(sensitive, width, 0.0)[cells],
+        fixed=published[cells],
+        hidden=np.zeros(len(cells), dtype=bool) if hidden is None else hidden[cells],
+        cost=np.ones(len(cells)),
+        on=on,
+    )
+    return replace(whole, insiders=_insiders(table, cells) if aim.insiders == "singletons" else ())
+
+
+def _sensitive(
+    table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return the sensitive cells and their levels; of several rules the highest."""
+    sensitive, level = np.zeros(len(table.n), dtype=bool), np.zeros(len(table.n))
+    for rule in rules:
+        marked = rule.primary(table)
+        sensitive |= marked
+        if aim.level == "rule" and rule.on == on:
+            level = np.where(marked, np.maximum(level, rule.level(table)), level)
+    if aim.zeros == "suppress":
+        sensitive |= table.n == 0
+    elif aim.zeros == "structural":
+        sensitive &= table.n > 0
+    if not isinstance(aim.level, str):
+        level = np.where(sensitive, checked_number("level", aim.level, above=-1e-12), 0.0)
+    return sensitive, level
+
+
+def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Return the cells of every contributor who is alone in some."""
+    if table.holder is None:
+        return ()
+    alone = np.flatnonzero(table.units[cells] == 1)
+    holders = table.holder[cells[alone]]
+    order = np.argsort(holders, kind="stable")
+    _, starts = np.unique(holders[order], return_index=True)
+    return tuple(np.split(alone[order], starts[1:])) if len(alone) else ()
+
+
+def _bounds(
+    value: NDArray[np.float64], attacker: str | None, *, signed: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what everybody knows of every cell beforehand."""
+    if attacker is None:
+        return np.full(len(value), -np.inf if signed else 0.0), np.full(len(value), np.inf)
+    low, separator, high = attacker.partition(":")
+    if not separator:
+        raise ArgumentError(f"the attacker's bounds are written LO:HI, as in 0:inf or 50%:150%, not {shown(attacker)}.")
+    lower, upper = _bound(low, value), _bound(high, value)
+    outside = (value < lower) | (value > upper)
+    if outside.any():
+        raise TableError(
+            f"{int(outside.sum()):,} cells lie outside of what the attacker is to know ({attacker}); these bounds would be wrong."
+        )
+    return lower, upper
+
+
+def _bound(text: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        raise ArgumentError(f"the attacker's bounds are numbers, inf, or parts of the value such as 50%, not {shown(text)}.") from None
+    return number / 100 * value if text.endswith("%") else np.full(len(value), number)

@@ -1,0 +1,77 @@
+"""What a rule for sensitive cells says: which cells are primary, and how far each must be protected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from unveil.errors import ArgumentError, TableError, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.crosstable import CrossTable
+
+__all__ = ["On", "TableRule", "contributions", "no_level", "numbers_of", "values"]
+
+On: TypeAlias = Literal["count", "value"]
+
+
+class TableRule(Protocol):
+    """A rule: one file, one class, one line in the list of rules.
+
+    Attributes
+    ----------
+    word
+        How it is asked for.
+    on
+        What it speaks of: the counts or the values.
+    attack
+        The attacks it stands against.
+    """
+
+    word: ClassVar[str]
+    on: ClassVar[On]
+    attack: ClassVar[str]
+
+    def primary(self, table: CrossTable) -> NDArray[np.bool_]:
+        """Return the cells that the rule calls sensitive."""
+
+    def level(self, table: CrossTable) -> NDArray[np.float64]:
+        """Return how far above and below its value every sensitive cell must stay open; 0: not exactly known."""
+
+    def words(self) -> str:
+        """Return the rule as it is asked for."""
+
+
+def no_level(table: CrossTable) -> NDArray[np.float64]:
+    """Return the level of a rule that only asks that the cell is not known exactly."""
+    return np.zeros(len(table.n))
+
+
+def contributions(table: CrossTable, least: int) -> NDArray[np.float64]:
+    """Return the largest contributions of every cell, at least so many of them."""
+    if table.top is None:
+        raise TableError("this rule looks at contributions to a value, and the table has none; name a column of values.")
+    if table.top.shape[1] < least:
+        raise TableError(f"the rule looks at {least} contributors, and the table keeps {table.top.shape[1]}; make it with top={least}.")
+    return table.top
+
+
+def values(table: CrossTable) -> NDArray[np.float64]:
+    """Return the total of all contributions: the value, or for signed values the sum of their sizes."""
+    if table.value is None:
+        raise TableError("this rule looks at values, and the table has none; name a column of values.")
+    return table.size if table.signed and table.size is not None else table.value
+
+
+def numbers_of(word: str, text: str, form: str, least: int, most: int) -> list[float]:
+    """Read the numbers of a rule, as in 2:85."""
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if not least <= len(numbers) <= most or not all(np.isfinite(numbers)):
+        raise ArgumentError(f"the rule {word} is written {form}, not {shown(f'{word}={text}')}.")
+    return numbers

@@ -1,0 +1,86 @@
+"""Group disclosure: all of a class, or all but a few, have one category of a sensitive dimension.
+
+Everybody known to be in the class is then known to be in the category. It is the posterior Discrimination Rate 1 of that class.
+That all are in one category says as much as that none is in another, so the empty categories of such a class are sensitive too,
+unless zeros are structural.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from unveil.arguments import checked_count
+from unveil.errors import ArgumentError, TableError, shown
+from unveil.tables.rules.base import On, no_level
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.crosstable import CrossTable
+
+__all__ = ["GroupRule"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRule:
+    r"""A cell of a class y and a category x is sensitive if :math:`0 \le n_y - n_{xy} \le c` with :math:`n_{xy} > 0`.
+
+    Parameters
+    ----------
+    dimension
+        The sensitive dimension; none: the last one.
+    coalition
+        How many members c of a class share what they know of themselves.
+    """
+
+    dimension: str | None = None
+    coalition: int = 0
+    word: ClassVar[str] = "group"
+    on: ClassVar[On] = "count"
+    attack: ClassVar[str] = "group disclosure"
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no rule."""
+        checked_count("the coalition of the group rule", self.coalition, least=0)
+
+    @classmethod
+    def read(cls, text: str) -> GroupRule:
+        """Read the rule from a command line: group, group=DIMENSION or group=DIMENSION:COALITION."""
+        name, _, number = text.rpartition(":") if text.rpartition(":")[2].isdigit() else (text, "", "0")
+        if not number.isdigit():
+            raise ArgumentError(f"the rule group is written group=DIMENSION:COALITION, not {shown(text)}.")
+        return cls(name or None, int(number))
+
+    def primary(self, table: CrossTable) -> NDArray[np.bool_]:
+        """Return the cells that give a whole class away, and the empty ones beside them."""
+        axis = self._axis(table)
+        dimension = table.dimensions[axis]
+        n = np.moveaxis(table.n.reshape([len(one) for one in table.dimensions]), axis, -1)
+        leaves = list(dimension.leaves)
+        size = n[..., leaves].sum(axis=-1, keepdims=True)
+        held = n[..., leaves]
+        telling = (held > 0) & (size - held <= self.coalition)
+        marked = np.zeros(n.shape, dtype=bool)
+        marked[..., leaves] = telling | ((held == 0) & telling.any(axis=-1, keepdims=True))
+        if len(leaves) < 2:  # noqa: PLR2004 - with one category there is nothing to disclose
+            marked[:] = False
+        return np.ascontiguousarray(np.moveaxis(marked, -1, axis)).ravel()
+
+    def level(self, table: CrossTable) -> NDArray[np.float64]:
+        """Return 0: the cell must not be known exactly."""
+        return no_level(table)
+
+    def words(self) -> str:
+        """Return the rule as it is asked for."""
+        rest = f":{self.coalition}" if self.coalition else ""
+        return f"group={self.dimension or ''}{rest}".rstrip("=")
+
+    def _axis(self, table: CrossTable) -> int:
+        if self.dimension is None:
+            return len(table.dimensions) - 1
+        if self.dimension not in table.names:
+            raise TableError(f"the group rule names {shown(self.dimension)}, which is no dimension of the table.")
+        return table.names.index(self.dimension)

@@ -1,0 +1,68 @@
+"""The p % rule: a cell is sensitive if a contributor can estimate another's value to within p per cent.
+
+The second largest contributor knows the total and their own value, so they know the largest to within what the others make up. A
+coalition of c takes the largest of them together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from unveil.arguments import checked_count, checked_number
+from unveil.tables.rules.base import On, contributions, numbers_of, values
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from unveil.tables.crosstable import CrossTable
+
+__all__ = ["PercentRule"]
+
+
+@dataclass(frozen=True, slots=True)
+class PercentRule:
+    r"""A cell is sensitive if :math:`X - x_1 - (x_2 + \dots + x_{c+1}) < \tfrac{p}{100} x_1`, strictly.
+
+    Its level is :math:`U = \tfrac{p}{100} x_1 - (X - x_1 - x_2 - \dots - x_{c+1})`.
+
+    Parameters
+    ----------
+    p
+        How near, in per cent, is too near.
+    coalition
+        How many contributors c share what they know; 1: nobody does.
+    """
+
+    p: float
+    coalition: int = 1
+    word: ClassVar[str] = "p"
+    on: ClassVar[On] = "value"
+    attack: ClassVar[str] = "external, internal, dominance"
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no rule."""
+        checked_number("p of the p % rule", self.p, above=0)
+        checked_count("the coalition of the p % rule", self.coalition, least=1)
+
+    @classmethod
+    def read(cls, text: str) -> PercentRule:
+        """Read the rule from a command line."""
+        p, *rest = numbers_of(cls.word, text, "p=P or p=P:COALITION", 1, 2)
+        coalition = rest[0] if rest else 1.0
+        return cls(p, int(coalition) if coalition.is_integer() else coalition)  # type: ignore[arg-type]
+
+    def primary(self, table: CrossTable) -> NDArray[np.bool_]:
+        """Return the cells whose largest contribution can be estimated too well."""
+        return (table.units > 0) & (self.level(table) > 0)
+
+    def level(self, table: CrossTable) -> NDArray[np.float64]:
+        """Return what the others lack to hide the largest."""
+        top = contributions(table, self.coalition + 1)
+        others = values(table) - top[:, : self.coalition + 1].sum(axis=1)
+        return self.p / 100 * top[:, 0] - others
+
+    def words(self) -> str:
+        """Return the rule as it is asked for."""
+        return f"p={self.p:g}" + (f":{self.coalition}" if self.coalition > 1 else "")

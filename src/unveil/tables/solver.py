@@ -1,0 +1,111 @@
+"""Linear programs, solved again and again with other costs and bounds: a thin hand on HiGHS, which stays warm between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from unveil.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LinearProgram", "highs"]
+
+
+def highs() -> Any:
+    """Return the solver's library, or say how to install it."""
+    try:
+        import highspy
+    except ImportError:
+        raise MissingExtraError.needed("solving what an attacker can compute", extra="tables") from None
+    return highspy
+
+
+class LinearProgram:
+    """min c y subject to A y = b, l <= y <= u; costs and bounds change from one solution to the next.
+
+    Parameters
+    ----------
+    matrix, right
+        A and b.
+    lower, upper
+        l and u.
+    integer
+        The columns that are whole numbers; none: a linear program.
+    """
+
+    def __init__(
+        self,
+        matrix: sp.spmatrix,
+        right: NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        *,
+        cost: NDArray[np.float64] | None = None,
+        integer: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._library = highs()
+        columns = sp.csc_matrix(matrix)
+        low, high = right if isinstance(right, tuple) else (right, right)
+        model = self._library.HighsLp()
+        model.num_col_, model.num_row_ = columns.shape[1], columns.shape[0]
+        model.col_cost_ = np.zeros(columns.shape[1]) if cost is None else cost
+        model.col_lower_, model.col_upper_ = self._finite(lower), self._finite(upper)
+        model.row_lower_, model.row_upper_ = self._finite(low), self._finite(high)
+        model.a_matrix_.format_ = self._library.MatrixFormat.kColwise
+        model.a_matrix_.start_ = columns.indptr
+        model.a_matrix_.index_ = columns.indices
+        model.a_matrix_.value_ = columns.data.astype(np.float64)
+        if integer is not None:
+            kinds = self._library.HighsVarType
+            model.integrality_ = [kinds.kInteger if one else kinds.kContinuous for one in integer]
+        self.solver = self._library.Highs()
+        self.option("output_flag", value=False)
+        self.option("threads", value=1)
+        if integer is None:
+            self.option("presolve", value="off")  # what is known of the last solution helps more
+            self.option("solver", value="simplex")
+        self.solver.passModel(model)
+        self._costly: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+
+    def _finite(self, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip(np.asarray(bounds, dtype=np.float64), -self._library.kHighsInf, self._library.kHighsInf)
+
+    def option(self, name: str, *, value: Any) -> None:
+        """Set an option of the solver."""
+        self.solver.setOptionValue(name, value)
+
+    def costs(self, columns: NDArray[np.int64], costs: NDArray[np.float64]) -> None:
+        """Set the costs: these, and nothing elsewhere."""
+        if len(self._costly):
+            self.solver.changeColsCost(len(self._costly), self._costly, np.zeros(len(self._costly)))
+        self._costly = np.asarray(columns, dtype=np.int32)
+        self.solver.changeColsCost(len(self._costly), self._costly, np.asarray(costs, dtype=np.float64))
+
+    def bounds(self, columns: NDArray[np.int64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
+        """Set the bounds of some columns."""
+        if len(columns):
+            places = np.asarray(columns, dtype=np.int32)
+            self.solver.changeColsBounds(len(places), places, self._finite(lower), self._finite(upper))
+
+    def solve(self) -> NDArray[np.float64] | None:
+        """Return the best point; None where there is none, or none is best."""
+        self.solver.run()
+        status, kinds = self.solver.getModelStatus(), self._library.HighsModelStatus
+        if status not in (kinds.kOptimal, kinds.kUnbounded, kinds.kUnboundedOrInfeasible, kinds.kInfeasible):
+            self.solver.clearSolver()  # a start that led nowhere
+            self.solver.run()
+            status = self.solver.getModelStatus()
+        return np.array(self.solver.getSolution().col_value) if status == kinds.kOptimal else None
+
+    def duals(self) -> NDArray[np.float64]:
+        """Return the multipliers of the equations at the last solution."""
+        return np.array(self.solver.getSolution().row_dual)
+
+    @property
+    def objective(self) -> float:
+        """The cost of the last solution."""
+        return float(self.solver.getInfo().objective_function_value)

@@ -1,0 +1,160 @@
+"""Flows: ways in which the cells of a table can change together so that every equation still holds.
+
+A flow z with M z = 0 that moves a sensitive cell k by as much as it needs, and every other cell within what everybody knows, proves
+that an attacker cannot exclude the moved table, provided that every cell it moves is suppressed. The cheapest such flow names the
+cells to suppress with k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from unveil.tables.solver import LinearProgram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import CellProblem
+
+__all__ = ["Flow", "FlowProgram", "Side", "Task", "tasks_of"]
+
+Side: TypeAlias = Literal["up", "down", "either"]
+_MOVED = 1e-7
+_AGAIN = 2
+"""How often a flow is sought anew, with costs by the cell rather than by the amount moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A cell that must stay open on one side by an amount, or on either."""
+
+    cell: int
+    side: Side
+    amount: float
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """What moves, and the cells that do."""
+
+    moves: NDArray[np.float64]
+    cells: NDArray[np.int64]
+    insiders: frozenset[int] = field(default_factory=frozenset)
+
+    def serves(self, task: Task) -> bool:
+        """Return whether the flow moves a cell as far as a task asks."""
+        moved = self.moves[task.cell]
+        least = task.amount * (1 - 1e-9) - 1e-9
+        return bool((task.side != "down" and moved >= least) or (task.side != "up" and -moved >= least))
+
+
+def tasks_of(problem: CellProblem) -> list[Task]:
+    """Return what has to be shown for every sensitive cell, the largest amounts first."""
+    tasks = []
+    for cell in np.flatnonzero(problem.primary).tolist():
+        up, down, width = problem.up[cell], problem.down[cell], problem.width[cell]
+        if up > 0:
+            tasks.append(Task(cell, "up", float(up)))
+        if down > 0:
+            tasks.append(Task(cell, "down", float(down)))
+        if width > up + down:
+            tasks.append(Task(cell, "either", float(width)))
+    return sorted(tasks, key=lambda task: (-task.amount, task.cell, task.side))
+
+
+class FlowProgram:
+    """The linear program of the cheapest flow, for one table; costs and forbidden cells change."""
+
+    def __init__(self, problem: CellProblem) -> None:
+        self.problem = problem
+        free = ~problem.fixed
+        self.columns = np.flatnonzero(free)
+        self.place = np.full(len(problem), -1, dtype=np.int64)
+        self.place[self.columns] = np.arange(len(self.columns))
+        matrix = problem.equations[:, self.columns].tocsr()
+        matrix = matrix[np.diff(matrix.indptr) > 0]
+        self.number = len(self.columns)
+        scale = max(1.0, float(np.abs(problem.value).max(initial=0)))
+        far = 1e3 * scale
+        self.rise = np.minimum(problem.upper - problem.value, far)[self.columns]
+        self.fall = np.minimum(problem.value - problem.lower, far)[self.columns]
+        both = sp.hstack([matrix, -matrix]).tocsc()
+        self.limits = np.concatenate([self.rise, self.fall])
+        self.program = LinearProgram(both, np.zeros(matrix.shape[0]), np.zeros(2 * self.number), self.limits)
+        self._all = np.arange(2 * self.number)
+        self._changed: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.insider_of: dict[int, int] = {
+            int(cell): number for number, some in enumerate(problem.insiders) for cell in some.tolist()
+        }
+
+    def sought(self, task: Task, costs: NDArray[np.float64], forbidden: NDArray[np.int64], *, again: int = _AGAIN) -> Flow | None:
+        """Return a cheap flow for a task; None where there is none.
+
+        Parameters
+        ----------
+        task
+            The cell, the side and the amount.
+        costs
+            The cost of every cell of the problem.
+        forbidden
+            Cells that must not move.
+        again
+            How often the costs are made those of the cells that move, not of the amounts.
+        """
+        sides = ("up", "down") if task.side == "either" else (task.side,)
+        best: tuple[float, Flow] | None = None
+        for side in sides:
+            flow = self._one_side(task.cell, side, task.amount, costs[self.columns], forbidden, again)
+            if flow is None:
+                continue
+            cost = float(costs[flow.cells].sum())
+            if best is None or cost < best[0] - 1e-9:
+                best = cost, flow
+            if cost <= 0:
+                break
+        return None if best is None else best[1]
+
+    def _one_side(
+        self, cell: int, side: str, amount: float, costs: NDArray[np.float64], forbidden: NDArray[np.int64], again: int
+    ) -> Flow | None:
+        at = int(self.place[cell])
+        if (self.rise if side == "up" else self.fall)[at] < amount * (1 - 1e-9):
+            return None
+        self._bound(at, side, amount, self.place[forbidden])
+        unit = costs / np.minimum(amount, np.maximum(np.maximum(self.rise, self.fall), 1e-12))
+        best: tuple[float, NDArray[np.float64]] | None = None
+        for _ in range(1 + again):
+            self.program.costs(self._all, np.concatenate([unit, unit]))
+            solution = self.program.solve()
+            if solution is None:
+                return None
+            moved = solution[: self.number] - solution[self.number :]
+            size = np.abs(moved)
+            cost = float(costs[size > _MOVED].sum())
+            if best is None or cost < best[0] - 1e-9:
+                best = cost, moved
+            if cost <= 0:
+                break
+            unit = costs / (size + 0.05 * amount)
+        return None if best is None else self._flow(best[1])
+
+    def _bound(self, at: int, side: str, amount: float, forbidden: NDArray[np.int64]) -> None:
+        """Let one cell move by an amount, and some not at all."""
+        self.program.bounds(self._changed, np.zeros(len(self._changed)), self.limits[self._changed])
+        still = np.concatenate([forbidden, forbidden + self.number])
+        self.program.bounds(still, np.zeros(len(still)), np.zeros(len(still)))
+        one, other = (at, at + self.number) if side == "up" else (at + self.number, at)
+        pair = np.array([one, other])
+        self.program.bounds(pair, np.array([amount, 0.0]), np.array([amount, 0.0]))
+        self._changed = np.unique(np.concatenate([still, pair]))
+
+    def _flow(self, moved: NDArray[np.float64]) -> Flow:
+        moves = np.zeros(len(self.problem))
+        moves[self.columns] = np.where(np.abs(moved) > _MOVED, moved, 0.0)
+        cells = np.flatnonzero(moves)
+        insiders = frozenset(self.insider_of[cell] for cell in cells.tolist() if cell in self.insider_of)
+        return Flow(moves, cells, insiders)

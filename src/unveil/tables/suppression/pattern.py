@@ -1,0 +1,90 @@
+"""A pattern of suppressed cells with its proofs: for every task, flows over suppressed cells that show that it is met.
+
+Somebody who is alone in a cell knows it, so for them a flow that moves it proves nothing. A task is met if for every such person
+there is a flow that does without their cells: if no person is common to all its flows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import CellProblem
+    from unveil.tables.suppression.flows import Flow, FlowProgram, Task
+
+__all__ = ["Pattern"]
+
+
+class Pattern:
+    """Suppressed cells and the flows that prove them enough."""
+
+    def __init__(self, problem: CellProblem, program: FlowProgram, tasks: Sequence[Task]) -> None:
+        self.problem, self.program, self.tasks = problem, program, list(tasks)
+        self.suppressed = problem.primary | problem.hidden
+        self.flows: list[Flow | None] = []
+        self.of_task: list[list[int]] = [[] for _ in tasks]
+        self.of_cell: dict[int, list[int]] = {}
+        self._tasks_at: dict[int, list[int]] = {}
+        for number, task in enumerate(self.tasks):
+            self._tasks_at.setdefault(task.cell, []).append(number)
+
+    def add(self, flow: Flow) -> None:
+        """Suppress what a flow moves, and note which tasks it serves."""
+        self.suppressed[flow.cells] = True
+        number = len(self.flows)
+        self.flows.append(flow)
+        for cell in flow.cells.tolist():
+            for task in self._tasks_at.get(cell, ()):
+                if flow.serves(self.tasks[task]):
+                    self.of_task[task].append(number)
+            if not self.problem.primary[cell]:
+                self.of_cell.setdefault(cell, []).append(number)
+
+    def spoilers(self, task: int, without: int | None = None) -> frozenset[int] | None:
+        """Return the insiders for whom no flow proves a task; None: there is no flow at all.
+
+        Parameters
+        ----------
+        task
+            The number of the task.
+        without
+            A cell that is to be published: flows that move it do not count.
+        """
+        own = self.program.insider_of.get(self.tasks[task].cell)
+        common: frozenset[int] | None = None
+        for number in self.of_task[task]:
+            flow = self.flows[number]
+            if flow is None or (without is not None and flow.moves[without] != 0):
+                continue
+            common = flow.insiders if common is None else common & flow.insiders
+            if common <= {own}:
+                return frozenset()
+        return None if common is None else common - {own}
+
+    def met(self, task: int) -> bool:
+        """Return whether a task is proved for everybody."""
+        return self.spoilers(task) == frozenset()
+
+    def publish(self, cell: int) -> None:
+        """Publish a cell again; the flows that move it prove nothing any more."""
+        for number in self.of_cell.pop(cell, []):
+            flow = self.flows[number]
+            if flow is not None:
+                self.flows[number] = None
+        self.suppressed[cell] = False
+
+    def cells_of(self, insiders: frozenset[int]) -> NDArray[np.int64]:
+        """Return the cells in which some insiders are alone, and that could move."""
+        if not insiders:
+            return np.zeros(0, dtype=np.int64)
+        cells = np.concatenate([self.problem.insiders[number] for number in sorted(insiders)])
+        return cells[self.program.place[cells] >= 0]
+
+    def cost(self) -> float:
+        """Return what the pattern costs."""
+        return float(self.problem.cost[self.suppressed].sum())
