@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -12,7 +11,7 @@ import polars as pl
 import pytest
 
 import unveil
-from helpers import ROOT, rate, shared, together
+from helpers import rate, shared, together
 from unveil.cli import run
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.asked import AnyModel
@@ -255,12 +254,6 @@ def test_a_finding_without_a_printed_figure_has_no_difference() -> None:
     assert Finding("DR", "age", "release", 0.5).difference is None
     assert Finding("DR", "age", "release", None, 0.5).difference is None
     assert Finding("DR", "age", "release", 0.5, 0.25).difference == 0.25
-
-
-@pytest.mark.parametrize("script", sorted(ROOT.joinpath("examples").glob("adult_*.py")), ids=lambda path: path.stem)
-def test_the_examples_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(script), run_name="__main__")
-    assert "Conclusions" in capsys.readouterr().out
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
