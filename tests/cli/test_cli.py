@@ -157,8 +157,8 @@ def test_options_of_the_file_are_passed_on(tmp_path: Path, capsys: pytest.Captur
 
 def test_reproduce_gives_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
     figures = printed(capsys, "reproduce", "--json")["figures"]
-    assert len(figures) == 157
-    assert all(set(figure) == {"source", "what", "published", "computed", "agreement", "note"} for figure in figures)
+    assert len(figures) == 249
+    assert all(set(figure) == {"source", "what", "published", "computed", "agreement", "by", "note"} for figure in figures)
 
 
 def test_datasets_are_listed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,55 @@ def test_degrees_of_income_follow_from_the_release(found: Experiments, release: 
         assert incomes["<=50K"] > 0.8 * incomes.total()
 
 
+@pytest.mark.parametrize(
+    ("name", "keys", "sensitive", "figure"),
+    [
+        ("homogeneity", identity.KEYS, "occupation", "DR of the occupation"),
+        ("semantic", semantic.KEYS, "occupation", "DR of the occupation"),
+        ("income", income.KEYS, income.INCOME, "degree to which the income can be told"),
+    ],
+)
+def test_rates_without_suppressed_records_follow_from_the_release(
+    found: Experiments, name: str, keys: tuple[str, ...], sensitive: str, figure: str
+) -> None:
+    experiment = found[name]
+    for release in experiment.releases:
+        frame = recoded(experiment, release, keys, sensitive).filter(pl.any_horizontal(pl.col(keys) != "*"))
+        assert frame.height == ADULT.height - experiment.releases[release]["suppressed"]
+        for key in keys:
+            expected = rate(frame[sensitive].to_list(), frame[key].to_list())
+            assert experiment.value(figure, key, release, "left out") == pytest.approx(expected, abs=1e-9)
+
+
+def held(experiment: Experiment, says: str) -> dict[str, bool]:
+    return {one.suppressed: one.holds for one in experiment.conclusions if one.says == says}
+
+
+def test_two_conclusions_hold_only_where_suppressed_records_are_left_out(found: Experiments) -> None:
+    says = "For the marital status 10-anonymity resists better than distinct 10-diversity"
+    assert held(found["homogeneity"], says) == {"kept": False, "left out": True}
+    assert held(found["income"], "The 2-diverse release tells least") == {"kept": False, "left out": True}
+    experiment, figure = found["income"], "degree to which the income can be told"
+    means = [experiment.value(figure, "mean", name, "left out") for name in ("2-diversity", "10-anonymity", "5-anonymity")]
+    assert [round(value or 0.0, 4) for value in means] == [0.0319, 0.0330, 0.0333]
+    told = [found["homogeneity"].value("DR of the occupation", "marital-status", name, "left out")
+            for name in ("10-anonymity", "distinct 10-diversity")]  # fmt: skip
+    assert [round(value or 0.0, 4) for value in told] == [0.0230, 0.0233]
+
+
+def test_conclusions_about_values_are_stated(found: Experiments) -> None:
+    assert set(held(found["identity"], "Yet for Widowed it resists less")) == {"kept", "left out"}
+    assert held(found["semantic"], "So do its values, Female and Male") == {"kept": True, "left out": True}
+
+
+def test_notes_follow_from_the_releases(found: Experiments) -> None:
+    levels = [one["levels"] for one in found["identity"].releases.values()]
+    assert ("generalise alike" in found["identity"].notes[1]) == (levels[0] == levels[1])
+    assert "It has 2 values, so no class holds 5" in found["five-measures"].notes[-1]
+    assert "makes 5 groups" in found["semantic"].notes[0]
+    assert "96% have the lower one" in found["income"].notes[1]
+
+
 def test_releases_pass_the_measure_of_their_model() -> None:
     models: dict[str, list[AnyModel]] = {"k": [KAnonymity(10)], "l": [DistinctLDiversity("occupation", 10)]}
     for name, release in released(identity.KEYS, "occupation", models, hierarchies(), suppression=0.05).items():
@@ -204,6 +253,7 @@ def test_the_mending_is_said_in_the_result(found: Experiments) -> None:
     said = " ".join(found["semantic"].notes)
     assert "Protective-serv stands in two" in said
     assert "Farming-fishing gets a group of its own" in said
+    assert found["semantic"].conclusions[1].evidence.startswith("mean rate")
 
 
 def test_arx_hierarchies_give_other_releases() -> None:

@@ -18,6 +18,7 @@ from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
 from unveil.measures.chance import adjusted_rate
+from unveil.measures.distortion import Distortion, distortion_of
 from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
@@ -112,6 +113,8 @@ class DiscriminationRate(Result):
         The rate of each value of the key.
     made
         How the result was made.
+    distortion
+        The largest divergence of a class, and the squared error of the best guess; None in bulk results.
     """
 
     value: float
@@ -124,6 +127,12 @@ class DiscriminationRate(Result):
     interval_reason: str | None
     table: ByValue
     made: Made
+    distortion: Distortion | None = None
+
+    @property
+    def mutual_information(self) -> float:
+        """:math:`I(X;Y) = H(X) - H(X|Y)`, in bits: what the key tells about the sensitive attribute."""
+        return max(0.0, self.entropy - self.conditional_entropy)
 
     @property
     def records(self) -> int:
@@ -145,6 +154,8 @@ class DiscriminationRate(Result):
             "value": self.value,
             "entropy": self.entropy,
             "conditional_entropy": self.conditional_entropy,
+            "mutual_information": self.mutual_information,
+            "distortion": None if self.distortion is None else self.distortion.to_dict(),
             "kind": self.kind,
             "adjusted": self.adjusted,
             "adjusted_reason": self.adjusted_reason,
@@ -190,6 +201,10 @@ class DiscriminationRate(Result):
         found.append(Figure("kind", self.kind))
         found.append(Figure("H(X)", f"{self.entropy:.4f} bit", "uncertainty before"))
         found.append(Figure("H(X|Y)", f"{self.conditional_entropy:.4f} bit", "uncertainty once the key is known"))
+        found.append(Figure("I(X;Y)", f"{self.mutual_information:.4f} bit", "what the key tells: the one minus the other"))
+        if self.distortion is not None and self.distortion.squared_error is not None:
+            before = number(self.distortion.variance or 0.0)
+            found.append(Figure("squared error", self.distortion.squared_error, f"of the best guess; {before} without the key"))
         found.append(Figure("records", self.records, f"in {counted(len(self.table.classes), 'class', 'classes')} of the key"))
         return found
 
@@ -294,7 +309,7 @@ def discrimination_rate(
         checked_partitions(partitions, (*keys, *secrets))
         _check_interval(confidence, interval=interval, against_records=not secrets)
         counts, made = counted_rate(study, keys, secrets)
-        result = rate_of(counts, keys, secrets, made)
+        result = replace(rate_of(counts, keys, secrets, made), distortion=distortion_of(counts, keys, secrets))
         return _with_interval(result, counts, confidence) if interval else result
 
 
@@ -349,12 +364,16 @@ def rate_of(
 def undefined_reason(counts: Counts, secrets: Sequence[str]) -> str | None:
     """Return why H(X) is zero, or None where it is not."""
     if not secrets:
-        return "there is one record only, so its identity is no secret" if counts.records == 1 else None
+        one = "there is one record only, an anonymity set of one: whoever knows it is there has identified it directly"
+        return one if counts.records == 1 else None
     for at in (counts.names.index(name) for name in secrets):
         if len(counts.columns[at].values) > 1:
             return None
     plural = "columns hold" if len(secrets) > 1 else "column holds"
-    return f"the sensitive {plural} one value only ({listed(secrets)}), so there is nothing to disclose"
+    return (
+        f"the sensitive {plural} one value only ({listed(secrets)}), an anonymity set of one: everybody in the table is known to "
+        "have it, directly and without any key, so there is nothing left to refine"
+    )
 
 
 def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[str]) -> dict[str, Partition]:

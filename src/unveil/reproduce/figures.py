@@ -6,17 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
-from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
-from unveil.measures.distances import hierarchical_distance, ordered_distance
 from unveil.results import Figure, Result, Table, View
-from unveil.sources import datasets
 
-__all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement", "reproduce"]
+__all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement"]
 
 Agreement: TypeAlias = Literal["rounded", "truncated", "erratum"]
 """How a printed figure relates to the computed one: rounded to it, cut to it, or neither."""
@@ -24,18 +18,38 @@ Agreement: TypeAlias = Literal["rounded", "truncated", "erratum"]
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """One printed figure and what follows from the printed table."""
+    """One printed figure and what follows from the printed table.
+
+    Attributes
+    ----------
+    source, what
+        Where it is printed, and what it is of.
+    published, computed
+        The printed figure, and the one that follows.
+    by
+        The public call that computes it.
+    note
+        Why the two differ, where they do.
+    decimals
+        The decimals of the print, where they are fewer than two.
+    complement
+        Whether the print is 1 minus another printed figure, so that the other one is what was rounded or truncated.
+    """
 
     source: str
     what: str
     published: float
     computed: float
-    note: str | None
+    by: str
+    note: str | None = None
     decimals: int = 2
+    complement: bool = False
 
     @property
     def agreement(self) -> Agreement:
         """How the two relate."""
+        if self.complement:
+            return agreement(round(1.0 - self.published, 9), 1.0 - self.computed, self.decimals)
         return agreement(self.published, self.computed, self.decimals)
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,6 +60,7 @@ class PublishedFigure:
             "published": self.published,
             "computed": self.computed,
             "agreement": self.agreement,
+            "by": self.by,
             "note": self.note,
         }
 
@@ -69,7 +84,7 @@ class Reproduction(Result):
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per figure."""
-        names = ("source", "what", "published", "computed", "agreement", "note")
+        names = ("source", "what", "published", "computed", "agreement", "by", "note")
         return {name: [getattr(figure, name) for figure in self.figures] for name in names}
 
     def view(self) -> View:
@@ -89,20 +104,6 @@ class Reproduction(Result):
         )
         table = Table(("source", "what", "published", "computed", "agreement"), rows)
         return View("Published figures, recomputed", figures, (table,), notes)
-
-
-def reproduce() -> Reproduction:
-    """Recompute every figure of the publications from their printed tables.
-
-    Examples
-    --------
-    >>> reproduce()
-    Reproduction(157 figures: 145 agree, 12 errata)
-    """
-    content = datasets.published()
-    rates = [_recomputed_rate(figure) for figure in content["discrimination_rates"]]
-    distances = [_recomputed_distance(figure) for figure in content["earth_mover_distances"]]
-    return Reproduction((*rates, *distances))
 
 
 def agreement(published: float, computed: float, decimals: int = 2) -> Agreement:
@@ -125,56 +126,3 @@ def agreement(published: float, computed: float, decimals: int = 2) -> Agreement
 
 def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, abs_tol=1e-9)
-
-
-def _recomputed_rate(figure: dict[str, Any]) -> PublishedFigure:
-    key, sensitive = tuple(figure["key"]), figure["sensitive"]
-    result = _rate(figure["table"], key, sensitive, figure["key_partition"], figure["sensitive_partition"])
-    computed = result.value
-    given = " + ".join(key) + (f" by {figure['key_partition']}" if figure["key_partition"] else "")
-    if figure["value"] is not None:
-        row = next(row for row in result.by_value if [row[name] for name in key] == figure["value"])
-        computed = row["dr"]
-        given = ", ".join(f"{name} = {value}" for name, value in zip(key, figure["value"], strict=True))
-    target = sensitive + (f" by {figure['sensitive_partition']}" if figure["sensitive_partition"] else "")
-    what, decimals = f"DR of {target} given {given}", figure.get("decimals", 2)
-    return PublishedFigure(figure["source"], what, figure["published"], computed, figure["note"], decimals)
-
-
-@cache
-def _rate(
-    table: str, key: tuple[str, ...], sensitive: str, key_partition: str | None, sensitive_partition: str | None
-) -> DiscriminationRate:
-    known = datasets.published()["partitions"]
-    partitions = {}
-    if key_partition:
-        partitions.update(dict.fromkeys(key, known[key_partition]))
-    if sensitive_partition:
-        partitions[sensitive] = known[sensitive_partition]
-    return discrimination_rate(datasets.load(table), key, sensitive, partitions=partitions)
-
-
-def _recomputed_distance(figure: dict[str, Any]) -> PublishedFigure:
-    content = datasets.published()
-    column = content["tables"][figure["table"]][figure["column"]]
-    if figure["distance"] == "ordered":
-        values = content["orders"][figure["column"]]
-        distances = [ordered_distance(_shares(some, values), _shares(column, values)) for some in figure["classes"]]
-    else:
-        values = list(content["hierarchies"]["disease"])
-        levels = _levels(values, content["hierarchies"]["disease"])
-        distances = [hierarchical_distance(_shares(some, values), _shares(column, values), levels) for some in figure["classes"]]
-    computed = max(float(distance) for distance in distances)
-    return PublishedFigure(figure["source"], figure["what"], figure["published"], computed, figure["note"])
-
-
-def _shares(held: Sequence[str], values: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    found = Counter(held)
-    return np.array([found[value] for value in values]) / len(held)
-
-
-def _levels(values: Sequence[str], ancestors: dict[str, list[str]]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    """Return the groups of the values at every level below the root."""
-    height = len(ancestors[values[0]])
-    labels = [list(values), *([ancestors[value][level] for value in values] for level in range(height))]
-    return [np.unique(level, return_inverse=True)[1] for level in labels]

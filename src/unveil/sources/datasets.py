@@ -139,10 +139,13 @@ def _printed(name: str) -> pl.DataFrame:
     table = published()["tables"][name]
     if isinstance(table, str):
         return _printed(table)
-    frame = pl.DataFrame({column: values for column, values in table.items() if column != "times"})
-    if "times" not in table:
-        return frame
-    return frame.with_columns(pl.Series("times", table["times"])).select(pl.exclude("times").repeat_by("times")).explode(pl.all())
+    times = table.get("times")
+    if times is None:
+        return pl.DataFrame(table)
+    columns = {name: values for name, values in table.items() if name != "times"}
+    return pl.DataFrame(
+        {name: [value for value, n in zip(values, times, strict=True) for _ in range(n)] for name, values in columns.items()}
+    )
 
 
 def _in_library(frame: pl.DataFrame, backend: Backend) -> Any:

@@ -13,7 +13,7 @@ from unveil.cli.options import Json, Out, SpreadsheetSafe, give, showing_progres
 @app.command(epilog="Example: unveil reproduce --json")
 def reproduce(
     experiments: Annotated[
-        bool, typer.Option("--experiments", help="Do the documents' experiments on Adult again instead (about a minute).")
+        bool, typer.Option("--experiments", help="Do the documents' experiments on Adult again instead (about 20 seconds).")
     ] = False,
     as_json: Json = False,
     out: Out = None,

@@ -14,16 +14,34 @@ from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.sources import datasets
 
-__all__ = ["SUPPRESSION", "Conclusion", "Experiment", "Experiments", "Finding", "Step", "described", "released"]
+__all__ = [
+    "KEPT",
+    "LEFT_OUT",
+    "READINGS",
+    "SUPPRESSION",
+    "Conclusion",
+    "Experiment",
+    "Experiments",
+    "Finding",
+    "Step",
+    "alike",
+    "described",
+    "read",
+    "released",
+]
 
 SUPPRESSION = 0.05
 """The share of the records that the releases may suppress; the thesis suppresses too, and does not print how many."""
+
+KEPT, LEFT_OUT = "kept", "left out"
+READINGS = (KEPT, LEFT_OUT)
+"""What is done with suppressed records before a release is measured: they stay, as a class of `*`, or they are left out."""
 
 Step = Callable[[], Any]
 """Called when a part of an experiment is done."""
 
 _NUMBERS = ("published", "computed", "difference")
-_COLUMNS = ("figure", "of", "release", *_NUMBERS, "why")
+_COLUMNS = ("figure", "of", "release", "suppressed", *_NUMBERS, "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +56,8 @@ class Finding:
         What comes out; None where the release does not hold what it is of, or it is undefined.
     published, why
         What is printed, and why it is not the same; None where it is only drawn or not given at all.
+    suppressed
+        Whether suppressed records are "kept" in the release or "left out".
     """
 
     figure: str
@@ -46,6 +66,7 @@ class Finding:
     computed: float | None
     published: float | None = None
     why: str | None = None
+    suppressed: str = KEPT
 
     @property
     def difference(self) -> float | None:
@@ -64,10 +85,11 @@ class Conclusion:
     says: str
     holds: bool
     evidence: str
+    suppressed: str = KEPT
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
-        return {"says": self.says, "holds": self.holds, "evidence": self.evidence}
+        return {"says": self.says, "holds": self.holds, "evidence": self.evidence, "suppressed": self.suppressed}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -103,15 +125,12 @@ class Experiment(Result):
     def __repr__(self) -> str:
         """Return one line: how much there is to compare."""
         printed = sum(one.published is not None for one in self.findings)
-        held = sum(one.holds for one in self.conclusions)
-        return (
-            f"Experiment({self.name}: {len(self.findings)} figures, {printed} of them printed; "
-            f"{held} of {len(self.conclusions)} conclusions hold)"
-        )
+        return f"Experiment({self.name}: {len(self.findings)} figures, {printed} of them printed; {_held(self.conclusions)})"
 
-    def value(self, figure: str, of: str, release: str) -> float | None:
+    def value(self, figure: str, of: str, release: str, suppressed: str = KEPT) -> float | None:
         """Return one computed figure."""
-        return next(one.computed for one in self.findings if (one.figure, one.of, one.release) == (figure, of, release))
+        place = (figure, of, release, suppressed)
+        return next(one.computed for one in self.findings if (one.figure, one.of, one.release, one.suppressed) == place)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
@@ -150,8 +169,7 @@ class Experiments(Result):
 
     def __repr__(self) -> str:
         """Return one line: how many there are, and how much of what they conclude holds."""
-        found = [one for experiment in self.experiments for one in experiment.conclusions]
-        return f"Experiments({len(self.experiments)}; {sum(one.holds for one in found)} of {len(found)} conclusions hold)"
+        return f"Experiments({len(self.experiments)}; {_held([one for each in self.experiments for one in each.conclusions])})"
 
     def __getitem__(self, name: str) -> Experiment:
         """Return an experiment by its name."""
@@ -169,11 +187,11 @@ class Experiments(Result):
     def view(self) -> View:
         """Return what a person should see: how it went in all, then every experiment."""
         rows = tuple(
-            (one.title, sum(f.published is not None for f in one.findings), sum(c.holds for c in one.conclusions),
-             len(one.conclusions))
+            (one.title, sum(f.published is not None for f in one.findings),
+             *(len(_holding(one.conclusions, reading)) for reading in READINGS), len(_says(one.conclusions)))
             for one in self.experiments
         )  # fmt: skip
-        table = Table(("experiment", "printed figures", "conclusions that hold", "of"), rows)
+        table = Table(("experiment", "printed figures", "conclusions that hold", "suppressed left out", "of"), rows)
         return View("The documents' experiments on Adult", (), (table,), parts=tuple(one.view() for one in self.experiments))
 
 
@@ -190,6 +208,29 @@ def released(
         name: anonymize(data, {key: trees[key] for key in keys}, asked, keep_order=True, **options)
         for name, asked in models.items()
     }
+
+
+def read(release: Release[Any], suppressed: str) -> tuple[Any, Any]:
+    """Return a release's records, with or without the suppressed ones, and which of the data's records they are."""
+    gone = None
+    for key in release.transformation:
+        own = release.data[key] == "*"
+        gone = own if gone is None else gone & own
+    kept = ~gone if suppressed == LEFT_OUT else gone | ~gone
+    return release.data.filter(kept), kept
+
+
+def alike(releases: Mapping[str, Release[Any]]) -> str:
+    """Say whether releases generalise alike, from their levels."""
+    levels = {name: tuple(release.transformation.items()) for name, release in releases.items()}
+    gone = ", ".join(f"{release.suppressed:,} in {name}" for name, release in releases.items())
+    if len(set(levels.values())) == 1:
+        return f"The releases generalise alike and differ only by the suppressed records: {gone}."
+    one, other = list(releases.values())[:2]
+    differing = [key for key in one.transformation if one.transformation[key] != other.transformation[key]]
+    said = ", ".join(f"{key} ({one.transformation[key]} and {other.transformation[key]})" for key in differing)
+    names = " and ".join(list(releases)[:2])
+    return f"{names} differ in the levels of {said or 'no attribute'}, and in the suppressed records: {gone}."
 
 
 def described(releases: Mapping[str, Release[Any]]) -> dict[str, dict[str, Any]]:
@@ -220,13 +261,44 @@ def _printed(findings: Sequence[Finding]) -> Table:
 
 
 def _concluded(conclusions: Sequence[Conclusion]) -> Table:
-    rows = tuple((one.says, "yes" if one.holds else "no", one.evidence) for one in conclusions)
-    return Table(("the document concludes", "holds here", "by"), rows, title="Conclusions")
+    readings = [reading for reading in READINGS if any(one.suppressed == reading for one in conclusions)]
+    rows = []
+    for says in _says(conclusions):
+        own = {one.suppressed: one for one in conclusions if one.says == says}
+        answers = tuple(_answer(own.get(reading) or own[KEPT]) for reading in readings)
+        rows.append((says, *answers))
+    heads = ("holds here",) if len(readings) == 1 else tuple(f"holds, suppressed {reading}" for reading in readings)
+    return Table(("the document concludes", *heads), tuple(rows), title="Conclusions")
+
+
+def _answer(conclusion: Conclusion) -> str:
+    return f"{'yes' if conclusion.holds else 'no'}: {conclusion.evidence}"
+
+
+def _says(conclusions: Sequence[Conclusion]) -> list[str]:
+    return list(dict.fromkeys(one.says for one in conclusions))
+
+
+def _holding(conclusions: Sequence[Conclusion], suppressed: str) -> list[str]:
+    """Return what holds under a reading; where there is one reading only, it stands for both."""
+    own = {one.says: one.holds for one in conclusions if one.suppressed == KEPT}
+    own |= {one.says: one.holds for one in conclusions if one.suppressed == suppressed}
+    return [says for says, holds in own.items() if holds]
+
+
+def _held(conclusions: Sequence[Conclusion]) -> str:
+    kept, left = (len(_holding(conclusions, reading)) for reading in READINGS)
+    more = f", {left} with suppressed records left out" if any(one.suppressed == LEFT_OUT for one in conclusions) else ""
+    return f"{kept} of {len(_says(conclusions))} conclusions hold{more}"
 
 
 def _by_release(figure: str, findings: Sequence[Finding]) -> Table:
     """Return one kind of figure, a column for each release."""
-    cells = {(one.of, one.release): one.computed for one in findings if one.figure == figure}
+    cells = {
+        (one.of, one.release if one.suppressed == KEPT else f"{one.release}, {LEFT_OUT}"): one.computed
+        for one in findings
+        if one.figure == figure
+    }
     names, columns = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
     rows = tuple((name, *(cells.get((name, column)) for column in columns)) for name in names)
     return Table(("of", *columns), rows, title=figure)

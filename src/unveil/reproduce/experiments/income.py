@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.asked import AnyModel
 from unveil.project import Need
-from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
+from unveil.releases import Release
+from unveil.reproduce.experiments.frame import (
+    LEFT_OUT,
+    READINGS,
+    SUPPRESSION,
+    Conclusion,
+    Experiment,
+    Finding,
+    described,
+    read,
+    released,
+)
 from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.results.numbers import number
 from unveil.sources import Data, datasets
@@ -20,14 +32,11 @@ KEYS = ("age", "education", "native-country", "race")
 INCOME = "income-per-year"
 _FIVE, _TEN, _DIVERSE, _ORIGINAL = "5-anonymity", "10-anonymity", "2-diversity", "original"
 _MODELS: dict[str, list[AnyModel]] = {_FIVE: [KAnonymity(5)], _TEN: [KAnonymity(10)], _DIVERSE: [DistinctLDiversity(INCOME, 2)]}
-_DEGREE, _VALUES = "degree to which the income can be told", "degree by value of race"
+_DEGREE, _VALUES, _RECORDS = "degree to which the income can be told", "degree by value of race", "records by race"
+_LOWER = "<=50K"
 _WEIGHTED = (
     "A value's degree is weighted by its share of the records, so a rare value comes near 1 whatever it tells. A release that "
     "suppresses records of a rare race raises it further: that is why values seem more useful in a release than in the original."
-)
-_STAR = (
-    "2-diversity suppresses the records of classes with a single income, mostly the lower one. So * itself tells the income, and "
-    "every attribute that holds it gains."
 )
 _RACES = ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")
 
@@ -36,15 +45,13 @@ def run() -> Experiment:
     """Measure how far each key attribute serves the need to tell the income, in the original and three releases."""
     age = hierarchies()["age"].height - 1
     releases = released(KEYS, INCOME, _MODELS, hierarchies(), suppression=SUPPRESSION, levels={"age": (age, age)})
-    tables = {_ORIGINAL: datasets.adult(), **{name: release.data for name, release in releases.items()}}
-    served = {name: _served(table) for name, table in tables.items()}
-    degrees = {name: {key: one.degree or 0.0 for key, one in found.items()} for name, found in served.items()}
-    values = {name: {str(row["race"]): row["dr"] for row in found["race"].by_value} for name, found in served.items()}
-    counts = {name: {str(row["race"]): row["count"] for row in found["race"].by_value} for name, found in served.items()}
-    findings = [Finding(_DEGREE, key, name, degree) for name, found in degrees.items() for key, degree in found.items()]
-    findings += [Finding(_DEGREE, "mean", name, _mean(found)) for name, found in degrees.items()]
-    findings += [Finding(_VALUES, race, name, found.get(race)) for name, found in values.items() for race in (*_RACES, "*")]
-    findings += [Finding("records by race", race, name, found.get(race, 0)) for name, found in counts.items() for race in _RACES]
+    findings: list[Finding] = []
+    conclusions: list[Conclusion] = []
+    for reading in READINGS:
+        tables = {_ORIGINAL: datasets.adult(), **{name: read(release, reading)[0] for name, release in releases.items()}}
+        served = {name: _served(table) for name, table in tables.items()}
+        findings += [one for name, found in served.items() for one in _findings(name, found, reading)]
+        conclusions += _conclusions(served, reading)
     return Experiment(
         name="income",
         title="Income: what 5- and 10-anonymity and 2-diversity leave to tell",
@@ -54,9 +61,38 @@ def run() -> Experiment:
         ours="The same attributes and models, and the age as printed; else the generalisation of least loss that suppresses "
         "5 % of the records at most. The income itself stays as it is.",
         findings=tuple(findings),
-        conclusions=_conclusions(degrees, values),
+        conclusions=tuple(conclusions),
         releases=described(releases),
-        notes=(_WEIGHTED, _STAR),
+        notes=(_WEIGHTED, _star(releases[_DIVERSE])),
+    )
+
+
+def _findings(name: str, served: Mapping[str, Served], reading: str) -> list[Finding]:
+    """Return the degree of each attribute, of each race, and the records by race; the original stands once."""
+    if name == _ORIGINAL and reading == LEFT_OUT:
+        return []
+    degrees = _degrees(served)
+    races = {str(row["race"]): row for row in served["race"].by_value}
+    return [
+        *(Finding(_DEGREE, key, name, degree, suppressed=reading) for key, degree in degrees.items()),
+        Finding(_DEGREE, "mean", name, _mean(degrees), suppressed=reading),
+        *(Finding(_VALUES, race, name, races[race]["dr"], suppressed=reading) for race in (*_RACES, "*") if race in races),
+        *(Finding(_RECORDS, race, name, races[race]["count"] if race in races else 0, suppressed=reading) for race in _RACES),
+    ]
+
+
+def _degrees(served: Mapping[str, Served]) -> dict[str, float]:
+    return {key: one.degree or 0.0 for key, one in served.items()}
+
+
+def _star(release: Release[Any]) -> str:
+    """Say what suppression by 2-diversity tells, from the incomes of the suppressed records."""
+    data = datasets.adult()
+    gone = data.filter(~read(release, LEFT_OUT)[1])[INCOME]
+    share, whole = (float((column == _LOWER).mean() or 0.0) for column in (gone, data[INCOME]))
+    return (
+        f"2-diversity suppresses the records of classes with a single income: of them {share:.0%} have the lower one, of all "
+        f"records {whole:.0%}. So * itself tells the income, and every attribute that holds it gains; left out, it does not."
     )
 
 
@@ -69,7 +105,9 @@ def _mean(rates: Mapping[str, float]) -> float:
     return mean(list(rates.values())) or 0.0
 
 
-def _conclusions(degrees: Mapping[str, Mapping[str, float]], values: Mapping[str, Mapping[str, float]]) -> tuple[Conclusion, ...]:
+def _conclusions(served: Mapping[str, Mapping[str, Served]], reading: str) -> tuple[Conclusion, ...]:
+    degrees = {name: _degrees(found) for name, found in served.items()}
+    values = {name: {str(row["race"]): row["dr"] for row in found["race"].by_value} for name, found in served.items()}
     best = {name: max(degrees[name], key=degrees[name].__getitem__) for name in _MODELS}
     worst = {name: min(degrees[name], key=degrees[name].__getitem__) for name in _MODELS}
     means = {name: _mean(degrees[name]) for name in _MODELS}
@@ -78,22 +116,30 @@ def _conclusions(degrees: Mapping[str, Mapping[str, float]], values: Mapping[str
     raised = [race for race in _RACES if all(found.get(race, 0.0) > values[_ORIGINAL][race] for found in races.values())]
     age = degrees[_ORIGINAL]
     return (
-        Conclusion("Education tells most in every release", set(best.values()) == {"education"}, _listed(best)),
-        Conclusion("The 2-diverse release tells least", min(means, key=means.__getitem__) == _DIVERSE, _listed(_numbers(means))),
+        Conclusion("Education tells most in every release", set(best.values()) == {"education"}, _listed(best), reading),
+        Conclusion(
+            "The 2-diverse release tells least",
+            min(means, key=means.__getitem__) == _DIVERSE,
+            _listed(_numbers(means)),
+            reading,
+        ),
         Conclusion(
             "Age tells least in every release, and much in the original",
             set(worst.values()) == {"age"} and max(age, key=age.__getitem__) == "age",
             f"{_listed({name: degrees[name]['age'] for name in _MODELS} | {_ORIGINAL: age['age']})}",
+            reading,
         ),
         Conclusion(
             "Of the races, Other tells most and White least",
             set(extremes.values()) == {("Other", "White")},
             _listed({name: f"{most} most, {least} least" for name, (most, least) in extremes.items()}),
+            reading,
         ),
         Conclusion(
             "The races but White tell more in the releases than in the original",
             set(raised) >= set(_RACES) - {"White"},
             f"so in every release: {', '.join(raised) or 'none'}",
+            reading,
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
@@ -10,7 +10,18 @@ from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, TCloseness
 from unveil.models.asked import AnyModel
 from unveil.partitions import Partition
-from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
+from unveil.releases import Release
+from unveil.reproduce.experiments.frame import (
+    KEPT,
+    READINGS,
+    SUPPRESSION,
+    Conclusion,
+    Experiment,
+    Finding,
+    described,
+    read,
+    released,
+)
 from unveil.reproduce.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
 from unveil.results.numbers import number
 from unveil.sources import datasets
@@ -22,38 +33,23 @@ _DIVERSE, _CLOSE = "10-diversity", "0.3-closeness"
 _MODELS: dict[str, list[AnyModel]] = {_DIVERSE: [DistinctLDiversity("occupation", 10)], _CLOSE: [TCloseness("occupation", 0.3)]}
 _PLAIN, _SEMANTIC = "DR of the occupation", "semantic DR of the occupation"
 _READINGS = "semantic DR of the occupation given the sex, by reading of the partition"
+_FIRST = "the first group that names it"
 _PRINTED = {_DIVERSE: 0.001, _CLOSE: 0.025}
-_MENDED = (
-    "The groups of occupations are no partition as printed: Protective-serv stands in two of them and Farming-fishing in none. "
-    "Protective-serv stays in the first that names it, and Farming-fishing gets a group of its own."
-)
-_OTHERWISE = "If Farming-fishing was meant where Protective-serv stands again, the rates of the sex are little different."
-_EDUCATION = (
-    "Over all the 0.3-close release says less with the groups as without them: it gives up the education altogether, which says "
-    "most of the occupation either way."
-)
 
 
 def run() -> Experiment:
     """Measure a 10-diverse and a 0.3-close release of Adult with and without the groups of occupations."""
     releases = released(KEYS, "occupation", _MODELS, hierarchies(), suppression=SUPPRESSION)
-    tables = {"original": datasets.adult(), **{name: release.data for name, release in releases.items()}}
     groups = mended(PRINTED_OCCUPATIONS, OCCUPATIONS)
-    plain = {name: _rates(table, None) for name, table in tables.items()}
-    semantic = {name: _rates(table, groups) for name, table in tables.items()}
-    why = (
-        f"sex: in the original its semantic rate is {number(semantic['original']['sex'])}, so both of our releases and their "
-        "0.3-close one say nearly all that the sex can say. In their 10-diverse release the sex was all but gone; in ours it is "
-        "kept, for giving up age and education costs less."
-    )
-    findings = [Finding(_PLAIN, key, name, rate) for name, found in plain.items() for key, rate in found.items()]
-    findings += [
-        Finding(_SEMANTIC, key, name, rate, *((_PRINTED[name], why) if key == "sex" and name in _PRINTED else ()))
-        for name, found in semantic.items()
-        for key, rate in found.items()
-    ]
-    for figure, rates in ((_PLAIN, plain), (_SEMANTIC, semantic)):
-        findings += [Finding(figure, "mean", name, _mean(rates[name])) for name in tables]
+    findings = _of_table("original", datasets.adult(), groups, KEPT, "")
+    conclusions: list[Conclusion] = []
+    why = _why(groups, releases)
+    for reading in READINGS:
+        tables = {name: read(release, reading)[0] for name, release in releases.items()}
+        findings += [one for name, table in tables.items() for one in _of_table(name, table, groups, reading, why)]
+        conclusions += _conclusions(tables, groups, reading)
+    kept = {"original": datasets.adult(), **{name: release.data for name, release in releases.items()}}
+    readings = _readings(kept)
     return Experiment(
         name="semantic",
         title="Semantic Discrimination Rate: 10-diversity against 0.3-closeness",
@@ -62,11 +58,60 @@ def run() -> Experiment:
         "kind of diversity and which distance is not printed.",
         ours="Distinct 10-diversity, and 0.3-closeness with equal distances; the generalisation of least loss that suppresses "
         "5 % of the records at most.",
-        findings=(*findings, *_of_sex(tables, groups), *_readings(tables)),
-        conclusions=_conclusions(plain, semantic),
+        findings=(*findings, *readings),
+        conclusions=tuple(conclusions),
         releases=described(releases),
-        notes=(_MENDED, _OTHERWISE, _EDUCATION),
+        notes=(_mending(groups), _otherwise(readings), _given_up(releases)),
     )
+
+
+def _of_table(name: str, table: Any, groups: Partition, reading: str, why: str) -> list[Finding]:
+    """Return the rates of a table with and without the groups, of the attributes and of the values of the sex."""
+    findings = []
+    for figure, partitions in ((_PLAIN, None), (_SEMANTIC, groups)):
+        rates = _rates(table, partitions)
+        for key, rate in {**rates, "mean": _mean(rates)}.items():
+            printed = _PRINTED.get(name) if (figure, key, reading) == (_SEMANTIC, "sex", KEPT) else None
+            findings.append(Finding(figure, key, name, rate, printed, why if printed is not None else None, reading))
+        values = _of_sex(table, partitions)
+        findings += [Finding(figure, f"sex = {value}", name, rate, suppressed=reading) for value, rate in values.items()]
+    return findings
+
+
+def _why(groups: Partition, releases: Mapping[str, Release[Any]]) -> str:
+    rate = _rates(datasets.adult(), groups)["sex"]
+    kept = [name for name, release in releases.items() if release.transformation["sex"] == 0]
+    return (
+        f"sex: in the original its semantic rate is {number(rate)}. A rate like 0.001 says that in their 10-diverse release the "
+        f"sex was all but gone. Of ours {' and '.join(kept) or 'none'} keep it: giving up other attributes costs less."
+    )
+
+
+def _mending(groups: Partition) -> str:
+    """Say what is wrong with the printed groups, and what was made of them."""
+    named = [value for block in PRINTED_OCCUPATIONS for value in block]
+    twice = sorted({value for value in named if named.count(value) > 1})
+    missing = [value for value in OCCUPATIONS if value not in named]
+    return (
+        f"The groups of occupations are no partition as printed: {', '.join(twice)} stands in two of them and "
+        f"{', '.join(missing)} in none. {', '.join(twice)} stays in the first that names it, and {', '.join(missing)} gets a "
+        f"group of its own; that makes {len(groups.to_dict()['blocks'])} groups."
+    )
+
+
+def _otherwise(readings: Sequence[Finding]) -> str:
+    first = {one.release: one.computed or 0.0 for one in readings if one.of == _FIRST}
+    most = max(abs((one.computed or 0.0) - first[one.release]) for one in readings)
+    return f"Other ways to read the printed groups move the rates of the sex by {number(most)} at most."
+
+
+def _given_up(releases: Mapping[str, Release[Any]]) -> str:
+    gone = {
+        name: [key for key, level in release.transformation.items() if level == release.heights[key]]
+        for name, release in releases.items()
+    }
+    said = "; ".join(f"{name} {' and '.join(keys) or 'no attribute'}" for name, keys in gone.items())
+    return f"Attributes given up altogether: {said}. What a release gives up says nothing, with the groups or without."
 
 
 def _rates(table: Any, groups: Partition | None) -> dict[str, float]:
@@ -78,14 +123,10 @@ def _mean(rates: Mapping[str, float]) -> float:
     return mean(list(rates.values())) or 0.0
 
 
-def _of_sex(tables: Mapping[str, Any], groups: Partition) -> list[Finding]:
-    """Return what each value of the sex says, with and without the groups."""
-    found = []
-    for figure, partitions in ((_PLAIN, None), (_SEMANTIC, {"occupation": groups})):
-        for name, table in tables.items():
-            rates = {str(row["sex"]): row["dr"] for row in _sex(table, partitions).by_value}
-            found += [Finding(figure, f"sex = {value}", name, rates.get(value)) for value in ("Female", "Male", "*")]
-    return found
+def _of_sex(table: Any, groups: Partition | None) -> dict[str, float]:
+    """Return what each value of the sex says."""
+    partitions = None if groups is None else {"occupation": groups}
+    return {str(row["sex"]): row["dr"] for row in _sex(table, partitions).by_value}
 
 
 def _readings(tables: Mapping[str, Any]) -> list[Finding]:
@@ -93,7 +134,7 @@ def _readings(tables: Mapping[str, Any]) -> list[Finding]:
     first, second, third, fourth = PRINTED_OCCUPATIONS
     meant = ("Craft-repair", "Farming-fishing", "Sales")
     readings = {
-        "the first group that names it": PRINTED_OCCUPATIONS,
+        _FIRST: PRINTED_OCCUPATIONS,
         "the second group that names it": (first, third, second, fourth),
         "Farming-fishing instead of the second": (first, second, meant, fourth),
     }
@@ -108,24 +149,37 @@ def _sex(table: Any, partitions: Mapping[str, Partition] | None) -> Discriminati
     return discrimination_rate(table, "sex", "occupation", partitions=partitions)
 
 
-def _conclusions(plain: Mapping[str, Mapping[str, float]], semantic: Mapping[str, Mapping[str, float]]) -> tuple[Conclusion, ...]:
-    before = {name: _mean(plain[name]) for name in _MODELS}
-    after = {name: _mean(semantic[name]) for name in _MODELS}
-    sex = {name: semantic[name]["sex"] for name in _MODELS}
+def _conclusions(tables: Mapping[str, Any], groups: Partition, reading: str) -> tuple[Conclusion, ...]:
+    before = {name: _mean(_rates(table, None)) for name, table in tables.items()}
+    semantic = {name: _rates(table, groups) for name, table in tables.items()}
+    after = {name: _mean(found) for name, found in semantic.items()}
+    sex = {name: found["sex"] for name, found in semantic.items()}
+    values = {name: _of_sex(table, groups) for name, table in tables.items()}
+    both = [value for value in ("Female", "Male") if all(value in found for found in values.values())]
     return (
         Conclusion(
             "Without the groups the 10-diverse release says more over all",
             before[_DIVERSE] > before[_CLOSE],
             f"mean rate {number(before[_DIVERSE])} against {number(before[_CLOSE])}",
+            reading,
         ),
         Conclusion(
             "With the groups the 0.3-close release says more over all",
             after[_CLOSE] > after[_DIVERSE],
             f"mean rate {number(after[_CLOSE])} against {number(after[_DIVERSE])}",
+            reading,
         ),
         Conclusion(
             "With the groups the sex says more in the 0.3-close release",
             sex[_CLOSE] > sex[_DIVERSE],
             f"{number(sex[_CLOSE])} against {number(sex[_DIVERSE])}",
+            reading,
+        ),
+        Conclusion(
+            "So do its values, Female and Male",
+            bool(both) and all(values[_CLOSE][value] > values[_DIVERSE][value] for value in both),
+            ", ".join(f"{value} {number(values[_CLOSE][value])} against {number(values[_DIVERSE][value])}" for value in both)
+            or "the releases hold neither",
+            reading,
         ),
     )
