@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.suppression.flows import FlowProgram, Task, tasks_of
-from unveil.tables.suppression.pattern import Pattern
+from unveil.tables.flows import FlowProgram, Task, tasks_of
+from unveil.tables.pattern import Pattern
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,6 +88,7 @@ def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
     secondary = np.flatnonzero(pattern.suppressed & ~problem.primary & ~problem.hidden)
     order = secondary[np.lexsort((secondary, -problem.cost[secondary]))]
     total = len(pattern.tasks)
+    pattern.program = FlowProgram(problem, pattern.suppressed)
     for done, cell in enumerate(order.tolist()):
         if _spared(pattern, cell):
             pattern.publish(cell)
@@ -99,12 +100,12 @@ def _spared(pattern: Pattern, cell: int) -> bool:
     """Return whether every task has a proof without a cell; new flows are kept."""
     affected = {task for number in pattern.of_cell.get(cell, ()) for task in _served(pattern, number)}
     problem = pattern.problem
-    still = np.flatnonzero(~pattern.suppressed & ~problem.fixed)
+    published = pattern.program.columns[~pattern.suppressed[pattern.program.columns]]
     wishes = np.where(problem.primary, 0.0, np.maximum(problem.cost, 1e-6))
     for number in sorted(affected):
         while (spoilers := pattern.spoilers(number, without=cell)) != frozenset():
             away = pattern.cells_of(spoilers) if spoilers else _NOTHING
-            forbidden = np.unique(np.concatenate([still, [cell], away]))
+            forbidden = np.unique(np.concatenate([published, [cell], away]))
             flow = pattern.program.sought(pattern.tasks[number], wishes, forbidden, again=0)
             if flow is None:
                 return False

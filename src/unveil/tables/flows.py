@@ -67,11 +67,19 @@ def tasks_of(problem: CellProblem) -> list[Task]:
 
 
 class FlowProgram:
-    """The linear program of the cheapest flow, for one table; costs and forbidden cells change."""
+    """The linear program of the cheapest flow, for one table; costs and forbidden cells change.
 
-    def __init__(self, problem: CellProblem) -> None:
+    Parameters
+    ----------
+    problem
+        The table.
+    within
+        The cells that may move; None: all that are not published in any case.
+    """
+
+    def __init__(self, problem: CellProblem, within: NDArray[np.bool_] | None = None) -> None:
         self.problem = problem
-        free = ~problem.fixed
+        free = ~problem.fixed if within is None else within & ~problem.fixed
         self.columns = np.flatnonzero(free)
         self.place = np.full(len(problem), -1, dtype=np.int64)
         self.place[self.columns] = np.arange(len(self.columns))
@@ -129,7 +137,7 @@ class FlowProgram:
         best: tuple[float, NDArray[np.float64]] | None = None
         for _ in range(1 + again):
             self.program.costs(self._all, np.concatenate([unit, unit]))
-            solution = self.program.solve()
+            solution = self.program.solve(fresh=True)
             if solution is None:
                 return None
             moved = solution[: self.number] - solution[self.number :]
@@ -141,6 +149,19 @@ class FlowProgram:
                 break
             unit = costs / (size + 0.05 * amount)
         return None if best is None else self._flow(best[1])
+
+    def extent(self, cell: int, side: str, forbidden: NDArray[np.int64]) -> tuple[float, Flow]:
+        """Return how far a cell can move to one side while others do not move, and the flow that shows it."""
+        at = int(self.place[cell])
+        self._bound(at, side, 0.0, self.place[forbidden])
+        pair = np.array([at, at + self.number])
+        self.program.bounds(pair, np.zeros(2), self.limits[pair])
+        self.program.costs(pair, np.array([-1.0, 1.0]) if side == "up" else np.array([1.0, -1.0]))
+        solution = self.program.solve()
+        if solution is None:
+            return np.inf, self._flow(np.zeros(self.number))
+        moved = solution[: self.number] - solution[self.number :]
+        return float(abs(moved[at])), self._flow(moved)
 
     def _bound(self, at: int, side: str, amount: float, forbidden: NDArray[np.int64]) -> None:
         """Let one cell move by an amount, and some not at all."""
