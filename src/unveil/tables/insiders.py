@@ -7,6 +7,7 @@ not move; so a short flow and a second one that avoids the people of the first s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from unveil.tables.problem import CellProblem
 
-__all__ = ["Inference", "inferences"]
+__all__ = ["Inference", "inferences", "spoiled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,17 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
         if task.cell not in found and (one := _searched(problem, pattern, number, task)) is not None:
             found[task.cell] = one
     return list(found.values())
+
+
+def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence[Task]) -> list[tuple[int, int]]:
+    """Return the tasks that are not met for somebody who is alone in a cell: the number of the task, and of that person."""
+    pattern = Pattern(problem, FlowProgram(problem, suppressed), tasks)
+    found = []
+    for number, task in enumerate(tasks):
+        one = _searched(problem, pattern, number, task)
+        if one is not None:
+            found.append((number, pattern.program.insider_of[one.insider]))
+    return found
 
 
 def _searched(problem: CellProblem, pattern: Pattern, number: int, task: Task) -> Inference | None:
