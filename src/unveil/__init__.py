@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import mechanisms as mechanisms
     from unveil import models as models
+    from unveil import tables as tables
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
@@ -58,6 +59,10 @@ if TYPE_CHECKING:
     from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
+    from unveil.tables.attacks import TableAttack as TableAttack
+    from unveil.tables.attacks import attack_table as attack_table
+    from unveil.tables.build import table as table
+    from unveil.tables.crosstable import CrossTable as CrossTable
     from unveil.utility.loss import Loss as Loss
     from unveil.utility.loss import loss as loss
     from unveil.utility.needs import Utility as Utility
@@ -75,6 +80,7 @@ _HOMES = {
     "Attack": "unveil.attacks.attack",
     "Comparison": "unveil.assess.comparison",
     "Counts": "unveil.counts",
+    "CrossTable": "unveil.tables.crosstable",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Front": "unveil.search.guided",
     "Hierarchy": "unveil.partitions",
@@ -89,6 +95,7 @@ _HOMES = {
     "Propensity": "unveil.utility.propensity",
     "Scan": "unveil.measures.scan",
     "Step": "unveil.project",
+    "TableAttack": "unveil.tables.attacks",
     "Task": "unveil.utility.tasks",
     "Tasks": "unveil.utility.tasks",
     "TradeOff": "unveil.assess.tradeoff",
@@ -101,6 +108,7 @@ _HOMES = {
     "approximate_rate": "unveil.measures.approximate",
     "assess": "unveil",
     "attack": "unveil.attacks.attack",
+    "attack_table": "unveil.tables.attacks",
     "attacks": "unveil",
     "build_hierarchy": "unveil.search.hierarchies",
     "check": "unveil.assess.policy.check",
@@ -120,6 +128,8 @@ _HOMES = {
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "start_project": "unveil.assess.start",
+    "table": "unveil.tables.build",
+    "tables": "unveil",
     "tasks": "unveil.utility.tasks",
     "trade_off": "unveil.assess.tradeoff",
     "mondrian": "unveil.search.mondrian",

@@ -62,8 +62,15 @@ def tasks_of(problem: CellProblem) -> list[Task]:
         if down > 0:
             tasks.append(Task(cell, "down", float(down)))
         if width > up + down:
-            tasks.append(Task(cell, "either", float(width)))
+            tasks += _wide(cell, float(width), problem.upper[cell] - problem.value[cell], problem.value[cell] - problem.lower[cell])
     return sorted(tasks, key=lambda task: (-task.amount, task.cell, task.side))
+
+
+def _wide(cell: int, width: float, above: float, below: float) -> list[Task]:
+    """Return what makes an interval wide: one side where it has the room, else both, each by its share."""
+    if above >= width or below >= width or above + below <= 0:
+        return [Task(cell, "either", width)]
+    return [Task(cell, "up", width * above / (above + below)), Task(cell, "down", width * below / (above + below))]
 
 
 class FlowProgram:
@@ -99,7 +106,9 @@ class FlowProgram:
             int(cell): number for number, some in enumerate(problem.insiders) for cell in some.tolist()
         }
 
-    def sought(self, task: Task, costs: NDArray[np.float64], forbidden: NDArray[np.int64], *, again: int = _AGAIN) -> Flow | None:
+    def sought(
+        self, task: Task, costs: NDArray[np.float64], forbidden: NDArray[np.int64], *, again: int = _AGAIN, either: bool = False
+    ) -> Flow | None:
         """Return a cheap flow for a task; None where there is none.
 
         Parameters
@@ -112,6 +121,8 @@ class FlowProgram:
             Cells that must not move.
         again
             How often the costs are made those of the cells that move, not of the amounts.
+        either
+            Whether the first side that has a flow will do, where a task may be met on either.
         """
         sides = ("up", "down") if task.side == "either" else (task.side,)
         best: tuple[float, Flow] | None = None
@@ -122,7 +133,7 @@ class FlowProgram:
             cost = float(costs[flow.cells].sum())
             if best is None or cost < best[0] - 1e-9:
                 best = cost, flow
-            if cost <= 0:
+            if cost <= 0 or either:
                 break
         return None if best is None else best[1]
 

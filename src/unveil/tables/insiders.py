@@ -74,7 +74,7 @@ def _searched(problem: CellProblem, pattern: Pattern, number: int, task: Task) -
     costs[list(pattern.program.insider_of)] = 3.0
     spoilers = pattern.spoilers(number)
     while spoilers != frozenset():
-        flow = pattern.program.sought(task, costs, pattern.cells_of(spoilers or frozenset()), again=0)
+        flow = pattern.program.sought(task, costs, pattern.cells_of(spoilers or frozenset()), again=0, either=True)
         if flow is None:
             break
         pattern.add(flow)
@@ -84,11 +84,14 @@ def _searched(problem: CellProblem, pattern: Pattern, number: int, task: Task) -
         spoilers = frozenset(range(len(problem.insiders))) - {own}
     for one in sorted(spoilers):
         cells = pattern.cells_of(frozenset([one]))
-        if not len(cells):
+        if not len(cells) or one not in (pattern.spoilers(number) or spoilers):
             continue
-        rise, _ = pattern.program.extent(task.cell, "up", cells)
-        fall, _ = pattern.program.extent(task.cell, "down", cells)
+        flow = pattern.program.sought(task, costs, cells, again=0, either=True)
+        if flow is not None:
+            pattern.add(flow)
+            continue
         value = problem.value[task.cell]
+        rise, fall = (pattern.program.extent(task.cell, side, cells)[0] for side in ("up", "down"))
         if not problem.open_enough(task.cell, value - fall, value + rise):
             return Inference(task.cell, int(cells[0]), value - fall, value + rise)
     return None

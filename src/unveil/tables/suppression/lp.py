@@ -13,24 +13,17 @@ import numpy as np
 
 from unveil.tables.flows import FlowProgram, Task, tasks_of
 from unveil.tables.pattern import Pattern
+from unveil.tables.suppression.failure import Unprotectable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.tables.problem import CellProblem
 
-__all__ = ["Unprotectable", "by_flows", "completed", "thinned"]
+__all__ = ["by_flows", "completed", "thinned"]
 
 Step = Callable[[int, int], None]
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-
-
-class Unprotectable(Exception):  # noqa: N818 - it is caught and told with the cell's name
-    """A cell that nothing protects; by its number in the problem."""
-
-    def __init__(self, cell: int, *, insider: bool) -> None:
-        super().__init__(cell)
-        self.cell, self.insider = cell, insider
 
 
 def by_flows(problem: CellProblem, *, step: Step | None = None) -> Pattern:
@@ -106,7 +99,7 @@ def _spared(pattern: Pattern, cell: int) -> bool:
         while (spoilers := pattern.spoilers(number, without=cell)) != frozenset():
             away = pattern.cells_of(spoilers) if spoilers else _NOTHING
             forbidden = np.unique(np.concatenate([published, [cell], away]))
-            flow = pattern.program.sought(pattern.tasks[number], wishes, forbidden, again=0)
+            flow = pattern.program.sought(pattern.tasks[number], wishes, forbidden, again=0, either=True)
             if flow is None:
                 return False
             pattern.add(flow)
