@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import mechanisms as mechanisms
     from unveil import models as models
+    from unveil import tables as tables
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
@@ -62,6 +63,10 @@ if TYPE_CHECKING:
     from unveil.sources import source as source
     from unveil.study import Pair as Pair
     from unveil.study import Study as Study
+    from unveil.tables.attacks import TableAttack as TableAttack
+    from unveil.tables.attacks import attack_table as attack_table
+    from unveil.tables.build import table as table
+    from unveil.tables.crosstable import CrossTable as CrossTable
     from unveil.utility.loss import Loss as Loss
     from unveil.utility.loss import loss as loss
     from unveil.utility.needs import Utility as Utility
@@ -79,6 +84,7 @@ _HOMES = {
     "Attack": "unveil.attacks.attack",
     "Comparison": "unveil.assess.comparison",
     "Counts": "unveil.counts",
+    "CrossTable": "unveil.tables.crosstable",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Front": "unveil.protect.front_result",
     "Hierarchy": "unveil.partitions",
@@ -97,6 +103,7 @@ _HOMES = {
     "Scan": "unveil.measures.scan",
     "Step": "unveil.project",
     "Study": "unveil.study",
+    "TableAttack": "unveil.tables.attacks",
     "Task": "unveil.utility.tasks",
     "Tasks": "unveil.utility.tasks",
     "TradeOff": "unveil.assess.tradeoff",
@@ -108,6 +115,7 @@ _HOMES = {
     "approximate_rate": "unveil.measures.approximate",
     "assess": "unveil",
     "attack": "unveil.attacks.attack",
+    "attack_table": "unveil.tables.attacks",
     "attacks": "unveil",
     "build_hierarchy": "unveil.search.hierarchies",
     "check": "unveil.assess.policy.check",
@@ -128,6 +136,8 @@ _HOMES = {
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "start_project": "unveil.assess.start",
+    "table": "unveil.tables.build",
+    "tables": "unveil",
     "tasks": "unveil.utility.tasks",
     "trade_off": "unveil.assess.tradeoff",
     "mondrian": "unveil.search.splitting.mondrian",

@@ -1,0 +1,43 @@
+"""Frequency and magnitude tables: what they give away, and how they are protected.
+
+`table` makes one; `attack_table` says who can compute what; `suppress`, the roundings and the other methods protect it; `audit` says
+whether what somebody published is safe.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unveil.tables.apriori import Apriori as Apriori
+    from unveil.tables.attacks import TableAttack as TableAttack
+    from unveil.tables.attacks import attack_table as attack_table
+    from unveil.tables.build import table as table
+    from unveil.tables.crosstable import CrossTable as CrossTable
+    from unveil.tables.published import TableAudit as TableAudit
+    from unveil.tables.published import audit as audit
+    from unveil.tables.suppression.result import SuppressedTable as SuppressedTable
+    from unveil.tables.suppression.suppress import suppress as suppress
+
+_HOMES = {
+    "Apriori": "unveil.tables.apriori",
+    "CrossTable": "unveil.tables.crosstable",
+    "SuppressedTable": "unveil.tables.suppression.result",
+    "TableAttack": "unveil.tables.attacks",
+    "TableAudit": "unveil.tables.published",
+    "attack_table": "unveil.tables.attacks",
+    "audit": "unveil.tables.published",
+    "suppress": "unveil.tables.suppression.suppress",
+    "table": "unveil.tables.build",
+}
+
+__all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unveil.tables' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.tables.classification import Classification
+    from unveil.tables.suppression.result import SuppressedTable
 
 __all__ = ["CrossTable"]
 
@@ -109,6 +110,19 @@ class CrossTable(Result):
         places = coordinates(self.dimensions, cells)
         columns = [[one.codes[at] for at in some.tolist()] for one, some in zip(self.dimensions, places, strict=True)]
         return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def suppress(self, rules: Any, **options: Any) -> SuppressedTable:
+        """Suppress sensitive cells, and others so that nobody can compute them; `unveil.tables.suppress` says more.
+
+        Examples
+        --------
+        >>> import unveil
+        >>> unveil.table("paper-2", ["Age*", "Disease"]).suppress("threshold=2", cost="count")
+        SuppressedTable(Age* x Disease: 24 cells, 3 primary, ... secondary, safe)
+        """
+        from unveil.tables.suppression.suppress import suppress
+
+        return suppress(self, rules, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cells as plain objects, and how the table was made."""

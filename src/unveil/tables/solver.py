@@ -91,8 +91,16 @@ class LinearProgram:
             places = np.asarray(columns, dtype=np.int32)
             self.solver.changeColsBounds(len(places), places, self._finite(lower), self._finite(upper))
 
-    def solve(self) -> NDArray[np.float64] | None:
-        """Return the best point; None where there is none, or none is best."""
+    def solve(self, *, fresh: bool = False) -> NDArray[np.float64] | None:
+        """Return the best point; None where there is none, or none is best.
+
+        Parameters
+        ----------
+        fresh
+            Whether to start from nothing instead of the last solution: better where all costs have changed and are positive.
+        """
+        if fresh:
+            self.solver.clearSolver()
         self.solver.run()
         status, kinds = self.solver.getModelStatus(), self._library.HighsModelStatus
         if status not in (kinds.kOptimal, kinds.kUnbounded, kinds.kUnboundedOrInfeasible, kinds.kInfeasible):

@@ -1,0 +1,1 @@
+"""Files of tables: hierarchies, published tables, and those of other tools."""

@@ -56,7 +56,7 @@ class GroupRule:
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
         """Return the cells that give a whole class away, and the empty ones beside them."""
-        axis = self._axis(table)
+        axis = self.axis(table)
         dimension = table.dimensions[axis]
         n = np.moveaxis(table.n.reshape([len(one) for one in table.dimensions]), axis, -1)
         leaves = list(dimension.leaves)
@@ -78,7 +78,8 @@ class GroupRule:
         rest = f":{self.coalition}" if self.coalition else ""
         return f"group={self.dimension or ''}{rest}".rstrip("=")
 
-    def _axis(self, table: CrossTable) -> int:
+    def axis(self, table: CrossTable) -> int:
+        """Return the position of the sensitive dimension."""
         if self.dimension is None:
             return len(table.dimensions) - 1
         if self.dimension not in table.names:

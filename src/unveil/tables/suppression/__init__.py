@@ -1,0 +1,1 @@
+"""Cell suppression: patterns of cells that are not published, so that nobody can compute the sensitive ones."""

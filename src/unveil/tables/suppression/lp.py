@@ -11,26 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.suppression.flows import FlowProgram, Task, tasks_of
-from unveil.tables.suppression.pattern import Pattern
+from unveil.tables.flows import FlowProgram, Task, tasks_of
+from unveil.tables.pattern import Pattern
+from unveil.tables.suppression.failure import Unprotectable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.tables.problem import CellProblem
 
-__all__ = ["Unprotectable", "by_flows", "completed", "thinned"]
+__all__ = ["by_flows", "completed", "thinned"]
 
 Step = Callable[[int, int], None]
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-
-
-class Unprotectable(Exception):  # noqa: N818 - it is caught and told with the cell's name
-    """A cell that nothing protects; by its number in the problem."""
-
-    def __init__(self, cell: int, *, insider: bool) -> None:
-        super().__init__(cell)
-        self.cell, self.insider = cell, insider
 
 
 def by_flows(problem: CellProblem, *, step: Step | None = None) -> Pattern:
@@ -88,6 +81,7 @@ def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
     secondary = np.flatnonzero(pattern.suppressed & ~problem.primary & ~problem.hidden)
     order = secondary[np.lexsort((secondary, -problem.cost[secondary]))]
     total = len(pattern.tasks)
+    pattern.program = FlowProgram(problem, pattern.suppressed)
     for done, cell in enumerate(order.tolist()):
         if _spared(pattern, cell):
             pattern.publish(cell)
@@ -99,13 +93,13 @@ def _spared(pattern: Pattern, cell: int) -> bool:
     """Return whether every task has a proof without a cell; new flows are kept."""
     affected = {task for number in pattern.of_cell.get(cell, ()) for task in _served(pattern, number)}
     problem = pattern.problem
-    still = np.flatnonzero(~pattern.suppressed & ~problem.fixed)
+    published = pattern.program.columns[~pattern.suppressed[pattern.program.columns]]
     wishes = np.where(problem.primary, 0.0, np.maximum(problem.cost, 1e-6))
     for number in sorted(affected):
         while (spoilers := pattern.spoilers(number, without=cell)) != frozenset():
             away = pattern.cells_of(spoilers) if spoilers else _NOTHING
-            forbidden = np.unique(np.concatenate([still, [cell], away]))
-            flow = pattern.program.sought(pattern.tasks[number], wishes, forbidden, again=0)
+            forbidden = np.unique(np.concatenate([published, [cell], away]))
+            flow = pattern.program.sought(pattern.tasks[number], wishes, forbidden, again=0, either=True)
             if flow is None:
                 return False
             pattern.add(flow)

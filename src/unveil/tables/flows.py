@@ -62,16 +62,31 @@ def tasks_of(problem: CellProblem) -> list[Task]:
         if down > 0:
             tasks.append(Task(cell, "down", float(down)))
         if width > up + down:
-            tasks.append(Task(cell, "either", float(width)))
+            tasks += _wide(cell, float(width), problem.upper[cell] - problem.value[cell], problem.value[cell] - problem.lower[cell])
     return sorted(tasks, key=lambda task: (-task.amount, task.cell, task.side))
 
 
-class FlowProgram:
-    """The linear program of the cheapest flow, for one table; costs and forbidden cells change."""
+def _wide(cell: int, width: float, above: float, below: float) -> list[Task]:
+    """Return what makes an interval wide: one side where it has the room, else both, each by its share."""
+    if above >= width or below >= width or above + below <= 0:
+        return [Task(cell, "either", width)]
+    return [Task(cell, "up", width * above / (above + below)), Task(cell, "down", width * below / (above + below))]
 
-    def __init__(self, problem: CellProblem) -> None:
+
+class FlowProgram:
+    """The linear program of the cheapest flow, for one table; costs and forbidden cells change.
+
+    Parameters
+    ----------
+    problem
+        The table.
+    within
+        The cells that may move; None: all that are not published in any case.
+    """
+
+    def __init__(self, problem: CellProblem, within: NDArray[np.bool_] | None = None) -> None:
         self.problem = problem
-        free = ~problem.fixed
+        free = ~problem.fixed if within is None else within & ~problem.fixed
         self.columns = np.flatnonzero(free)
         self.place = np.full(len(problem), -1, dtype=np.int64)
         self.place[self.columns] = np.arange(len(self.columns))
@@ -91,7 +106,9 @@ class FlowProgram:
             int(cell): number for number, some in enumerate(problem.insiders) for cell in some.tolist()
         }
 
-    def sought(self, task: Task, costs: NDArray[np.float64], forbidden: NDArray[np.int64], *, again: int = _AGAIN) -> Flow | None:
+    def sought(
+        self, task: Task, costs: NDArray[np.float64], forbidden: NDArray[np.int64], *, again: int = _AGAIN, either: bool = False
+    ) -> Flow | None:
         """Return a cheap flow for a task; None where there is none.
 
         Parameters
@@ -104,6 +121,8 @@ class FlowProgram:
             Cells that must not move.
         again
             How often the costs are made those of the cells that move, not of the amounts.
+        either
+            Whether the first side that has a flow will do, where a task may be met on either.
         """
         sides = ("up", "down") if task.side == "either" else (task.side,)
         best: tuple[float, Flow] | None = None
@@ -114,7 +133,7 @@ class FlowProgram:
             cost = float(costs[flow.cells].sum())
             if best is None or cost < best[0] - 1e-9:
                 best = cost, flow
-            if cost <= 0:
+            if cost <= 0 or either:
                 break
         return None if best is None else best[1]
 
@@ -129,7 +148,7 @@ class FlowProgram:
         best: tuple[float, NDArray[np.float64]] | None = None
         for _ in range(1 + again):
             self.program.costs(self._all, np.concatenate([unit, unit]))
-            solution = self.program.solve()
+            solution = self.program.solve(fresh=True)
             if solution is None:
                 return None
             moved = solution[: self.number] - solution[self.number :]
@@ -141,6 +160,19 @@ class FlowProgram:
                 break
             unit = costs / (size + 0.05 * amount)
         return None if best is None else self._flow(best[1])
+
+    def extent(self, cell: int, side: str, forbidden: NDArray[np.int64]) -> tuple[float, Flow]:
+        """Return how far a cell can move to one side while others do not move, and the flow that shows it."""
+        at = int(self.place[cell])
+        self._bound(at, side, 0.0, self.place[forbidden])
+        pair = np.array([at, at + self.number])
+        self.program.bounds(pair, np.zeros(2), self.limits[pair])
+        self.program.costs(pair, np.array([-1.0, 1.0]) if side == "up" else np.array([1.0, -1.0]))
+        solution = self.program.solve()
+        if solution is None:
+            return np.inf, self._flow(np.zeros(self.number))
+        moved = solution[: self.number] - solution[self.number :]
+        return float(abs(moved[at])), self._flow(moved)
 
     def _bound(self, at: int, side: str, amount: float, forbidden: NDArray[np.int64]) -> None:
         """Let one cell move by an amount, and some not at all."""

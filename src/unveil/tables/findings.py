@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from unveil.tables.insiders import Inference, inferences
-from unveil.tables.intervals import Intervals, Unknowns, intervals
+from unveil.tables.intervals import Unknowns, intervals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,9 +76,14 @@ def audited(
     need = _Need(problem, cells)
     found = intervals(unknowns, None if exact else need.met, step)
     exposed = need.missed(found.low, found.high)
-    inside = _inside(problem, cells, unknowns, found, need)
+    inside: list[Inference] = []
+    if problem.insiders:
+        sought = np.zeros(len(problem), dtype=bool)
+        sought[cells] = problem.primary[cells] & ~exposed
+        inside = inferences(problem, suppressed, sought)
+    place = {int(cell): at for at, cell in enumerate(cells)}
     for one in inside:
-        exposed[one.cell] = True
+        exposed[place[one.cell]] = True
     return Findings(cells, found.low, found.high, found.exact, found.determined, exposed, tuple(inside))
 
 
@@ -98,20 +103,3 @@ class _Need:
     def met(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which unknowns are sensitive and open enough, or not sensitive."""
         return ~self.missed(low, high)
-
-    def enough(self, at: int, low: float, high: float) -> bool:
-        """Return whether one unknown is open enough."""
-        return self._problem.open_enough(int(self._cells[at]), low, high)
-
-
-def _inside(
-    problem: CellProblem, cells: NDArray[np.int64], unknowns: Unknowns, found: Intervals, need: _Need
-) -> list[Inference]:
-    """Return what those can compute who are alone in a cell."""
-    if not problem.insiders:
-        return []
-    place = np.full(len(problem), -1, dtype=np.int64)
-    place[cells] = np.arange(len(cells))
-    insiders = [place[some][place[some] >= 0] for some in problem.insiders]
-    sought = problem.primary[cells] & ~found.determined & need.met(found.low, found.high)
-    return inferences(unknowns, np.flatnonzero(~found.determined), sought, [some for some in insiders if len(some)], need.enough)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.tables.problem import CellProblem
-    from unveil.tables.suppression.flows import Flow, FlowProgram, Task
+    from unveil.tables.flows import Flow, FlowProgram, Task
 
 __all__ = ["Pattern"]
 

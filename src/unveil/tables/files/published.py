@@ -1,0 +1,134 @@
+"""A published table as a file: one row per cell, a blank where it is suppressed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import Names, names_of, require_columns
+from unveil.errors import ArgumentError, TableError, listed, shown
+from unveil.partitions import Hierarchy
+from unveil.results import Made
+from unveil.sources import Data, open_source
+from unveil.tables.cells import shape_of
+from unveil.tables.classification import Classification, chosen
+from unveil.tables.crosstable import CrossTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from unveil.tables.rules import On
+    from unveil.tables.suppression.result import SuppressedTable
+
+__all__ = ["Published", "read_published"]
+
+_OWN = ("n", "value", "suppressed", "status", "low", "high")
+"""The columns of a table as this package writes it that are no dimensions."""
+_BLANK = ("", "x", "X", "c", "C", ".", "..", "...", "-", "*", "×", "null", "NA")
+"""What stands for a figure that is not published."""
+
+
+@dataclass(slots=True, eq=False)
+class Published:
+    """The figures of a published table, by the cells of its dimensions.
+
+    Attributes
+    ----------
+    dimensions
+        The codes along each dimension.
+    figure
+        The figure of every cell; 0 where it is suppressed.
+    suppressed
+        Which cells have no figure.
+    on
+        Whether the figures are counts or values.
+    """
+
+    dimensions: tuple[Classification, ...]
+    figure: NDArray[np.float64]
+    suppressed: NDArray[np.bool_]
+    on: On
+
+    @classmethod
+    def of(cls, table: SuppressedTable) -> Published:
+        """Return what a table with suppressed cells publishes."""
+        amounts = table.table.amounts(table.on)
+        hidden = table.suppressed
+        on: On = "count" if table.on == "count" else "value"
+        return cls(table.table.dimensions, np.where(hidden, 0.0, amounts), hidden, on)
+
+    def reorder(self, dimensions: tuple[Classification, ...], order: NDArray[np.int64]) -> None:
+        """Take the order of codes of another table."""
+        self.dimensions, self.figure, self.suppressed = dimensions, self.figure[order], self.suppressed[order]
+
+    def table(self) -> CrossTable:
+        """Return the figures as a table; nothing is known of who contributes."""
+        empty = (self.figure == 0) & ~self.suppressed
+        n = np.where(empty, 0, 1) if self.on == "value" else np.where(self.suppressed, 1, np.rint(self.figure)).astype(np.int64)
+        value = self.figure if self.on == "value" else None
+        return CrossTable(self.dimensions, n.astype(np.int64), n.astype(np.int64), value=value, made=Made(0, "category"))
+
+
+def read_published(data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str) -> Published:
+    """Read a published table; its dimensions and figures are found by their names unless they are given."""
+    source = open_source(data)
+    figure_name = value if value in source.names else next((name for name in ("value", "n") if name in source.names), None)
+    names = names_of(by) or tuple(name for name in source.names if name not in (*_OWN, figure_name))
+    if figure_name is None:
+        raise ArgumentError(f"no column of figures is named, and there is none called value or n; columns are: {listed(source.names)}.")
+    require_columns([*names, figure_name], source.names)
+    frame = source.collect([*names, figure_name, *(["suppressed"] if "suppressed" in source.names else [])])
+    trees = chosen(hierarchies, names)
+    dimensions = tuple(_dimension(name, frame[name].to_list(), trees.get(name, ()), total) for name in names)
+    shape_of(dimensions)
+    places = [_places(one, frame[one.name].to_list()) for one in dimensions]
+    cells = np.ravel_multi_index(places, [len(one) for one in dimensions])
+    if len(np.unique(cells)) < len(cells):
+        raise TableError(f"{len(cells) - len(np.unique(cells)):,} cells stand more than once in the published table.")
+    size = int(np.prod([len(one) for one in dimensions]))
+    figure, suppressed = np.zeros(size), np.ones(size, dtype=bool)
+    numbers = _figures(figure_name, frame[figure_name].to_list())
+    gone = np.isnan(numbers)
+    if "suppressed" in source.names:
+        gone |= np.array([str(one).lower() in ("true", "1", "yes") for one in frame["suppressed"].to_list()])
+    figure[cells] = np.where(gone, 0.0, numbers)
+    suppressed[cells] = gone
+    return Published(dimensions, figure, suppressed, "count" if figure_name == "n" else "value")
+
+
+def _dimension(name: str, codes: Sequence[Any], trees: Sequence[Hierarchy], total: str) -> Classification:
+    if trees:
+        return Classification.of(name, trees, null="(missing)" in codes)
+    texts = list(dict.fromkeys(str(code) for code in codes))
+    if total not in texts:
+        raise TableError(
+            f"dimension {shown(name)} has no code {shown(total)} for its total; name the code of the total (total, --total), or give a "
+            "hierarchy."
+        )
+    return Classification.flat(name, [code for code in texts if code != total], total=total)
+
+
+def _places(dimension: Classification, codes: Sequence[Any]) -> NDArray[np.int64]:
+    strange = sum(str(code) not in dimension.place for code in codes)
+    if strange:
+        raise TableError(f"{strange:,} rows have a code of dimension {shown(dimension.name)} that its hierarchy does not have.")
+    return np.array([dimension.place[str(code)] for code in codes], dtype=np.int64)
+
+
+def _figures(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the figures of a column, NaN where there is none."""
+    numbers = []
+    for value in values:
+        text = "" if value is None else str(value).strip()
+        if text in _BLANK:
+            numbers.append(np.nan)
+            continue
+        try:
+            numbers.append(float(text.replace(",", "")) if isinstance(value, str) else float(value))
+        except ValueError:
+            raise TableError(f"column {shown(name)} holds entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...).") from None
+    return np.array(numbers)

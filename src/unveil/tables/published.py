@@ -1,0 +1,309 @@
+"""Is a published table safe? The audit of a pattern that any tool, or a person, made.
+
+The published table says which cells are blank. With the original data and the rules, it is known how far each sensitive cell must stay
+open; without them, only what can be computed exactly, and how wide the other intervals are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from unveil.arguments import checked_arguments
+from unveil.attributes import Names, in_line
+from unveil.errors import ArgumentError, TableError
+from unveil.results import Figure, Mark, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+from unveil.sources import Data
+from unveil.tables.classification import TOTAL
+from unveil.tables.crosstab import crosstab
+from unveil.tables.crosstable import CrossTable
+from unveil.tables.files.published import Published, read_published
+from unveil.tables.findings import Depth, Findings, audited
+from unveil.tables.problem import Aim, CellProblem, posed
+from unveil.tables.reasons import Reasons
+from unveil.tables.rules import TableRule, rules_of
+from unveil.tables.solver import LinearProgram
+from unveil.tables.suppression.result import CROSS, SuppressedTable, plain_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import Insiders, Zeros
+    from unveil.tables.rules import On
+
+__all__ = ["TableAudit", "audit"]
+
+_MOST_REASONS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TableAudit(Result):
+    """What an attacker can compute of a published table.
+
+    Attributes
+    ----------
+    table
+        The table as it is published; of suppressed cells it holds the true figures only if the original was given.
+    cells
+        The suppressed cells.
+    low, high
+        The interval of each.
+    exposed
+        Which of them are exposed.
+    sensitive
+        Which of them the rules call sensitive; None: not known, as no original was given.
+    exact
+        Whether the intervals are those; else they are at least so wide.
+    reasons
+        For exposed cells, by their number, the sums that give them away.
+    on
+        Whether counts or values were published.
+    """
+
+    table: CrossTable
+    cells: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exposed: NDArray[np.bool_]
+    sensitive: NDArray[np.bool_] | None
+    exact: bool
+    reasons: Mapping[int, str]
+    on: str
+
+    @property
+    def safe(self) -> bool:
+        """Whether no cell is exposed."""
+        return not self.exposed.any()
+
+    def __repr__(self) -> str:
+        """Return one line: how many cells are suppressed, and how many are exposed."""
+        names = in_line(self.table.names, " x ")
+        return f"TableAudit({names}: {counted(len(self.cells), 'suppressed cell')}, {int(self.exposed.sum()):,} exposed)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the intervals of all suppressed cells, and why cells are exposed."""
+        rows = []
+        for at, by in enumerate(self.table.codes_of(self.cells)):
+            rows.append(
+                {
+                    "by": by,
+                    "low": jsonable(plain_number(self.low[at])),
+                    "high": jsonable(plain_number(self.high[at])),
+                    "sensitive": None if self.sensitive is None else bool(self.sensitive[at]),
+                    "exposed": bool(self.exposed[at]),
+                    "because": self.reasons.get(int(self.cells[at])),
+                }
+            )
+        return {
+            "safe": self.safe,
+            "suppressed": len(self.cells),
+            "exposed": int(self.exposed.sum()),
+            "exact_intervals": self.exact,
+            "levels_known": self.sensitive is not None,
+            "on": self.on,
+            "cells": rows,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per suppressed cell."""
+        by = self.table.codes_of(self.cells)
+        rows: dict[str, Sequence[Any]] = {name: [one[name] for one in by] for name in self.table.names}
+        rows["low"] = [jsonable(plain_number(one)) for one in self.low]
+        rows["high"] = [jsonable(plain_number(one)) for one in self.high]
+        rows["exposed"] = self.exposed.tolist()
+        return rows
+
+    def view(self) -> View:
+        """Return what a person should see: whether the table is safe, why not, and what can be computed."""
+        figures = (
+            Figure("suppressed cells", len(self.cells)),
+            Figure("exposed", int(self.exposed.sum()), "cells that an attacker can compute too well"),
+        )
+        order = np.argsort(~self.exposed, kind="stable")
+        names = [self.table.name_of(int(cell)) for cell in self.cells]
+        rows = tuple(
+            (names[at], plain_number(self.low[at]), plain_number(self.high[at]), bool(self.exposed[at])) for at in order[:200]
+        )
+        intervals = Table(("cell", "low", "high", "exposed"), rows, "What an attacker can compute", self._cut())
+        tables = crosstab(self.table.dimensions, self._entries(), self.table.shown, title="As published")
+        notes = [] if self.sensitive is not None else [_UNKNOWN]
+        lead = "No cell can be computed too closely." if self.safe else "The table is NOT safe."
+        return View("Audit of a published table", figures, (*tables, intervals), (*self.reasons.values(), *notes), lead=lead)
+
+    def _cut(self) -> str:
+        return f"The first 200 of {len(self.cells):,}; a file has all." if len(self.cells) > 200 else ""  # noqa: PLR2004
+
+    def _entries(self) -> list[Any]:
+        amounts = self.table.amounts(self.on)
+        entries: list[Any] = [plain_number(one) for one in amounts.tolist()]
+        for at, cell in enumerate(self.cells.tolist()):
+            interval = f"{number(plain_number(self.low[at]))} to {number(plain_number(self.high[at]))}"
+            entries[cell] = Mark(CROSS, f"an attacker computes {interval}", 1.0 if self.exposed[at] else 0.4)
+        return entries
+
+
+_UNKNOWN = (
+    "Without the original data and rules it is not known how far each cell must stay open: exposed are the cells that can be computed "
+    "exactly, or more closely than the width asked for."
+)
+
+
+@checked_arguments
+def audit(
+    published: Data,
+    *,
+    by: Names | None = None,
+    figures: str | None = None,
+    value: str | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+    original: Data | None = None,
+    rules: str | TableRule | Sequence[str | TableRule] = (),
+    on: On | None = None,
+    attacker: str | None = None,
+    zeros: Zeros = "publish",
+    insiders: Insiders = "singletons",
+    level: Literal["rule", "none"] | float = "rule",
+    width: float | None = None,
+    total: str = TOTAL,
+    intervals: Depth = "auto",
+) -> TableAudit:
+    """Attack a published table: what can be computed of every cell that is blank?
+
+    Parameters
+    ----------
+    published
+        The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell that has no figure, or that is not there, is
+        suppressed.
+    by, figures
+        The columns of its dimensions, and of the figures; none: found by their names.
+    value
+        The column of the original whose sums the figures are; none: the figures are counts, or the original is a `CrossTable`.
+    hierarchies
+        The groups above the values of a dimension; none: one total.
+    original
+        The records it was made of, or their `CrossTable`; with `rules`, it is then known how far each cell must stay open.
+    rules, on, attacker, zeros, insiders, level, width
+        What is sensitive and what protection means, as for `suppress`.
+    total
+        The code of a margin that no hierarchy names.
+    intervals
+        How far to compute: "exact", "enough", or "auto".
+
+    Returns
+    -------
+    TableAudit
+        The interval of every suppressed cell, which are exposed, and why.
+    """
+    aim = Aim(on, attacker, zeros, insiders, level, width)
+    if isinstance(published, SuppressedTable):
+        rows = Published.of(published)
+    else:
+        rows = read_published(published, by, figures or value, dict(hierarchies or {}), total)
+    if original is None:
+        if rules:
+            raise ArgumentError("rules need to know who contributes to each cell; give the original data (original, --original).")
+        return _blind(rows, aim, intervals)
+    table = _original(original, rows, value, dict(hierarchies or {}), total)
+    asked = rules_of(rules)
+    problem = posed(table, asked, replace(aim, on=aim.on or rows.on))
+    _compared(table, problem, rows)
+    suppressed = rows.suppressed[problem.cells]
+    unprotected = problem.primary & ~suppressed
+    return _told(table, problem, audited(problem, suppressed | unprotected, depth=intervals), unprotected, known=True)
+
+
+def _original(original: Data, rows: Published, value: str | None, hierarchies: dict[str, Any], total: str) -> CrossTable:
+    """Return the original table in the dimensions of the published one."""
+    from unveil.tables.build import table as build
+
+    if isinstance(original, CrossTable):
+        made = original
+    else:
+        if rows.on == "value" and value is None:
+            raise ArgumentError("the published figures are sums; name the column of the original that they are the sums of (value).")
+        made = build(original, [one.name for one in rows.dimensions], value=value, hierarchies=hierarchies, total=total)
+    if [one.codes for one in made.dimensions] != [one.codes for one in rows.dimensions]:
+        places = [
+            [one.place.get(code, -1) for code in other.codes] for one, other in zip(rows.dimensions, made.dimensions, strict=True)
+        ]
+        if any(-1 in some for some in places):
+            raise TableError("the published table does not have all codes of the original; give both the same hierarchies.")
+        shape = [len(one) for one in rows.dimensions]
+        order = np.ravel_multi_index(np.ix_(*map(np.array, places)), shape).ravel()
+        rows.reorder(made.dimensions, order)
+    return made
+
+
+def _compared(table: CrossTable, problem: CellProblem, rows: Published) -> None:
+    """Refuse a published table whose figures are not those of the original."""
+    known = ~rows.suppressed[problem.cells]
+    differs = known & (np.abs(rows.figure[problem.cells] - problem.value) > 1e-6 * np.maximum(1, np.abs(problem.value)))
+    if differs.any():
+        first = int(problem.cells[np.flatnonzero(differs)[0]])
+        raise TableError(
+            f"{int(differs.sum()):,} published figures are not those of the original, the first of them in {table.name_of(first)}; "
+            "a table that was rounded or adjusted is attacked in another way."
+        )
+
+
+def _blind(rows: Published, aim: Aim, depth: Depth) -> TableAudit:
+    """Attack a table of which only the published figures are known."""
+    table = rows.table()
+    problem = posed(table, (), replace(aim, on=rows.on, insiders="none", zeros="publish"))
+    suppressed = rows.suppressed[problem.cells]
+    problem = replace(problem, fixed=~suppressed, primary=suppressed, hidden=suppressed)
+    width = aim.width if aim.width is not None else float(rows.on == "count")
+    level = 0.0 if isinstance(aim.level, str) else aim.level
+    if level:
+        raise ArgumentError("a level is a distance from the true value, which only the original tells; give it, or ask for a width.")
+    problem = replace(problem, width=np.where(suppressed, width, 0.0), value=_solution(table, problem, suppressed))
+    return _told(table, problem, audited(problem, suppressed, depth=depth), np.zeros(len(problem), dtype=bool), known=False)
+
+
+def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return figures for the blank cells with which the table adds up."""
+    cells, value = np.flatnonzero(suppressed), np.where(suppressed, 0.0, problem.value)
+    rest = -(problem.equations @ value)
+    matrix = problem.equations[:, cells].tocsr()
+    sums = np.diff(matrix.indptr) == 0
+    scale = 1e-6 * np.maximum(1.0, np.abs(problem.equations) @ np.abs(value))
+    if (wrong := np.flatnonzero(sums & (np.abs(rest) > scale))).size:
+        part = problem.equations[int(wrong[0])]
+        cell = int(problem.cells[part.indices[np.argmin(part.data)]])
+        raise TableError.does_not_add_up(table.name_of(cell), float(rest[wrong[0]]), len(wrong) - 1)
+    if len(cells):
+        program = LinearProgram(matrix[~sums], rest[~sums], problem.lower[cells], problem.upper[cells])
+        solution = program.solve()
+        if solution is None:
+            raise TableError("no figures for the blank cells let the table add up within what everybody knows; its totals contradict them.")
+        value[cells] = solution
+    return value
+
+
+def _told(
+    table: CrossTable, problem: CellProblem, found: Findings, unprotected: NDArray[np.bool_], *, known: bool
+) -> TableAudit:
+    """Return what the attack found, with the reasons for the first exposed cells."""
+    exposed = found.exposed | unprotected[found.suppressed]
+    low, high = found.low.copy(), found.high.copy()
+    bare = unprotected[found.suppressed]
+    low[bare] = high[bare] = problem.value[found.suppressed[bare]]
+    reasons: dict[int, str] = {}
+    inside = {one.cell: one for one in found.insiders}
+    why = Reasons(table, problem, found.suppressed) if exposed.any() else None
+    for cell in found.suppressed[exposed][:_MOST_REASONS].tolist():
+        number_of = int(problem.cells[cell])
+        if unprotected[cell]:
+            reasons[number_of] = f"{table.name_of(number_of)} is sensitive, and published."
+        elif cell in inside:
+            other = table.name_of(int(problem.cells[inside[cell].insider]))
+            reasons[number_of] = f"The only contributor of {other} can compute {table.name_of(number_of)}."
+        elif why is not None:
+            reasons[number_of] = why.words(cell)
+    sensitive = problem.primary[found.suppressed] if known else None
+    cells = problem.cells[found.suppressed]
+    return TableAudit(table, cells, low, high, exposed, sensitive, found.exact, reasons, problem.on)

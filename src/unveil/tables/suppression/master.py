@@ -1,0 +1,230 @@
+"""The master problem of the cheapest pattern, and the solvers it can be given to: one line a solver.
+
+HiGHS (MIT licence) starts anew after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of symmetry
+knows nothing of cuts that are still to come and can cut the optimum off, so it is switched off.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from unveil.arguments import checked_word
+from unveil.errors import MissingExtraError
+from unveil.tables.solver import LinearProgram, highs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from unveil.tables.suppression.cuts import Cut
+
+__all__ = ["LinearMaster", "Master", "master_of"]
+
+
+class Judge(Protocol):
+    """Who says whether a choice is safe, and keeps incumbent and bound."""
+
+    bound: float
+    sure: float
+    cost: float
+    end: float
+
+    @property
+    def room(self) -> float:
+        """How far below the incumbent the bound may end and still prove it."""
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+
+    def judged(self, values: NDArray[np.float64]) -> list[Cut]:
+        """Return the cuts that a choice violates."""
+
+    def new(self, cuts: list[Cut]) -> list[Cut]:
+        """Return the cuts that are new."""
+
+    def improve(self, suppressed: NDArray[np.bool_]) -> None:
+        """Complete a pattern."""
+
+    def x_of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the whole pattern of a choice."""
+
+    def tell(self) -> None:
+        """Tell how far the gap is closed."""
+
+
+class Master(Protocol):
+    """A solver of the master problem."""
+
+    def run(self, judge: Judge) -> None:
+        """Choose, be judged, and go on until the choice is safe or the time is up."""
+
+
+class LinearMaster:
+    """min w x subject to cuts, 0 <= x <= 1, by HiGHS."""
+
+    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[Cut], *, whole: bool = False) -> None:
+        self.place = np.full(int(cells.max(initial=-1)) + 1, -1, dtype=np.int64)
+        self.place[cells] = np.arange(len(cells))
+        number = len(cells)
+        integer = np.ones(number, dtype=bool) if whole else None
+        matrix = self._rows(cuts, number)
+        right = np.array([cut.right for cut in cuts])
+        sides = (right, np.full(len(cuts), np.inf))
+        self.program = LinearProgram(matrix, sides, np.zeros(number), np.ones(number), cost=cost, integer=integer)
+
+    def _rows(self, cuts: Sequence[Cut], number: int) -> sp.csr_matrix:
+        lengths = [len(cut.cells) for cut in cuts]
+        rows = np.repeat(np.arange(len(cuts)), lengths)
+        columns = self.place[np.concatenate([cut.cells for cut in cuts])] if cuts else np.zeros(0, dtype=np.int64)
+        data = np.concatenate([cut.coefficients for cut in cuts]) if cuts else np.zeros(0)
+        return sp.csr_matrix((data, (rows, columns)), shape=(len(cuts), number))
+
+    def add(self, cuts: Sequence[Cut]) -> None:
+        """Add cuts."""
+        for cut in cuts:
+            columns = self.place[cut.cells].astype(np.int32)
+            self.program.solver.addRow(cut.right, np.inf, len(columns), columns, cut.coefficients)
+
+    def solve(self) -> tuple[NDArray[np.float64], float]:
+        """Return the best choice, and its cost."""
+        solution = self.program.solve()
+        return (np.zeros(0), 0.0) if solution is None else (solution, self.program.objective)
+
+
+class HighsMaster:
+    """The master problem with whole numbers, by HiGHS: solved anew after every round of cuts."""
+
+    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[Cut]) -> None:
+        highs()
+        self._cost, self._cells, self._cuts = cost, cells, list(cuts)
+
+    def run(self, judge: Judge) -> None:
+        """Choose, be judged, and go on until the choice is safe or the time is up."""
+        while not judge.late:
+            master = LinearMaster(self._cost, self._cells, self._cuts, whole=True)
+            if np.isfinite(judge.end):
+                master.program.option("time_limit", value=max(0.1, judge.end - time.monotonic()))
+            master.program.option("mip_rel_gap", value=0.0)
+            master.program.option("objective_bound", value=judge.cost - judge.sure + 1e-6)
+            values, _ = master.solve()
+            info = master.program.solver.getInfo()
+            judge.bound = max(judge.bound, judge.sure + float(info.mip_dual_bound))
+            judge.tell()
+            if not len(values) or judge.bound >= judge.cost - judge.room:
+                return
+            violated = judge.judged(values)
+            if violated:
+                judge.improve(judge.x_of(values) > 0.5)  # noqa: PLR2004 - 0 or 1
+            new = judge.new(violated)
+            if not new:  # the choice is safe, or nothing more can be said against it
+                return
+            self._cuts += new
+
+
+class ScipMaster:
+    """The master problem with whole numbers, by SCIP: cuts are added while it branches."""
+
+    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[Cut]) -> None:
+        self._library = _scip()
+        self.place = {int(cell): at for at, cell in enumerate(cells)}
+        self.model = self._library.Model()
+        self.model.hideOutput()
+        self.model.setParam("misc/usesymmetry", 0)
+        self.model.setParam("parallel/maxnthreads", 1)
+        self.x = [self.model.addVar(vtype="B", obj=float(one), name=str(at)) for at, one in enumerate(cost)]
+        for cut in cuts:
+            self.model.addCons(self.expression(cut) >= cut.right)
+
+    def expression(self, cut: Cut) -> Any:
+        """Return the left side of a cut."""
+        terms = zip(cut.cells.tolist(), cut.coefficients.tolist(), strict=True)
+        return self._library.quicksum(coefficient * self.x[self.place[cell]] for cell, coefficient in terms)
+
+    def run(self, judge: Judge) -> None:
+        """Choose, be judged, and go on until the choice is safe or the time is up."""
+        handler = _handler(self._library, self, judge)
+        self.model.includeConshdlr(
+            handler, "attacker", "safe patterns only", enfopriority=-10, chckpriority=-10, needscons=False, eagerfreq=-1
+        )
+        if np.isfinite(judge.end):
+            self.model.setParam("limits/time", max(0.1, judge.end - time.monotonic()))
+        if judge.room > 0.5:  # noqa: PLR2004 - whole costs
+            self.model.setObjIntegral()
+        self.model.setObjlimit(judge.cost - judge.sure + 1e-6)
+        self.model.optimize()
+        if handler.failure is not None:
+            raise handler.failure
+        status = self.model.getStatus()
+        if status in ("optimal", "infeasible", "inforunbd"):
+            judge.bound = judge.cost  # nothing cheaper is left
+        else:
+            judge.bound = max(judge.bound, min(judge.cost, judge.sure + float(self.model.getDualbound())))
+        judge.tell()
+
+
+def _handler(library: Any, master: ScipMaster, judge: Judge) -> Any:
+    """Return what SCIP asks whether a choice is safe."""
+
+    class Attacker(library.Conshdlr):  # type: ignore[misc]
+        failure: BaseException | None = None
+
+        def _values(self, solution: Any) -> NDArray[np.float64]:
+            return np.array([self.model.getSolVal(solution, one) for one in master.x])
+
+        def _judged(self, solution: Any, *, add: bool) -> Any:
+            try:
+                new = judge.judged(self._values(solution))
+                if add:
+                    for cut in new:
+                        self.model.addCons(master.expression(cut) >= cut.right)
+            except BaseException as error:  # noqa: BLE001 - SCIP would only print it
+                self.failure = error
+                self.model.interruptSolve()
+                return library.SCIP_RESULT.INFEASIBLE
+            if not new:
+                return library.SCIP_RESULT.FEASIBLE
+            return library.SCIP_RESULT.CONSADDED if add else library.SCIP_RESULT.INFEASIBLE
+
+        def conscheck(self, _constraints: Any, solution: Any, *_: Any, **__: Any) -> Any:
+            return {"result": self._judged(solution, add=False)}
+
+        def consenfolp(self, *_: Any) -> Any:
+            return {"result": self._judged(None, add=True)}
+
+        def consenfops(self, *_: Any) -> Any:
+            return {"result": self._judged(None, add=True)}
+
+        def conslock(self, _constraint: Any, _kind: Any, positive: int, negative: int) -> None:
+            for one in master.x:
+                self.model.addVarLocks(one, positive, negative)
+
+    return Attacker()
+
+
+def _scip() -> Any:
+    try:
+        import pyscipopt
+    except ImportError:
+        raise MissingExtraError.needed("the solver SCIP", extra="optimal") from None
+    return pyscipopt
+
+
+def master_of(solver: str) -> Any:
+    """Return the solver of a name."""
+    checked_word("solver", solver, ("auto", *_SOLVERS))
+    if solver != "auto":
+        return _SOLVERS[solver]
+    try:
+        _scip()
+    except MissingExtraError:
+        return HighsMaster
+    return ScipMaster
+
+
+_SOLVERS = {"highs": HighsMaster, "scip": ScipMaster}

@@ -1,0 +1,93 @@
+"""The methods of secondary suppression: each is one function and one line of `METHODS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.tables.findings import Findings, audited
+from unveil.tables.flows import FlowProgram, tasks_of
+from unveil.tables.pattern import Pattern
+from unveil.tables.suppression.gauss import by_elimination
+from unveil.tables.suppression.lp import by_flows, completed
+from unveil.tables.suppression.optimal import optimum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.findings import Depth
+    from unveil.tables.problem import CellProblem
+
+__all__ = ["METHODS", "Chosen", "Effort", "chosen"]
+
+Step = Callable[[int, int], None]
+_REPAIRS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long, and with what, a method may work."""
+
+    time_limit: float | None = None
+    solver: str = "auto"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Choice:
+    """A pattern, and the bound below which none costs; None: the method knows no bound."""
+
+    suppressed: NDArray[np.bool_]
+    bound: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A pattern that was attacked, and what came of it."""
+
+    suppressed: NDArray[np.bool_]
+    findings: Findings
+    cost: float
+    bound: float | None
+
+
+def _lp(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
+    return _Choice(by_flows(problem, step=step).suppressed)
+
+
+def _gauss(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
+    return _Choice(by_elimination(problem, step=step))
+
+
+def _optimal(problem: CellProblem, effort: Effort, step: Step | None) -> _Choice:
+    best = optimum(problem, time_limit=effort.time_limit, solver=effort.solver, step=step)
+    return _Choice(best.suppressed, best.bound)
+
+
+METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {"lp": _lp, "gauss": _gauss, "optimal": _optimal}
+"""The methods by their name."""
+
+
+def chosen(problem: CellProblem, method: str, effort: Effort, depth: Depth, stages: Callable[[str], Step | None]) -> Chosen:
+    """Choose a pattern and attack it; what the attack exposes is protected by further flows, and attacked again."""
+    choice = METHODS[method](problem, effort, stages("suppression"))
+    suppressed = choice.suppressed
+    findings = audited(problem, suppressed, depth=depth, step=stages("audit"))
+    for _ in range(_REPAIRS):
+        if findings.safe:
+            break
+        suppressed = _repaired(problem, suppressed, findings)
+        findings = audited(problem, suppressed, depth=depth, step=stages("audit"))
+    return Chosen(suppressed, findings, float(problem.cost[suppressed].sum()), choice.bound)
+
+
+def _repaired(problem: CellProblem, suppressed: NDArray[np.bool_], findings: Findings) -> NDArray[np.bool_]:
+    """Return a pattern with what the exposed cells need."""
+    aimed = problem.aimed()
+    exposed = set(findings.suppressed[findings.exposed].tolist())
+    pattern = Pattern(aimed, FlowProgram(aimed), [task for task in tasks_of(aimed) if task.cell in exposed])
+    pattern.suppressed |= suppressed
+    completed(pattern)
+    return pattern.suppressed

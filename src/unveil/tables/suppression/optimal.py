@@ -1,0 +1,202 @@
+"""The cheapest safe pattern: a master problem that chooses cells, and an attacker who answers with what the choice lacks.
+
+The bound is that of the master problem, which knows only the inequalities found so far, so it never exceeds the optimum. Every
+choice that is not safe is completed by flows to one that is: the best of these is returned, with the gap to the bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.tables.flows import FlowProgram, tasks_of
+from unveil.tables.insiders import spoiled
+from unveil.tables.pattern import Pattern
+from unveil.tables.suppression.cuts import Cut, CutMaker, rows_with_two
+from unveil.tables.suppression.lp import by_flows, completed, thinned
+from unveil.tables.suppression.master import LinearMaster, Master, master_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import CellProblem
+
+__all__ = ["Optimum", "optimum"]
+
+_ROUNDS = 60
+_CLOSED = 1e-6
+_NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimum:
+    """The best pattern found, what it costs, and the bound below which no pattern costs."""
+
+    suppressed: NDArray[np.bool_]
+    cost: float
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """How far the cost may lie above the optimum, as a share of the cost."""
+        return 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
+
+
+def optimum(
+    problem: CellProblem,
+    *,
+    time_limit: float | None = None,
+    solver: str = "auto",
+    step: Callable[[int, int], None] | None = None,
+) -> Optimum:
+    """Return the cheapest safe pattern, or the best found in time.
+
+    Parameters
+    ----------
+    problem
+        The table, its needs and the costs.
+    time_limit
+        Seconds after which the best pattern found so far is returned; None: no limit.
+    solver
+        The solver of the master problem: "scip", "highs", or "auto": SCIP if it is installed.
+    step
+        Called with the closed share of the gap, in thousandths, and 1,000.
+    """
+    search = _Search(problem, time_limit, step)
+    search.root()
+    search.branch(solver)
+    return Optimum(search.best, search.cost, min(search.bound, search.cost))
+
+
+class _Search:
+    """The state of the search: cuts, incumbent and bound."""
+
+    def __init__(self, problem: CellProblem, time_limit: float | None, step: Callable[[int, int], None] | None) -> None:
+        self.problem = problem.aimed()
+        self.tasks = tasks_of(self.problem)
+        self.end = np.inf if time_limit is None else time.monotonic() + time_limit
+        self.step = step
+        first = by_flows(problem)
+        self.best, self.cost = first.suppressed.copy(), first.cost()
+        self.sure = float(self.problem.cost[self.problem.primary | self.problem.hidden].sum())
+        self.bound = self.sure
+        self.free = np.flatnonzero(~self.problem.fixed & ~self.problem.primary & ~self.problem.hidden)
+        self.cuts: list[Cut] = []
+        self._keys: set[tuple[bytes, bytes]] = set()
+        self.pairs: dict[tuple[int, int], None] = {}
+        self.maker = CutMaker(self.problem)
+        self.new(rows_with_two(self.problem, [task.cell for task in self.tasks]))
+
+    def new(self, cuts: list[Cut]) -> list[Cut]:
+        """Keep the cuts that are new, and return them."""
+        new = []
+        for cut in cuts:
+            if (key := cut.key()) not in self._keys:
+                self._keys.add(key)
+                new.append(cut)
+        self.cuts += new
+        return new
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self.end
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best pattern is known to be optimal: costs that are whole numbers leave no room below 1."""
+        return self.bound >= self.cost - self.room
+
+    @property
+    def room(self) -> float:
+        """How far below the incumbent the bound may end and still prove it."""
+        whole = bool(np.all(self.problem.cost == np.rint(self.problem.cost)))
+        return 1 - 1e-4 if whole else _CLOSED * max(1.0, self.cost)
+
+    def tell(self) -> None:
+        """Tell how far the gap is closed."""
+        if self.step is not None and self.cost > self.sure:
+            self.step(round(1000 * (self.bound - self.sure) / (self.cost - self.sure)), 1000)
+
+    def separated(self, x: NDArray[np.float64]) -> list[Cut]:
+        """Return the cuts that a pattern, perhaps fractional, violates."""
+        found: list[Cut] = []
+        self.maker.pattern(x, _NOTHING)
+        found += [cut for task in self.tasks if (cut := self.maker.cut(task)) is not None]
+        for task, insider in self.pairs:
+            self.maker.pattern(x, self._known(insider))
+            if (cut := self.maker.cut(self.tasks[task])) is not None:
+                found.append(cut)
+        return found
+
+    def _known(self, insider: int) -> NDArray[np.int64]:
+        cells = self.problem.insiders[insider]
+        return cells[self.maker.place[cells] >= 0]
+
+    def inside(self, suppressed: NDArray[np.bool_]) -> list[Cut]:
+        """Return the cuts against those who are alone in a cell, for a pattern that outsiders cannot attack."""
+        if not self.problem.insiders:
+            return []
+        found = []
+        x = suppressed.astype(np.float64)
+        for task, insider in spoiled(self.problem, suppressed, self.tasks):
+            self.pairs[task, insider] = None
+            self.maker.pattern(x, self._known(insider))
+            if (cut := self.maker.cut(self.tasks[task])) is not None:
+                found.append(cut)
+        return found
+
+    def improve(self, suppressed: NDArray[np.bool_]) -> None:
+        """Complete a pattern by flows, and keep it if it is the cheapest so far."""
+        pattern = Pattern(self.problem, FlowProgram(self.problem), self.tasks)
+        pattern.suppressed |= suppressed
+        completed(pattern)
+        thinned(pattern)
+        if pattern.cost() < self.cost - 1e-9:
+            self.best, self.cost = pattern.suppressed.copy(), pattern.cost()
+
+    def x_of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the whole pattern of a choice of the master problem."""
+        x = (self.problem.primary | self.problem.hidden).astype(np.float64)
+        x[self.free] = values
+        return x
+
+    def root(self) -> None:
+        """Solve the master problem without whole numbers, as long as cuts raise its bound."""
+        master = LinearMaster(self.problem.cost[self.free], self.free, self.cuts)
+        for number in range(_ROUNDS):
+            if self.late or self.closed:
+                return
+            values, bound = master.solve()
+            self.bound = max(self.bound, self.sure + bound)
+            self.tell()
+            new = self.new(self.separated(self.x_of(values)))
+            if not new:
+                return
+            master.add(new)
+            if number % 10 == 5:  # noqa: PLR2004 - now and then
+                self.improve(self.x_of(values) > 0.5)  # noqa: PLR2004 - rounded
+
+    def branch(self, solver: str) -> None:
+        """Solve the master problem with whole numbers, adding cuts until its choice is safe."""
+        if self.closed or self.late:
+            return
+        master: Master = master_of(solver)(self.problem.cost[self.free], self.free, self.cuts)
+        master.run(self)
+
+    def judged(self, values: NDArray[np.float64]) -> list[Cut]:
+        """Return the cuts that a whole choice violates; none: it is safe, and kept if it is the cheapest."""
+        x = self.x_of(np.rint(values))
+        violated = self.separated(x) or self.inside(x > 0.5)  # noqa: PLR2004 - 0 or 1
+        if violated:
+            return violated
+        cost = float(self.problem.cost[x > 0.5].sum())  # noqa: PLR2004
+        if cost < self.cost - 1e-9:
+            self.best, self.cost = x > 0.5, cost  # noqa: PLR2004
+        return []
+
+

@@ -1,0 +1,245 @@
+"""A table with cells suppressed: what is published, what is not, and what an attacker can still compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attributes import in_line
+from unveil.results import Figure, Mark, Result, View, jsonable
+from unveil.results.numbers import counted, number
+from unveil.tables.crosstab import crosstab
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.crosstable import CrossTable
+    from unveil.tables.problem import Aim, CellProblem
+    from unveil.tables.rules import TableRule
+    from unveil.tables.suppression.methods import Chosen
+
+__all__ = ["CROSS", "SuppressedTable", "plain_number"]
+
+CROSS = "×"
+"""What stands in a suppressed cell."""
+_STATUS = ("published", "primary", "secondary", "zero")
+_PUBLISHED, _PRIMARY, _SECONDARY, _ZERO = range(4)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SuppressedTable(Result):
+    """A table of which some cells are not published.
+
+    Attributes
+    ----------
+    table
+        The table, with its true figures.
+    status
+        For every cell 0 (published), 1 (sensitive), 2 (suppressed to protect others) or 3 (published as empty).
+    low, high
+        What an attacker can compute of every cell; of a published one, its value.
+    exposed
+        Which cells an attacker can compute too well.
+    exact
+        Whether the intervals are those; else they are at least so wide.
+    method, cost, cost_by, bound
+        How the pattern was chosen, what it costs and by which cost, and the cost below which there is none; None: not known.
+    rules, aim, on
+        What is sensitive, what protection means, and whether counts or values are protected.
+    insiders
+        What those can compute who are alone in a cell: the cell, theirs, and the interval.
+    """
+
+    table: CrossTable
+    status: NDArray[np.int8]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exposed: NDArray[np.bool_]
+    exact: bool
+    method: str
+    cost: float
+    cost_by: str
+    bound: float | None
+    rules: tuple[TableRule, ...]
+    aim: Aim
+    on: str
+    insiders: tuple[tuple[int, int, float, float], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        table: CrossTable,
+        problem: CellProblem,
+        found: Chosen,
+        *,
+        method: str,
+        rules: tuple[TableRule, ...],
+        aim: Aim,
+        cost: str,
+    ) -> SuppressedTable:
+        """Return the table of a pattern that was chosen and attacked."""
+        value = table.amounts(problem.on)
+        low, high = value.copy(), value.copy()
+        status = np.where(table.n == 0, _ZERO, _PUBLISHED).astype(np.int8)
+        cells, findings = problem.cells, found.findings
+        suppressed = cells[findings.suppressed]
+        status[suppressed] = np.where(problem.primary[findings.suppressed], _PRIMARY, _SECONDARY)
+        low[suppressed], high[suppressed] = findings.low, findings.high
+        exposed = np.zeros(len(value), dtype=bool)
+        exposed[suppressed] = findings.exposed
+        inside = tuple((int(cells[one.cell]), int(cells[one.insider]), one.low, one.high) for one in findings.insiders)
+        return cls(
+            table, status, low, high, exposed, findings.exact, method, found.cost, cost, found.bound, rules, aim, problem.on, inside
+        )
+
+    @property
+    def primary(self) -> int:
+        """The number of sensitive cells."""
+        return int((self.status == _PRIMARY).sum())
+
+    @property
+    def secondary(self) -> int:
+        """The number of cells that are suppressed to protect others."""
+        return int((self.status == _SECONDARY).sum())
+
+    @property
+    def suppressed(self) -> NDArray[np.bool_]:
+        """Which cells are not published."""
+        return (self.status == _PRIMARY) | (self.status == _SECONDARY)
+
+    @property
+    def safe(self) -> bool:
+        """Whether no cell is exposed."""
+        return not self.exposed.any()
+
+    @property
+    def gap(self) -> float | None:
+        """How far the cost may lie above the optimum, as a share of it; None: not known."""
+        return None if self.bound is None else 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
+
+    def __repr__(self) -> str:
+        """Return one line: how many cells are suppressed, and whether the pattern is safe."""
+        state = "safe" if self.safe else f"{int(self.exposed.sum()):,} EXPOSED"
+        return (
+            f"SuppressedTable({in_line(self.table.names, ' x ')}: {counted(len(self.table), 'cell')}, {self.primary:,} primary, "
+            f"{self.secondary:,} secondary, {state})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer, for the one who protects: true figures of suppressed cells are in it."""
+        cells = self.table.cells
+        value = None if self.table.value is None else self.table.value
+        rows = [
+            {
+                "by": by,
+                "n": int(self.table.n[cell]),
+                "value": None if value is None else jsonable(float(value[cell])),
+                "status": _STATUS[self.status[cell]],
+                "low": jsonable(plain_number(self.low[cell])),
+                "high": jsonable(plain_number(self.high[cell])),
+            }
+            for cell, by in zip(cells.tolist(), self.table.codes_of(cells), strict=True)
+        ]
+        return {
+            "cells": rows,
+            "primary": self.primary,
+            "secondary": self.secondary,
+            "exposed": int(self.exposed.sum()),
+            "cost": plain_number(self.cost),
+            "bound": None if self.bound is None else plain_number(self.bound),
+            "gap": self.gap,
+            "method": self.method,
+            "cost_by": self.cost_by,
+            "on": self.on,
+            "rules": [rule.words() for rule in self.rules],
+            "attacker": self.aim.attacker,
+            "zeros": self.aim.zeros,
+            "insiders": self.aim.insiders,
+            "exact_intervals": self.exact,
+            "made": self.table.made.to_dict(),
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return what is published: one row per cell, nothing where it is suppressed."""
+        cells = self.table.cells
+        hidden = self.suppressed[cells]
+        by = self.table.codes_of(cells)
+        rows: dict[str, Sequence[Any]] = {name: [one[name] for one in by] for name in self.table.names}
+        rows["n"] = [None if gone else int(n) for n, gone in zip(self.table.n[cells], hidden, strict=True)]
+        if self.table.value is not None:
+            rows["value"] = [None if gone else float(x) for x, gone in zip(self.table.value[cells], hidden, strict=True)]
+        rows["suppressed"] = hidden.tolist()
+        return rows
+
+    def with_intervals(self) -> dict[str, Sequence[Any]]:
+        """Return what is published, with the interval that everybody can compute in the place of every blank."""
+        cells = self.table.cells
+        return {
+            **self.columns(),
+            "low": [jsonable(plain_number(one)) for one in self.low[cells]],
+            "high": [jsonable(plain_number(one)) for one in self.high[cells]],
+        }
+
+    def entries(self) -> list[Any]:
+        """Return what stands in every cell of a crosstab: a figure, or a mark with the interval."""
+        amounts = self.table.n if self.table.value is None else self.table.value
+        hidden = self.suppressed
+        return [self._mark(cell) if hidden[cell] else plain_number(amounts[cell]) for cell in range(len(amounts))]
+
+    def _mark(self, cell: int) -> Mark:
+        least = "" if self.exact else "at least "
+        interval = f"{least}{number(plain_number(self.low[cell]))} to {number(plain_number(self.high[cell]))}"
+        if self.exposed[cell]:
+            return Mark(CROSS, f"exposed: an attacker computes {interval}", 1.0)
+        words = "sensitive" if self.status[cell] == _PRIMARY else "suppressed to protect others"
+        return Mark(CROSS, f"{words}: an attacker computes {interval}", 0.75 if self.status[cell] == _PRIMARY else 0.4)
+
+    def view(self) -> View:
+        """Return what a person should see: how many cells are suppressed, what that costs, and the crosstab."""
+        figures = (
+            Figure("sensitive cells", self.primary, in_line([rule.words() for rule in self.rules])),
+            Figure("suppressed with them", self.secondary, f"method {self.method}"),
+            Figure("exposed", int(self.exposed.sum()), "sensitive cells that an attacker can compute too well"),
+            Figure("cost", plain_number(self.cost), self._bound_words()),
+        )
+        what = "records" if self.table.value is None else f"sum of {in_line(self.table.made.sensitive)}"
+        note = f"{CROSS}: not published. Rest the pointer on it for what an attacker can compute."
+        tables = crosstab(self.table.dimensions, self.entries(), self.table.shown, title=what, note=note)
+        lead = (
+            "No sensitive cell can be computed more closely than allowed."
+            if self.safe
+            else "The pattern is NOT safe: at least one sensitive cell can be computed too closely."
+        )
+        return View(f"Table of {in_line(self.table.names, ' x ')}, protected", figures, tables, self._notes(), lead=lead)
+
+    def _bound_words(self) -> str:
+        unit = {"cells": "suppressed cells", "count": "records", "value": "value"}.get(self.cost_by, "cost")
+        if self.bound is None:
+            return f"by {unit}; how far above the least is not known"
+        if self.gap is not None and self.gap < 1e-9:  # noqa: PLR2004 - rounding
+            return f"by {unit}; no pattern costs less"
+        return f"by {unit}; no pattern costs less than {number(plain_number(self.bound))}"
+
+    def _notes(self) -> tuple[str, ...]:
+        who = "who is alone in a cell knows it" if self.aim.insiders == "singletons" else "nobody knows a cell beforehand"
+        told = (
+            f"Protected is the {self.on}; the attacker knows that each lies in {self.aim.attacker or '0:inf'}, and {who}.",
+            "This page tells sensitive cells from others: it is for those who protect. What may be published is the table as .csv, "
+            ".parquet or .xlsx.",
+        )
+        names = [
+            f"The only contributor of {self.table.name_of(other)} can compute {self.table.name_of(cell)}."
+            for cell, other, _, _ in self.insiders[:5]
+        ]
+        return (*names, *told)
+
+
+def plain_number(value: float) -> float | int:
+    """Return a whole number as an integer, and what rounding made of one as well."""
+    if not np.isfinite(value):
+        return float(value)
+    near = round(float(value))
+    return near if abs(near - value) <= 1e-6 * max(1.0, abs(near)) else float(value)  # noqa: PLR2004

@@ -1,0 +1,131 @@
+"""Cell suppression in one call: the rules, a method, the attack on its result, and what may be published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_word
+from unveil.errors import ArgumentError, TableError
+from unveil.results.progress import Progress, Stages
+from unveil.tables.findings import Depth
+from unveil.tables.crosstable import CrossTable
+from unveil.tables.problem import Aim, CellProblem, posed
+from unveil.tables.rules import TableRule, rules_of
+from unveil.tables.suppression.failure import Unprotectable
+from unveil.tables.suppression.methods import METHODS, Effort, chosen
+from unveil.tables.suppression.result import SuppressedTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.apriori import Apriori
+    from unveil.tables.problem import Insiders, Zeros
+    from unveil.tables.rules import On
+
+__all__ = ["suppress"]
+
+
+@checked_arguments
+def suppress(
+    table: CrossTable,
+    rules: str | TableRule | Sequence[str | TableRule],
+    *,
+    method: str = "lp",
+    cost: str | CrossTable = "cells",
+    on: On | None = None,
+    attacker: str | None = None,
+    zeros: Zeros = "publish",
+    insiders: Insiders = "singletons",
+    level: Literal["rule", "none"] | float = "rule",
+    width: float | None = None,
+    apriori: Apriori | None = None,
+    intervals: Depth = "auto",
+    time_limit: float | None = None,
+    solver: str = "auto",
+    progress: Stages | None = None,
+) -> SuppressedTable:
+    """Suppress sensitive cells, and others so that nobody can compute them.
+
+    Parameters
+    ----------
+    table
+        The table.
+    rules
+        Which cells are sensitive: rules, or how they are written (``"threshold=3"``, ``"p=10"``, ``"pq=15:50"``, ``"dominance=2:85"``,
+        ``"group"``, ``"request"``).
+    method
+        "lp": a good pattern; "optimal": the cheapest, with bound and gap; "gauss": for very large tables.
+    cost
+        What a suppressed cell costs: "cells" (1), "count" (its records), "value" (its value), or a table of the same dimensions, whose
+        cells are the costs.
+    on
+        What is protected: "count" or "value"; none: what the rules speak of.
+    attacker
+        What everybody knows of each cell beforehand, as in ``"0:inf"`` or ``"50%:150%"``; none: that it is not negative.
+    zeros
+        Whether empty cells are published, suppressed, or known to be empty by structure.
+    insiders
+        "singletons": who is alone in a cell knows it; "none": nobody knows any.
+    level, width
+        How far on each side ("rule": as the rules ask; "none": not exactly), and how wide in all, each sensitive cell must stay open.
+    apriori
+        What is decided beforehand of single cells.
+    intervals
+        How far the audit computes: "exact", "enough", or "auto".
+    time_limit, solver
+        Seconds, and the solver, for the optimum; when the time is up the best pattern found is returned, with its bound.
+    progress
+        Called with a stage, the steps done and the number of all.
+
+    Returns
+    -------
+    SuppressedTable
+        Which cells are published and which are not, with the interval that an attacker can compute for each.
+
+    Raises
+    ------
+    TableError
+        If a cell cannot be protected even with everything suppressed.
+    """
+    checked_word("method", method, tuple(METHODS))
+    asked = rules_of(rules)
+    aim = Aim(on, attacker, zeros, insiders, level, width)
+    decided = {} if apriori is None else apriori.masks(table)
+    problem = posed(table, asked, aim, **decided)
+    problem = problem.with_cost(_costs(table, problem, cost))
+    if apriori is not None:
+        problem = apriori.applied(table, problem)
+    try:
+        found = chosen(problem, method, Effort(time_limit, solver), intervals, _stages(progress))
+    except Unprotectable as failure:
+        raise _told(table, problem, failure) from None
+    return SuppressedTable.of(table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table")
+
+
+def _stages(progress: Stages | None) -> Callable[[str], Callable[[int, int], None] | None]:
+    told = Progress(progress)
+    return lambda stage: None if progress is None else lambda done, total: told.at(stage, done, total)
+
+
+def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> NDArray[np.float64]:
+    """Return what each cell costs."""
+    if isinstance(cost, CrossTable):
+        if cost.names != table.names or len(cost.n) != len(table.n):
+            raise ArgumentError("the table of costs has other dimensions than the table.")
+        return np.abs(cost.amounts("count" if cost.value is None else "value"))[problem.cells]
+    checked_word("cost", cost, ("cells", "count", "value"))
+    if cost == "cells":
+        return np.ones(len(problem))
+    return np.abs(table.amounts(cost))[problem.cells]
+
+
+def _told(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> TableError:
+    why = (
+        "whoever is alone in another cell can compute it (--insiders none would let them)"
+        if failure.insider
+        else "its equations leave no room, or what everybody knows is too near; lower the level or the width, or let totals be suppressed"
+    )
+    return TableError.unprotectable(table.name_of(int(problem.cells[failure.cell])), 0, why)
