@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import mechanisms as mechanisms
     from unveil import models as models
+    from unveil import queries as queries
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.project import Step as Step
+    from unveil.queries import Gate as Gate
     from unveil.search.anonymize import anonymize as anonymize
     from unveil.search.cells import generalize_cells as generalize_cells
     from unveil.search.chain import Protection as Protection
@@ -77,6 +79,7 @@ _HOMES = {
     "Counts": "unveil.counts",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Front": "unveil.search.guided",
+    "Gate": "unveil.queries",
     "Hierarchy": "unveil.partitions",
     "HierarchyReport": "unveil.search.hierarchies",
     "Loss": "unveil.utility.loss",
@@ -128,6 +131,7 @@ _HOMES = {
     "generalize_cells": "unveil.search.cells",
     "suppress_locally": "unveil.search.local_suppression",
     "Recoding": "unveil.search.recoding",
+    "queries": "unveil",
     "utility": "unveil",
 }
 

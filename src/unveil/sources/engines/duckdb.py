@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtr
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.patience import patiently
 from unveil.sources.engines.recoding import Recoding, own_word, recode
-from unveil.sources.engines.sql import numbered, quoted, released, selection
-from unveil.sources.engines.table import EngineSource, Write, require_unchanged
+from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection
+from unveil.sources.engines.table import Aggregates, EngineSource, Grouped, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
 from unveil.sources.inputs import locate
 
@@ -31,6 +32,7 @@ _UNCOUNTABLE = ("array", "blob", "list", "map", "struct", "union", "variant")
 _AS_TEXT = ("bignum", "bit", "geometry", "hugeint", "interval", "time with time zone", "uhugeint", "varint")
 _LONG = ("bignum", "hugeint", "uhugeint", "varint")
 _FLOATS = ("float", "double")
+_NUMBERS = (*_FLOATS, "decimal", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint")
 _INTERRUPTED = "Query interrupted"
 """What DuckDB says when it hears Ctrl-C."""
 _TABLES = (
@@ -49,6 +51,7 @@ def open_relation(relation: Any, place: str = "the DuckDB relation") -> EngineSo
         lambda columns: _collected(relation, columns, place),
         lambda columns: _tallied(relation, columns, place),
         _batches=lambda columns: _batches(relation, columns, place),
+        grouped=Grouped(lambda columns, aggregates: _grouped(relation, columns, aggregates, place), _numbers(_kinds(relation))),
     )
 
 
@@ -77,7 +80,13 @@ def open_database(address: Address) -> EngineSource:
             while (batch := patiently(lambda: next(answer, None), connection.interrupt)) is not None:
                 yield batch
 
-    return EngineSource(address.place, names, collect, count, lambda out: _into(file, address, kinds, out), _batches=batches)
+    def group(columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        with _relation(file, address) as (relation, connection):
+            return patiently(lambda: _grouped(relation, columns, aggregates, address.place), connection.interrupt)
+
+    grouped = Grouped(group, _numbers(kinds))
+    into = partial(_into, file, address, kinds)
+    return EngineSource(address.place, names, collect, count, into, _batches=batches, grouped=grouped)
 
 
 def _library() -> Any:
@@ -224,6 +233,21 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
     with _failure_reported(place):
         answer = relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys)).pl()
     return tally_of(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
+
+
+def _grouped(relation: Any, columns: Sequence[str], aggregates: Aggregates, place: str) -> tuple[Tally, pl.DataFrame]:
+    kinds = _kinds(relation)
+    keys = [_expression(name, kinds[name]) for name in columns]
+    sums = aggregates(lambda name: _without_nan(name, kinds[name]), quoted_text)
+    with _failure_reported(place):
+        answer = relation.aggregate(f"{selection([*keys, 'count(*)', *sums])}", ", ".join(keys)).pl()
+    width = len(columns) + 1
+    tally = tally_of(answer[:, :width], columns, numeric=[name for name in columns if kinds[name] in _LONG])
+    return tally, answer[:, width:]
+
+
+def _numbers(kinds: Mapping[str, str]) -> dict[str, bool]:
+    return {name: kind.endswith(("int", "integer")) for name, kind in kinds.items() if kind in _NUMBERS}
 
 
 def _kinds(relation: Any) -> dict[str, str]:

@@ -20,8 +20,8 @@ from unveil.errors import ArgumentError, EngineError, MissingExtraError, Unsuppo
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.patience import patiently
 from unveil.sources.engines.recoding import Recoding, own_word, recode
-from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
-from unveil.sources.engines.table import EngineSource, Write, require_unchanged
+from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection, tally
+from unveil.sources.engines.table import Aggregates, EngineSource, Grouped, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(
 AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) ORDER BY 1
 """
 _FLOATS = ("float4", "float8", "numeric")
+_NUMBERS = ("int2", "int4", "int8", *_FLOATS)
 _TYPMOD = 4
 """What PostgreSQL adds to digits and scale when it stores them with a column of exact numbers."""
 _MOST_DIGITS = 38
@@ -145,8 +146,14 @@ def open_table(address: Address) -> EngineSource:
         with _transaction(address) as cursor:
             return _tallied(cursor, name, columns, wanted)
 
+    def group(wanted: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        with _transaction(address) as cursor:
+            return _grouped(cursor, name, columns, wanted, aggregates)
+
     names = text_names(list(columns), address.place)
-    return EngineSource(address.place, names, collect, count, lambda out: _into(address, name, columns, out), _batches=batches)
+    numbers = {one.name: one.kind.startswith("int") for one in columns.values() if one.kind in _NUMBERS}
+    into, grouped = partial(_into, address, name, columns), Grouped(group, numbers)
+    return EngineSource(address.place, names, collect, count, into, _batches=batches, grouped=grouped)
 
 
 def _name(address: Address) -> str:
@@ -180,6 +187,18 @@ def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Seq
     cursor.execute(tally(name, [column.shown for column in asked], [column.key for column in asked]))
     answer = pl.DataFrame(cursor.fetch_arrow_table())  # through pyarrow, which keeps the SQLSTATE of a failure
     return tally_of(answer, wanted, numeric=_numeric(asked))
+
+
+def _grouped(
+    cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Sequence[str], aggregates: Aggregates
+) -> tuple[Tally, pl.DataFrame]:
+    keys = [columns[column] for column in wanted]
+    sums = aggregates(lambda column: columns[column].counted, quoted_text)
+    shown = selection([*(column.shown for column in keys), "count(*)", *sums])
+    grouped = f" GROUP BY {', '.join(column.key for column in keys)}" if keys else ""
+    cursor.execute(f"SELECT {shown} FROM {name}{grouped}")  # noqa: S608 - quoted
+    answer, width = pl.DataFrame(cursor.fetch_arrow_table()), len(wanted) + 1
+    return tally_of(answer[:, :width], wanted, numeric=_numeric(keys)), answer[:, width:]
 
 
 def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame:

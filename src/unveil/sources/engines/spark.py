@@ -18,7 +18,7 @@ import polars as pl
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.recoding import Recoding, own_word, recode
-from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.engines.table import Aggregates, EngineSource, Grouped, Write
 from unveil.sources.frames import Tally, text_names
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ __all__ = ["open_address", "open_frame"]
 
 _UNCOUNTABLE = ("array", "binary", "map", "struct", "udt", "variant")
 _FLOATS = ("float", "double")
+_WHOLE = ("byte", "short", "integer", "long")
+_NUMBERS = (*_WHOLE, *_FLOATS, "decimal")
 _PATIENCE = 10.0
 """Seconds in which a master answers."""
 _TAKEN = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "PATH_ALREADY_EXISTS", "LOCATION_ALREADY_EXISTS")
@@ -70,6 +72,19 @@ class _Frame:
         with _failure_reported(self.place):
             return tally_of(pl.DataFrame(self.numbered.groupBy(*map(self.asked, columns)).count().toArrow()), columns)
 
+    def grouped(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        from pyspark.sql import functions
+
+        def written(name: str) -> str:
+            plain = f"`{self._at[name]}`"
+            return f"nanvl({plain}, NULL)" if self.kinds[name] in _FLOATS else plain
+
+        sums = ["count(*)", *aggregates(written, _escaped)]
+        found = [functions.expr(one).alias(f"s{at}") for at, one in enumerate(sums)]
+        with _failure_reported(self.place):
+            answer = pl.DataFrame(self.numbered.groupBy(*map(self.asked, columns)).agg(*found).toArrow())
+        return tally_of(answer[:, : len(columns) + 1], columns), answer[:, len(columns) + 1 :]
+
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records one partition at a time, each batch packed by the executor that has it."""
         import pyarrow as pa
@@ -91,10 +106,18 @@ class _Frame:
                     yield from batches_of(stream, columns)
 
 
+def _escaped(text: str) -> str:
+    """Quote a text constant as Spark reads it: a backslash is an escape there."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def open_frame(frame: Any, place: str = "the Spark data frame") -> EngineSource:
     """Open a PySpark data frame; it runs in its own session."""
     held = _Frame(frame, place)
-    return EngineSource(place, held.names, held.collect, held.tally, lambda out: _into(held, out), _batches=held.batches)
+    return EngineSource(
+        place, held.names, held.collect, held.tally, lambda out: _into(held, out), _batches=held.batches,
+        grouped=Grouped(held.grouped, {name: kind in _WHOLE for name, kind in held.kinds.items() if kind in _NUMBERS}),
+    )  # fmt: skip
 
 
 def open_address(address: Address) -> EngineSource:

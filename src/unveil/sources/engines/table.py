@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, DataChangedError
-from unveil.sources.frames import Source
+from unveil.sources.frames import Source, Tally
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,7 +16,29 @@ if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
     from unveil.sources.engines.recoding import Recoding
 
-__all__ = ["Batches", "EngineSource", "Into", "Write", "require_unchanged"]
+__all__ = ["Aggregates", "Batches", "EngineSource", "Grouped", "Into", "Write", "Written", "require_unchanged"]
+
+Written: TypeAlias = "Callable[[str], str]"
+"""Writes a column, or a text constant, in an engine's SQL."""
+Aggregates: TypeAlias = "Callable[[Written, Written], Sequence[str]]"
+"""Gives aggregates in SQL, from how columns and how texts are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """How an engine groups and sums where the data is.
+
+    Attributes
+    ----------
+    ask
+        Gives the combinations of columns with their counts, and a table of one column per aggregate.
+    numbers
+        The columns of numbers, each with whether it holds whole ones.
+    """
+
+    ask: Callable[[Sequence[str], Aggregates], tuple[Tally, pl.DataFrame]]
+    numbers: Mapping[str, bool]
+
 
 Batches: TypeAlias = "Callable[[Sequence[str]], Iterator[pl.DataFrame]]"
 """Gives the columns asked for, batch by batch."""
@@ -36,10 +58,13 @@ class EngineSource(Source):
         How records are rewritten into another table; none: they cannot be.
     _batches
         How they are read in batches; those of one column have one type throughout.
+    grouped
+        How they are grouped and summed where they are.
     """
 
     _into: Into | None = None
     _batches: Batches = field(kw_only=True)
+    grouped: Grouped | None = field(kw_only=True, default=None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records in batches."""
