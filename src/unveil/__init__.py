@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import mechanisms as mechanisms
     from unveil import models as models
+    from unveil import queries as queries
     from unveil import tables as tables
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from unveil.protect.chain import protect as protect
     from unveil.protect.front import anonymize_front as anonymize_front
     from unveil.protect.front_result import Front as Front
+    from unveil.queries import Gate as Gate
     from unveil.releases import Protection as Protection
     from unveil.releases import Release as Release
     from unveil.run import Limits as Limits
@@ -87,6 +89,7 @@ _HOMES = {
     "CrossTable": "unveil.tables.crosstable",
     "DiscriminationRate": "unveil.measures.discrimination",
     "Front": "unveil.protect.front_result",
+    "Gate": "unveil.queries",
     "Hierarchy": "unveil.partitions",
     "HierarchyReport": "unveil.search.hierarchies",
     "Limits": "unveil.run",
@@ -146,6 +149,7 @@ _HOMES = {
     "generalize_cells": "unveil.search.splitting.cell_generalisation",
     "suppress_locally": "unveil.search.suppression.local",
     "Recoding": "unveil.search.splitting.labelling",
+    "queries": "unveil",
     "utility": "unveil",
 }
 

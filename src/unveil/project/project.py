@@ -13,6 +13,7 @@ from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text, write_whole
 from unveil.project._table import Table
 from unveil.project._toml import dotted, lines_of
+from unveil.project.gates import GateSection
 from unveil.project.needs import Need
 from unveil.project.policy import Policy
 from unveil.project.protection import Step
@@ -41,6 +42,8 @@ class Project:
         The steps of the protection by name, in order.
     policy
         The rules that a release must meet.
+    query
+        The query gate: its policies, bounds and declared values.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Project:
     models: dict[str, Any] = field(default_factory=dict)
     protect: dict[str, Step] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
+    query: GateSection = field(default_factory=GateSection)
 
     @classmethod
     @checked_arguments

@@ -19,6 +19,7 @@ from unveil.partitions import Partition
 from unveil.partitions._match import text_of
 from unveil.partitions.files import not_there
 from unveil.project._toml import dotted, written, written_key
+from unveil.project.gates import read_gate, write_gate
 from unveil.project.needs import Need
 from unveil.project.policy import read_policy, write_policy
 from unveil.project.protection import Step
@@ -310,6 +311,7 @@ SECTIONS: dict[str, Section] = {
     "needs": Section(_read_needs, _write_needs),
     "protect": Section(_read_protection, _write_protection),
     "policy": Section(read_policy, write_policy),
+    "query": Section(read_gate, write_gate),
 }
 """The sections of a project file by name; each fills the field of `Project` of that name."""
 

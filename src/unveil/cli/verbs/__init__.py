@@ -17,6 +17,7 @@ for _verbs in (
     "front",
     "compare",
     "check",
+    "query",
     "hierarchy",
     "reproduce",
     "datasets",

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from unveil.arguments import checked_number, checked_word, shown_number
 from unveil.errors import ArgumentError, MissingExtraError
 
-__all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "gaussian_delta", "noisy", "noisy_greatest"]
+__all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "concentrated", "gaussian_delta", "noisy", "noisy_greatest"]
 
 Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
 """laplace: real noise; geometric: whole noise, for whole numbers; gaussian: real noise, which needs a delta."""
@@ -120,6 +120,31 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
         scale = math.nextafter(scale, math.inf)
     answer = measurement([int(value) if whole else float(value) for value in values])
     return answer, Spent(what, budget.mechanism, float(apart), scale, budget.epsilon)
+
+
+def concentrated(value: int, rho: float, sensitivity: int) -> tuple[int, float]:
+    r"""Add discrete Gaussian noise to a whole number within a budget of zero-concentrated differential privacy.
+
+    .. math:: \sigma = \Delta_2 / \sqrt{2 \rho}
+
+    and OpenDP is asked what it costs: not more than rho.
+
+    Returns
+    -------
+    tuple
+        The noisy number, and the scale of the noise.
+
+    References
+    ----------
+    M. Bun, T. Steinke (2016), Concentrated differential privacy: simplifications, extensions, and lower bounds, TCC, 635-658.
+    C. Canonne, G. Kamath, T. Steinke (2020), The discrete Gaussian for differential privacy, NeurIPS.
+    """
+    dp = _opendp()
+    domain, apart = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
+    scale = sensitivity / math.sqrt(2.0 * rho)
+    while (measurement := dp.m.make_gaussian(domain, apart, scale=scale)).map(sensitivity) > rho:
+        scale = math.nextafter(scale, math.inf)
+    return int(measurement(value)), scale
 
 
 def noisy_greatest(scores: Sequence[float], epsilon: float, sensitivity: float) -> int:

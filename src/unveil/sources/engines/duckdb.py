@@ -21,8 +21,8 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import numbered, quoted, released, selection
-from unveil.sources.engines.table import EngineSource, Write, require_unchanged
+from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection
+from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 from unveil.sources.inputs import locate
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _UNCOUNTABLE = ("array", "blob", "list", "map", "struct", "union", "variant")
 _AS_TEXT = ("bignum", "bit", "geometry", "hugeint", "interval", "time with time zone", "uhugeint", "varint")
 _LONG = ("bignum", "hugeint", "uhugeint", "varint")
 _FLOATS = ("float", "double")
+_NUMBERS = (*_FLOATS, "decimal", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint")
 _INTERRUPTED = "Query interrupted"
 """What DuckDB says when it hears Ctrl-C."""
 _TABLES = (
@@ -52,6 +53,15 @@ class RelationSource(EngineSource):
         _library()
         super().__init__(place, text_names(relation.columns, place))
         self._relation = relation
+
+    @property
+    def numbers(self) -> Mapping[str, bool]:
+        """The columns of numbers, each with whether it holds whole ones."""
+        return _numbers(_kinds(self._relation))
+
+    def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        """Return the combinations of columns with their counts, and a table of one column per aggregate."""
+        return _aggregated(self._relation, columns, aggregates, self.place)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         return _collected(self._relation, columns, self.place)
@@ -104,6 +114,15 @@ class FileTable(EngineSource):
             return FileTable(replace(self._address, table=table, schema=out.schema)), records
 
         return write
+
+    @property
+    def numbers(self) -> Mapping[str, bool]:
+        """The columns of numbers, each with whether it holds whole ones."""
+        return _numbers(self._kinds)
+
+    def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        """Return the combinations of columns with their counts, and a table of one column per aggregate."""
+        return self._asked(lambda relation: _aggregated(relation, columns, aggregates, self.place))
 
     def _rewritten(self, connection: Any, what: Recoding, out: Address) -> int:
         """Make the table of a release in one transaction, and return its number of records."""
@@ -258,6 +277,21 @@ def _said(asked: Any) -> Any:
     if STATEMENTS.isEnabledFor(logging.DEBUG):
         STATEMENTS.debug("%s", asked.sql_query())
     return asked
+
+
+def _aggregated(relation: Any, columns: Sequence[str], aggregates: Aggregates, place: str) -> tuple[Tally, pl.DataFrame]:
+    kinds = _kinds(relation)
+    keys = [_expression(name, kinds[name]) for name in columns]
+    sums = aggregates(lambda name: _without_nan(name, kinds[name]), quoted_text)
+    with _failure_reported(place):
+        answer = relation.aggregate(f"{selection([*keys, 'count(*)', *sums])}", ", ".join(keys)).pl()
+    width = len(columns) + 1
+    tally = tally_of(answer[:, :width], columns, numeric=[name for name in columns if kinds[name] in _LONG])
+    return tally, answer[:, width:]
+
+
+def _numbers(kinds: Mapping[str, str]) -> dict[str, bool]:
+    return {name: kind.endswith(("int", "integer")) for name, kind in kinds.items() if kind in _NUMBERS}
 
 
 def _kinds(relation: Any) -> dict[str, str]:

@@ -22,8 +22,8 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
-from unveil.sources.engines.table import EngineSource, Write, require_unchanged
+from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection, tally
+from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
@@ -53,6 +53,7 @@ WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(
 AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace) ORDER BY 1
 """
 _FLOATS = ("float4", "float8", "numeric")
+_NUMBERS = ("int2", "int4", "int8", *_FLOATS)
 _TYPMOD = 4
 """What PostgreSQL adds to digits and scale when it stores them with a column of exact numbers."""
 _MOST_DIGITS = 38
@@ -155,6 +156,22 @@ class PostgresTable(EngineSource):
             return PostgresTable(replace(self._address, table=out.table, schema=out.schema)), records
 
         return write
+
+    @property
+    def numbers(self) -> Mapping[str, bool]:
+        """The columns of numbers, each with whether it holds whole ones."""
+        return {one.name: one.kind.startswith("int") for one in self._columns.values() if one.kind in _NUMBERS}
+
+    def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        """Return the combinations of columns with their counts, and a table of one column per aggregate."""
+        keys = [self._columns[column] for column in columns]
+        sums = aggregates(lambda column: self._columns[column].counted, quoted_text)
+        shown = selection([*(column.shown for column in keys), "count(*)", *sums])
+        grouped = f" GROUP BY {', '.join(column.key for column in keys)}" if keys else ""
+        with self._cursor() as cursor:
+            cursor.execute(f"SELECT {shown} FROM {self._name}{grouped}")  # noqa: S608 - quoted
+            answer, width = pl.DataFrame(cursor.fetch_arrow_table()), len(columns) + 1
+        return tally_of(answer[:, :width], columns, numeric=_numeric(keys)), answer[:, width:]
 
     def _rewritten(self, cursor: Any, what: Recoding, target: str) -> int:
         """Make the table of a release, and return its number of records."""

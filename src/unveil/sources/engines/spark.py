@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +21,7 @@ from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import Recoding, own_word, recode
-from unveil.sources.engines.table import EngineSource, Write
+from unveil.sources.engines.table import Aggregates, EngineSource, Write
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
@@ -32,6 +32,8 @@ _Answer = TypeVar("_Answer")
 
 _UNCOUNTABLE = ("array", "binary", "map", "struct", "udt", "variant")
 _FLOATS = ("float", "double")
+_WHOLE = ("byte", "short", "integer", "long")
+_NUMBERS = (*_WHOLE, *_FLOATS, "decimal")
 _PATIENCE = 10.0
 """Seconds in which a master answers."""
 _TAKEN = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "PATH_ALREADY_EXISTS", "LOCATION_ALREADY_EXISTS")
@@ -73,6 +75,26 @@ class SparkSource(EngineSource):
             if _exists(self.session, out):
                 raise EngineError.table_exists(out.place)
         return lambda what: _cancellable(self.session, lambda: self._rewritten(what, out))
+
+    @property
+    def numbers(self) -> Mapping[str, bool]:
+        """The columns of numbers, each with whether it holds whole ones."""
+        return {name: kind in _WHOLE for name, kind in self.kinds.items() if kind in _NUMBERS}
+
+    def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        """Return the combinations of columns with their counts, and a table of one column per aggregate."""
+        from pyspark.sql import functions
+
+        def written(name: str) -> str:
+            plain = f"`{self._at[name]}`"
+            return f"nanvl({plain}, NULL)" if self.kinds[name] in _FLOATS else plain
+
+        sums = ["count(*)", *aggregates(written, _escaped)]
+        wanted = [functions.expr(one).alias(f"s{at}") for at, one in enumerate(sums)]
+        with _failure_reported(self.place):
+            grouped = self.numbered.groupBy(*map(self.asked, columns)).agg(*wanted)
+            answer = pl.DataFrame(_cancellable(self.session, grouped.toArrow))
+        return tally_of(answer[:, : len(columns) + 1], columns), answer[:, len(columns) + 1 :]
 
     def _rewritten(self, what: Recoding, out: Address) -> tuple[EngineSource, int]:
         """Make the table or files of a release, and return them with their number of records."""
@@ -120,6 +142,11 @@ class SparkSource(EngineSource):
                 run.check()
                 with pa.ipc.open_stream(row[0]) as stream:
                     yield from batches_of(stream, columns)
+
+
+def _escaped(text: str) -> str:
+    """Quote a text constant as Spark reads it: a backslash is an escape there."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def open_address(address: Address) -> SparkSource:

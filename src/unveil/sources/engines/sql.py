@@ -1,4 +1,4 @@
-"""How is a count asked for in SQL? Only quoted names go into a query; values never do.
+"""How is a count asked for in SQL? Only quoted names go into a query, and constants that a question names, quoted too.
 
 The names come from the engine's own catalogue, where a column asked for has been found first.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unveil.sources.engines.recoding import Rewritten
 
-__all__ = ["numbered", "quoted", "released", "selection", "tally"]
+__all__ = ["numbered", "quoted", "quoted_text", "released", "selection", "tally"]
 
 
 def quoted(name: str) -> str:
@@ -23,6 +23,17 @@ def quoted(name: str) -> str:
     '"so ""called"" é"'
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_text(text: str) -> str:
+    """Quote a text constant as standard SQL does: in single quotes, a quote inside doubled.
+
+    Examples
+    --------
+    >>> quoted_text("o'clock")
+    "'o''clock'"
+    """
+    return "'" + text.replace("'", "''") + "'"
 
 
 def selection(expressions: Sequence[str]) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from unveil.errors import DataChangedError
-from unveil.sources.base import Source
+from unveil.sources.base import Source, Tally
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from unveil.sources.engines.recoding import Recoding
 
-__all__ = ["EngineSource", "Write", "require_unchanged"]
+__all__ = ["Aggregates", "EngineSource", "Write", "Written", "require_unchanged"]
 
 Write: TypeAlias = "Callable[[Recoding], tuple[EngineSource, int]]"
 """Rewrites the records of a table into another one, and returns that, opened, and its number of records."""
+Written: TypeAlias = "Callable[[str], str]"
+"""Writes a column, or a text constant, in an engine's SQL."""
+Aggregates: TypeAlias = "Callable[[Written, Written], Sequence[str]]"
+"""Gives aggregates in SQL, from how columns and how texts are written."""
 
 
 class EngineSource(Source):
@@ -22,6 +29,15 @@ class EngineSource(Source):
 
     can_count = True
     ordered = False
+
+    @property
+    @abstractmethod
+    def numbers(self) -> Mapping[str, bool]:
+        """The columns of numbers, each with whether it holds whole ones."""
+
+    @abstractmethod
+    def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+        """Return the combinations of columns with their counts, and a table of one column per aggregate."""
 
 
 def require_unchanged(place: str, names: Iterable[str], before: Mapping[str, object], now: Mapping[str, object]) -> None:

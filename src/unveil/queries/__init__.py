@@ -1,0 +1,51 @@
+"""A protected door to a data base: questions are answered exactly, with noise or by an interval, or refused, and remembered.
+
+`Gate` is the door. A question is SQL, or what `count`, `total` and `average` make of conditions on `col`. A policy decides:
+`Restriction`, `Differential`, `Sticky`, `PerturbedRecords`, `Camouflage`; `Open` protects nobody.
+"""
+
+from __future__ import annotations
+
+from unveil.queries.answers import Answer, Explanation
+from unveil.queries.gate import Gate
+from unveil.queries.inquiry import Aggregate, Inquiry, average, count, total
+from unveil.queries.ledger import Entry, Ledger
+from unveil.queries.policies import (
+    POLICIES,
+    Camouflage,
+    Differential,
+    GatePolicy,
+    Open,
+    PerturbedRecords,
+    Restriction,
+    Sticky,
+    policy_of,
+)
+from unveil.queries.predicates import Predicate, col
+from unveil.queries.problems import LedgerError, QuestionError
+
+__all__ = [
+    "POLICIES",
+    "Aggregate",
+    "Answer",
+    "Camouflage",
+    "Differential",
+    "Entry",
+    "Explanation",
+    "Gate",
+    "GatePolicy",
+    "Inquiry",
+    "Ledger",
+    "LedgerError",
+    "Open",
+    "PerturbedRecords",
+    "Predicate",
+    "QuestionError",
+    "Restriction",
+    "Sticky",
+    "average",
+    "col",
+    "count",
+    "policy_of",
+    "total",
+]

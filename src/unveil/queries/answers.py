@@ -1,0 +1,188 @@
+"""What a gate gives back: an answer, or the estimate of what one would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unveil.queries.inquiry import Statistic
+from unveil.queries.policies.base import REASONS, Decision
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import number
+
+__all__ = ["Answer", "Explanation", "Number"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of an answer: what it is of, and what was decided."""
+
+    statistic: Statistic
+    decision: Decision
+    repeated: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is one."""
+        return not self.decision.reason
+
+    @property
+    def label(self) -> str:
+        """What it is, for a table."""
+        group = ", ".join(f"{name} = {value}" for name, value in self.statistic.group)
+        return f"{self.statistic.aggregate} | {group}" if group else str(self.statistic.aggregate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number as plain values."""
+        group = {"group": jsonable(dict(self.statistic.group))} if self.statistic.group else {}
+        found = {"answered": self.answered, **self.decision.given(), "reason": self.decision.reason or None}
+        return {"aggregate": str(self.statistic.aggregate), **group, **found}
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Answer(Result):
+    """What a gate answers.
+
+    Attributes
+    ----------
+    numbers
+        The numbers that were asked for; groups that are refused are left out, as which ones there are may itself be protected.
+    cost, spent, unit
+        What the question took, and what the analyst has taken so far, of which account.
+    analyst, policy
+        Who asked, and which policies decided.
+    head
+        The head of the ledger's chain after it.
+    """
+
+    numbers: tuple[Number, ...]
+    cost: float
+    spent: float
+    unit: str
+    analyst: str
+    policy: str
+    head: str = field(default="", repr=False)
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is any number."""
+        return any(number.answered for number in self.numbers)
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is none; None where there is."""
+        return None if self.answered else self.numbers[0].decision.reason
+
+    @property
+    def _only(self) -> Number | None:
+        return self.numbers[0] if len(self.numbers) == 1 and not self.numbers[0].statistic.group else None
+
+    @property
+    def value(self) -> float | int | None:
+        """The number, where one was asked for and it is no interval."""
+        return None if self._only is None else self._only.decision.value
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval that is answered."""
+        return None if self._only is None else self._only.decision.low
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval that is answered."""
+        return None if self._only is None else self._only.decision.high
+
+    @property
+    def error(self) -> float | None:
+        """The standard error, where there is noise."""
+        return None if self._only is None else self._only.decision.error
+
+    def __repr__(self) -> str:
+        """Return one line: the answer, or why there is none, and the price."""
+        if not self.answered:
+            return f"Answer(refused: {self.reason}; spent {self.spent:g} {self.unit})"
+        shown = _shown(self._only.decision) if self._only is not None else f"{len(self.numbers):,} numbers"
+        return f"Answer({shown}; cost {self.cost:g}, spent {self.spent:g} {self.unit})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer: one number as `value`, or `low` and `high`; several under `numbers`."""
+        from unveil import __version__
+
+        found = self._only.decision.given() if self._only is not None else {"value": None}
+        several = {} if self._only is not None else {"numbers": [one.to_dict() for one in self.numbers if one.answered]}
+        reason = {"reason": self.reason, "message": REASONS.get(self.reason) if self.reason else None}
+        price = {"cost": self.cost, "spent": self.spent, "unit": self.unit}
+        made = {"analyst": self.analyst, "policy": self.policy, "version": __version__}
+        return {"answered": self.answered, **found, **several, **reason, **price, **made}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the numbers as a table."""
+        kept = [one for one in self.numbers if one.answered]
+        columns: dict[str, Sequence[Any]] = {"number": [one.label for one in kept]}
+        for name in ("value", "low", "high", "error"):
+            values = [getattr(one.decision, name) for one in kept]
+            if any(value is not None for value in values):
+                columns[name] = values
+        return columns
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        price = Figure(f"cost ({self.unit})", self.cost, f"{number(self.spent)} spent so far")
+        if not self.answered:
+            return View(f"refused: {self.reason}", (price,), notes=(f"Refused: {REASONS[str(self.reason)]}.",))
+        if self._only is not None:
+            return View(self._only.label, (Figure("answer", _shown(self._only.decision)), price))
+        rows = tuple((one.label, _shown(one.decision)) for one in self.numbers if one.answered)
+        return View("answers", (price,), (Table(("number", "answer"), rows),))
+
+
+def _shown(decision: Decision) -> str:
+    if decision.low is not None and decision.high is not None:
+        return f"between {number(decision.low)} and {number(decision.high)}"
+    if decision.value is None:
+        return "no value"
+    error = "" if decision.error is None else f" (standard error {number(decision.error)})"
+    return f"{number(decision.value)}{error}"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Explanation(Result):
+    """What a question would cost, before anything is spent. It says nothing about the data.
+
+    Attributes
+    ----------
+    rows
+        For each number its policy, its cost, its unit, and how far off the answer is at most in 95 of 100 cases.
+    budget
+        For each policy what is spent, by the analyst and by all, and what the limits are.
+    notes
+        What is protected, against whom, and what is not.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    budget: Mapping[str, Mapping[str, Any]]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """The cost of the whole question, all numbers new."""
+        return float(sum(row["cost"] for row in self.rows))
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"Explanation({len(self.rows):,} numbers; cost {self.cost:g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it."""
+        rows = [jsonable(row) for row in self.rows]
+        return {"cost": self.cost, "numbers": rows, "budget": jsonable(self.budget), "notes": list(self.notes)}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the numbers as a table."""
+        return {name: [row[name] for row in self.rows] for name in self.rows[0]}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        table = Table(tuple(self.rows[0]), tuple(tuple(row.values()) for row in self.rows))
+        return View("what it would cost", (Figure("cost", self.cost),), (table,), self.notes)

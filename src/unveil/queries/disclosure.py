@@ -1,0 +1,258 @@
+r"""What do all answers together disclose? For every atom the interval that they leave of its value, and how far that refines it.
+
+The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the declared
+bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are inequalities;
+the least and the greatest value that fit all of them follow by linear programming. Atoms that stand in the same answers are
+interchangeable, so there is one program per class of them.
+
+Of M values equally likely before, m are left: the Discrimination Rate of the answers for that atom is
+
+.. math:: DR = 1 - \log_2 m / \log_2 M
+
+1: the value is determined. Differentially private noise has no bound, so it excludes no value; what it lets an intruder learn is
+said by the budget. Intruders who know values besides, their own or a neighbour's, learn more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.queries.holding import Holding
+from unveil.queries.inquiry import Statistic
+from unveil.queries.ledger import Entry
+from unveil.queries.policies.base import GatePolicy
+from unveil.queries.predicates import All, Predicate
+from unveil.results import Figure, Result, Table, View, jsonable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ColumnDisclosure", "LedgerDisclosure", "disclosed"]
+
+_VALUES = 1024
+_MOST_CLASSES = 300
+_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnDisclosure:
+    """What the answers leave of one column, or of one condition on a sensitive column.
+
+    Attributes
+    ----------
+    about
+        The column, or the condition.
+    numbers
+        The answers that bear on it.
+    low, high
+        For each atom the least and the greatest mean value of its records that fits all answers.
+    prior
+        What was known before: the range of values.
+    records
+        The records of each atom.
+    """
+
+    about: str
+    numbers: int
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    prior: tuple[float, float]
+    records: NDArray[np.int64]
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """The Discrimination Rate for each atom."""
+        whole = max(self.prior[1] - self.prior[0], 1e-300)
+        left = 1.0 + np.floor((self.high - self.low) / whole * (_VALUES - 1) + _TOLERANCE)
+        return np.asarray(1.0 - np.log2(np.clip(left, 1.0, _VALUES)) / math.log2(_VALUES))
+
+    @property
+    def rate(self) -> float:
+        """The Discrimination Rate over all records."""
+        return float(np.average(self.rates, weights=self.records)) if len(self.records) else 0.0
+
+    @property
+    def determined(self) -> int:
+        """The single records whose value is determined."""
+        return int(np.count_nonzero((self.rates >= 1.0) & (self.records == 1)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures."""
+        rates = self.rates
+        return {
+            "about": self.about,
+            "numbers": self.numbers,
+            "atoms": len(self.records),
+            "determined": self.determined,
+            "rate": self.rate,
+            "greatest_rate": float(rates.max()) if len(rates) else 0.0,
+            "prior": list(self.prior),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class LedgerDisclosure(Result):
+    """What all answers of a ledger together disclose: the steward's view, not for analysts.
+
+    Attributes
+    ----------
+    columns_
+        For each column, or condition, what the answers leave of it.
+    budget
+        For differentially private answers, what they may have disclosed at most.
+    notes
+        What an intruder is taken to know.
+    """
+
+    columns_: tuple[ColumnDisclosure, ...]
+    budget: dict[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def determined(self) -> int:
+        """The records of which some value is determined, counted per column."""
+        return sum(one.determined for one in self.columns_)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"LedgerDisclosure({len(self.columns_):,} columns; {self.determined:,} values determined)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, without intervals of single atoms."""
+        columns = [one.to_dict() for one in self.columns_]
+        return {"columns": columns, "determined": self.determined, "budget": jsonable(self.budget), "notes": list(self.notes)}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return every atom with its interval: the steward's."""
+        return {
+            "about": [one.about for one in self.columns_ for _ in one.records],
+            "records": [int(n) for one in self.columns_ for n in one.records],
+            "low": [float(x) for one in self.columns_ for x in one.low],
+            "high": [float(x) for one in self.columns_ for x in one.high],
+            "rate": [float(x) for one in self.columns_ for x in one.rates],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        names = ("about", "numbers", "atoms", "determined", "rate", "greatest_rate")
+        rows = tuple(tuple(one.to_dict()[name] for name in names) for one in self.columns_)
+        figures = (Figure("values determined", self.determined, "single records whose value follows from the answers"),)
+        table = Table(names, rows, bars=frozenset(("rate", "greatest_rate")))
+        return View("what all answers together disclose", figures, (table,) if rows else (), self.notes)
+
+
+@dataclass(slots=True)
+class _System:
+    """The answers about one column, or one condition."""
+
+    sets: list[NDArray[np.bool_]]
+    low: list[float]
+    high: list[float]
+    sizes: NDArray[np.int64]
+
+
+def disclosed(holding: Holding, entries: Sequence[Entry], policies: dict[str, GatePolicy]) -> LedgerDisclosure:
+    """Find out what the answers of a ledger together disclose."""
+    systems: dict[str, _System] = {}
+    for entry in entries:
+        policy = policies[entry.account]
+        if entry.decision == "answered" and policy.discloses_values:
+            _add(systems, holding, policy, Statistic.read(entry.question), json.loads(entry.answer))
+    found = tuple(_left(name, system, _prior(holding, name)) for name, system in systems.items())
+    spent = {name: sum(entry.cost for entry in entries if entry.account == name) for name in policies}
+    budget = {name: policies[name].disclosed(units) for name, units in spent.items() if policies[name].disclosed(units)}
+    notes = (
+        "The intruder knows everybody's keys and the range of values (prior); who knows values besides learns more.",
+        *(policy.notes()[-1] for policy in policies.values()),
+    )
+    return LedgerDisclosure(found, budget, notes)
+
+
+def _add(systems: dict[str, _System], holding: Holding, policy: GatePolicy, statistic: Statistic, answer: dict[str, Any]) -> None:
+    """Add an answer to the system of its column or condition, where it is linear in unknown values."""
+    selection = holding.select(statistic)
+    if selection.indicator:
+        parts = _parts(statistic.condition)
+        secret = [part for part in parts if part.columns <= set(holding.sensitive)]
+        open_ = [part for part in parts if part.columns <= set(holding.key)]
+        if len(secret) + len(open_) < len(parts):
+            return
+        name = " AND ".join(sorted(part.sql(str, repr) for part in secret))
+        members, sizes, n = holding.atoms_where(All(tuple(open_))), holding.sizes, 1
+    elif selection.function in ("sum", "avg") and selection.members is not None and str(selection.column) in holding.sensitive:
+        name, members, sizes = str(selection.column), selection.members, selection.sizes
+        n = selection.size if selection.function == "avg" else 1
+    else:
+        return
+    low, high = _ends(answer, policy.noise_bound(holding, selection))
+    system = systems.setdefault(name, _System([], [], [], sizes))
+    system.sets.append(members)
+    system.low.append(low * n)
+    system.high.append(high * n)
+
+
+def _parts(condition: Predicate) -> list[Predicate]:
+    """Return the conditions that all have to hold."""
+    return [one for part in condition.parts for one in _parts(part)] if isinstance(condition, All) else [condition]
+
+
+def _ends(answer: dict[str, Any], bound: float) -> tuple[float, float]:
+    if answer.get("low") is not None:
+        return float(answer["low"]), float(answer["high"])
+    value = float(answer["value"] or 0.0)
+    return value - bound, value + bound
+
+
+def _prior(holding: Holding, name: str) -> tuple[float, float]:
+    """Return the range that values are known to lie in."""
+    if name not in holding.cells.amounts:
+        return 0.0, 1.0
+    amounts = holding.cells.amounts[name]
+    return holding.bounds.get(name) or (float(np.nanmin(amounts.least)), float(np.nanmax(amounts.greatest)))
+
+
+def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDisclosure:
+    """Solve for the interval of every atom, class by class of atoms that stand in the same answers."""
+    there = np.flatnonzero(system.sizes > 0)
+    sizes = system.sizes[there]
+    table = np.stack([members[there] for members in system.sets])
+    classes, of_atom = np.unique(table, axis=1, return_inverse=True)
+    of_atom = of_atom.reshape(-1)
+    n = np.bincount(of_atom, sizes)
+    least, most = _extremes(classes, n, prior, np.array(system.low), np.array(system.high))
+    rest = n[of_atom] - sizes
+    low = np.maximum(sizes * prior[0], least[of_atom] - rest * prior[1]) / sizes
+    high = np.minimum(sizes * prior[1], most[of_atom] - rest * prior[0]) / sizes
+    return ColumnDisclosure(name, len(system.sets), np.minimum(low, high), np.maximum(low, high), prior, sizes)
+
+
+def _extremes(
+    classes: NDArray[np.bool_],
+    n: NDArray[np.float64],
+    prior: tuple[float, float],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the greatest sum of every class; of many classes, of the smallest ones only."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, vstack
+
+    slack = _TOLERANCE * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
+    system = csr_array(classes.astype(np.float64))
+    both, limits = vstack([system, -system]), np.concatenate([high + slack, slack - low])
+    bounds = np.stack([n * prior[0], n * prior[1]], axis=1)
+    least, most = bounds[:, 0].copy(), bounds[:, 1].copy()
+    for at in np.argsort(n, kind="stable")[:_MOST_CLASSES]:
+        goal = np.zeros(len(n))
+        for sign, ends in ((1.0, least), (-1.0, most)):
+            goal[at] = sign
+            found = linprog(goal, A_ub=both, b_ub=limits, bounds=bounds, method="highs")
+            if found.status == 0:
+                ends[at] = sign * found.fun
+    return least, most

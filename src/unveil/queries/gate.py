@@ -1,0 +1,388 @@
+"""A protected door to a table: questions in, answers or refusals out, and a ledger that remembers them all."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unveil.arguments import checked_arguments, checked_word
+from unveil.attributes import Names, names_of
+from unveil.errors import ArgumentError, listed, shown
+from unveil.queries.answers import Answer, Explanation, Number
+from unveil.queries.disclosure import LedgerDisclosure, disclosed
+from unveil.queries.holding import Holding, Selection
+from unveil.queries.inquiry import Inquiry, Statistic
+from unveil.queries.ledger import Book, Entry, Ledger
+from unveil.queries.parsing import inquiry_of_sql
+from unveil.queries.policies import POLICIES
+from unveil.queries.policies.base import Decision, GatePolicy, Keeper, refused
+from unveil.queries.problems import QuestionError
+
+if TYPE_CHECKING:
+    from unveil.sources.frames import Data
+
+__all__ = ["Gate"]
+
+_LONGEST_NAME = 100
+
+
+@checked_arguments
+class Gate:
+    """A protected door to a table.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set's name, a data frame, or a table in an engine.
+    ledger
+        The file that remembers what was answered; made where there is none, with its secret key beside it.
+    policy
+        A policy or its name ("open", "restriction", "differential", "sticky", "records", "camouflage"); or policies by column,
+        with the one for all others under "*".
+    key, sensitive
+        The columns that conditions may be on, and those to protect. No key: all columns that are not sensitive.
+    bounds
+        The least and the greatest value that a record may have, by sensitive column; known without looking at the data.
+    values
+        The values of key columns, declared where groups must not depend on the data.
+    nulls
+        "error": sensitive columns with nulls are refused. "drop": records without a value do not count in sums and averages.
+    person, contribution
+        The column that says whose record it is, and how many records of one person count: for differential privacy.
+    key_file
+        The ledger's secret key, where it is not beside the ledger.
+    dialect
+        The SQL dialect of questions; None: most are understood.
+
+    Examples
+    --------
+    >>> import tempfile, unveil
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> gate = unveil.Gate("adult", ledger=f"{folder.name}/gate.db", policy="restriction", sensitive="hours-per-week")
+    >>> gate.ask("SELECT COUNT(*) FROM adult WHERE sex = 'Female'", analyst="eve").value
+    9782
+    >>> gate.ask("SELECT COUNT(*) FROM adult WHERE age > 89 AND sex = 'Female' AND race = 'Other'", analyst="eve").reason
+    'size'
+    >>> gate.close(); folder.cleanup()
+    """
+
+    def __init__(  # noqa: PLR0913 - what a gate is, said once
+        self,
+        data: Data,
+        *,
+        ledger: str | os.PathLike[str] = "gate.db",
+        policy: str | GatePolicy | Mapping[str, str | GatePolicy] = "restriction",
+        key: Names | None = None,
+        sensitive: Names | None = None,
+        bounds: Mapping[str, Sequence[float]] | None = None,
+        values: Mapping[str, Sequence[Any]] | None = None,
+        nulls: str = "error",
+        person: str | None = None,
+        contribution: int = 1,
+        key_file: str | os.PathLike[str] | None = None,
+        dialect: str | None = None,
+    ) -> None:
+        checked_word("nulls", nulls, ("error", "drop"))
+        limits = {name: _bounds(name, pair) for name, pair in (bounds or {}).items()}
+        self._holding = Holding(
+            data, key=names_of(key), sensitive=names_of(sensitive), bounds=limits, nulls=nulls, person=person,
+            contribution=contribution,
+        )  # fmt: skip
+        self._policies = _policies(policy, self._holding)
+        self._values = {name: tuple(some) for name, some in (values or {}).items()}
+        self._dialect = dialect
+        self.ledger = Ledger(ledger, key_file)
+        about = {
+            "key": sorted(self._holding.key), "sensitive": sorted(self._holding.sensitive), "nulls": nulls, "person": person,
+            "contribution": contribution, "bounds": {name: list(pair) for name, pair in sorted(limits.items())},
+            "policies": {name: one.settings() for name, one in sorted(self._policies.items())},
+        }  # fmt: skip
+        self.ledger.bind(policy=json.dumps(about, sort_keys=True, default=str), data=self._holding.cells.fingerprint.hex())
+        self._keepers: dict[str, Keeper] = {}
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that conditions may be on."""
+        return self._holding.key
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns that are protected."""
+        return self._holding.sensitive
+
+    @property
+    def records(self) -> int:
+        """How many records there are; not for analysts."""
+        return self._holding.records
+
+    @property
+    def policies(self) -> Mapping[str, GatePolicy]:
+        """The policies by column, the one for all others under "*"."""
+        return dict(self._policies)
+
+    @checked_arguments
+    def ask(self, question: str | Inquiry, *, analyst: str = "analyst") -> Answer:
+        """Answer a question, or refuse it; either is in the ledger before it is given.
+
+        Parameters
+        ----------
+        question
+            SQL, or what `unveil.queries.count`, `total` and `average` make.
+        analyst
+            Who asks: a label on the command line, proved by a token at a served gate.
+
+        Raises
+        ------
+        QuestionError
+            If the question is not understood or not allowed, whatever the data holds.
+        LedgerError
+            If the ledger cannot be read or written, or its chain is broken.
+        """
+        _check_analyst(analyst)
+        inquiry, selections = self._selections(question)
+        if not selections:  # every group that there could be is protected
+            raise QuestionError("there is no group to answer for; ask for a condition that holds for more records.")
+        try:
+            with self.ledger.book() as book:
+                self._catch_up(book)
+                numbers, entries = self._decide(book, selections, analyst)
+                accounts = {self._policy(one).name: self._policy(one) for one in selections}
+                spent = sum(policy.spent(book.spent(name, analyst)) for name, policy in accounts.items())
+        except BaseException:
+            self._forget()
+            raise
+        costs = sum(accounts[entry.account].spent(entry.cost) for entry in entries)
+        kept = [one for one in numbers if one.answered] or numbers[:1] if inquiry.by else numbers
+        unit, names = " + ".join(sorted({one.unit for one in accounts.values()})), " + ".join(sorted(accounts))
+        return Answer(tuple(kept), costs, spent, unit, analyst, names, self.ledger.head)
+
+    @checked_arguments
+    def explain(self, question: str | Inquiry, *, analyst: str = "analyst") -> Explanation:
+        """Say what a question would cost, without spending, asking or writing anything.
+
+        Parameters
+        ----------
+        question, analyst
+            As for `ask`.
+        """
+        _check_analyst(analyst)
+        inquiry = self._read(question)
+        groups: list[tuple[tuple[str, Any], ...]] = [()] if not inquiry.by else self._declared(inquiry) or [()]
+        selections = [self._holding.select(one) for one in inquiry.statistics(groups)]
+        rows = []
+        for one in selections:
+            policy, keeper = self._policy(one), self._keeper(self._policy(one))
+            reason = keeper.offers(one)
+            rows.append(
+                {
+                    "number": Number(one.statistic, Decision()).label,
+                    "policy": policy.name,
+                    "cost": 0.0 if reason else policy.spent(keeper.price(one)),
+                    "unit": policy.unit,
+                    "within_95": None if reason else keeper.accuracy(one),
+                    "refused": reason or None,
+                }
+            )
+        used = {self._policy(one).name: self._policy(one) for one in selections}
+        with self.ledger.book() as book:
+            budget = {name: _budget(book, policy, analyst) for name, policy in used.items()}
+        return Explanation(tuple(rows), budget, tuple(note for policy in used.values() for note in policy.notes()))
+
+    def spent(self, analyst: str | None = None) -> dict[str, dict[str, float]]:
+        """Return what was spent of each policy's account, by analyst, and in all under "*"."""
+        named = {policy.name: policy for policy in self._policies.values()}
+        totals: dict[str, dict[str, float]] = {}
+        for entry in self.history():
+            policy = named[entry.account]
+            for who in (entry.analyst, "*"):
+                account = totals.setdefault(who, dict.fromkeys(named, 0.0))
+                account[entry.account] += policy.spent(entry.cost)
+        return totals if analyst is None else {analyst: totals.get(analyst, dict.fromkeys(named, 0.0))}
+
+    def history(self, analyst: str | None = None) -> list[Entry]:
+        """Return the ledger's rows, of all analysts or of one, with its chain checked."""
+        return self.ledger.history(analyst)
+
+    def attack(self) -> LedgerDisclosure:
+        """Find out what all answers together disclose: for every atom the interval they leave, as a Discrimination Rate.
+
+        Returns
+        -------
+        LedgerDisclosure
+            For the steward, not for analysts.
+        """
+        policies = {policy.name: policy for policy in self._policies.values()}
+        return disclosed(self._holding, self.history(), policies)
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self.ledger.close()
+
+    def _read(self, question: str | Inquiry) -> Inquiry:
+        if isinstance(question, Inquiry):
+            return question
+        return inquiry_of_sql(question, (*self._holding.key, *self._holding.sensitive), self._dialect)
+
+    def _selections(self, question: str | Inquiry) -> tuple[Inquiry, list[Selection]]:
+        """Return the numbers that a question asks for, each with what it is about."""
+        inquiry = self._read(question)
+        if inquiry.by and self._closed(inquiry):
+            declared = self._declared(inquiry)
+            groups = declared or [tuple((name, None) for name in inquiry.by)]
+        else:
+            groups = self._holding.groups(inquiry.by, inquiry.where)
+        return inquiry, [self._holding.select(one) for one in inquiry.statistics(groups)]
+
+    def _closed(self, inquiry: Inquiry) -> bool:
+        """Whether which groups there are is protected too."""
+        asked = [self._policy_of(one.column, inquiry.where.columns) for one in inquiry.aggregates]
+        return any(policy.closed_groups for policy in asked)
+
+    def _declared(self, inquiry: Inquiry) -> list[tuple[tuple[str, Any], ...]]:
+        """Return the groups that were declared; none where a column's values were not."""
+        if any(name not in self._values for name in inquiry.by):
+            return []
+        groups: list[tuple[tuple[str, Any], ...]] = [()]
+        for name in inquiry.by:
+            groups = [(*group, (name, value)) for group in groups for value in self._values[name]]
+        return groups
+
+    def _decide(self, book: Book, selections: Sequence[Selection], analyst: str) -> tuple[list[Number], list[Entry]]:
+        """Decide about every number and write it down; a question whose whole price is not covered is refused as a whole."""
+        marks = [self._mark(one) for one in selections]
+        known = {mark: entry for mark in marks if (entry := book.equal(mark)) is not None}
+        short = self._unaffordable(book, selections, marks, known, analyst)
+        numbers, entries = [], []
+        for one, mark in zip(selections, marks, strict=True):
+            policy = self._policy(one)
+            repeated = known.get(mark)
+            decision = _remembered(repeated) if repeated else self._decided(policy, one, short)
+            price = 0 if repeated or decision.reason else self._keeper(policy).price(one)
+            word = "repeated" if repeated else "refused" if decision.reason else "answered"
+            entry = book.write(
+                {
+                    "analyst": analyst, "account": policy.name, "question": one.statistic.written(), "mark": mark,
+                    "decision": word, "reason": decision.reason, "answer": json.dumps(decision.to_dict()), "cost": price,
+                }
+            )  # fmt: skip
+            if word == "answered":
+                known[mark] = entry
+            numbers.append(Number(one.statistic, decision, repeated is not None))
+            entries.append(entry)
+        return numbers, entries
+
+    def _decided(self, policy: GatePolicy, selection: Selection, short: Mapping[str, str]) -> Decision:
+        keeper = self._keeper(policy)
+        undeclared = policy.closed_groups and any(name not in self._values for name, _ in selection.statistic.group)
+        reason = "group-keys" if undeclared else keeper.offers(selection) or short.get(policy.name, "")
+        return refused(reason) if reason else keeper.decide(selection)
+
+    def _unaffordable(
+        self,
+        book: Book,
+        selections: Sequence[Selection],
+        marks: Sequence[str],
+        known: Mapping[str, Entry],
+        analyst: str,
+    ) -> dict[str, str]:
+        """Return the policies whose budget does not cover all that is new in a question, with the reason."""
+        prices: dict[str, int] = {}
+        new = {mark: one for mark, one in zip(marks, selections, strict=True) if mark not in known}
+        for one in new.values():
+            policy = self._policy(one)
+            if not self._keeper(policy).offers(one):
+                prices[policy.name] = prices.get(policy.name, 0) + self._keeper(policy).price(one)
+        short = {}
+        for policy in self._policies.values():
+            own, whole = policy.limits
+            price = prices.get(policy.name, 0)
+            over = own is not None and book.spent(policy.name, analyst) + price > own
+            if price and (over or (whole is not None and book.spent(policy.name) + price > whole)):
+                short[policy.name] = policy.exhausted
+        return short
+
+    def _catch_up(self, book: Book) -> None:
+        """Let the policies know what other processes answered."""
+        for entry in book.news():
+            if entry.decision == "answered":
+                selection = self._holding.select(Statistic.read(entry.question))
+                self._keeper(self._policy(selection)).accept(selection)
+
+    def _forget(self) -> None:
+        """Start over from the ledger: what was decided and not written must not count."""
+        self._keepers = {}
+        self.ledger.forget()
+
+    def _mark(self, selection: Selection) -> str:
+        """Return what equal questions share: the set where sets are public, else the words of the question."""
+        policy = self._policy(selection)
+        by_set = policy.by_set and not selection.indicator
+        content = selection.mark() if by_set else selection.statistic.written().encode(errors="surrogatepass")
+        return hmac.digest(self.ledger.secret("marks"), policy.name.encode() + b"\0" + content, "sha256").hex()
+
+    def _policy(self, selection: Selection) -> GatePolicy:
+        return self._policy_of(selection.statistic.aggregate.column, selection.statistic.condition.columns)
+
+    def _policy_of(self, column: str | None, conditions: frozenset[str]) -> GatePolicy:
+        """Return the policy of the sensitive columns that a number is about; else the one for all others."""
+        about = ({column} | conditions) & set(self._holding.sensitive)
+        policies = {self._policies.get(str(name), self._policies["*"]) for name in about} or {self._policies["*"]}
+        if len(policies) > 1:
+            raise QuestionError("the question is about columns of several policies at once; ask about one of them.")
+        return policies.pop()
+
+    def _keeper(self, policy: GatePolicy) -> Keeper:
+        if policy.name not in self._keepers:
+            self._keepers[policy.name] = policy.keeper(self._holding, self.ledger.secret)
+        return self._keepers[policy.name]
+
+
+def _policies(policy: str | GatePolicy | Mapping[str, str | GatePolicy], holding: Holding) -> dict[str, GatePolicy]:
+    """Return the policies by column; "*" is for all others."""
+    given = {"*": policy} if isinstance(policy, str | GatePolicy) else dict(policy)
+    for name in given:
+        if name != "*" and name not in holding.sensitive:
+            raise ArgumentError(
+                f"a policy is given for column {shown(name)}, which is not sensitive; those are: {listed(holding.sensitive)}."
+            )
+    if "*" not in given:
+        raise ArgumentError('policies by column need one for all others, under "*".')
+    found: dict[str, GatePolicy] = {}
+    for name, one in given.items():
+        if isinstance(one, str):
+            checked_word("policy", one, tuple(POLICIES))
+        found[name] = POLICIES[one]() if isinstance(one, str) else one
+    by_name: dict[str, GatePolicy] = {}
+    for one in found.values():
+        if by_name.setdefault(one.name, one) != one:
+            raise ArgumentError(f"the policy {one.name!r} is given with two settings; one gate has one of each.")
+    return found
+
+
+def _bounds(name: str, pair: Sequence[float]) -> tuple[float, float]:
+    if len(pair) != 2 or not float(pair[0]) < float(pair[1]) or not all(abs(float(end)) < 1e15 for end in pair):  # noqa: PLR2004
+        raise ArgumentError(f"the bounds of column {shown(name)} are two finite numbers, the lower one first.")
+    return float(pair[0]), float(pair[1])
+
+
+def _check_analyst(analyst: str) -> None:
+    if not analyst.strip() or len(analyst) > _LONGEST_NAME or not analyst.isprintable() or analyst == "*":
+        raise ArgumentError(f"an analyst's name is a printable text of up to {_LONGEST_NAME} characters.")
+
+
+def _budget(book: Book, policy: GatePolicy, analyst: str) -> dict[str, Any]:
+    own, whole = (None if limit is None else policy.spent(limit) for limit in policy.limits)
+    spent, all_spent = (policy.spent(book.spent(policy.name, who)) for who in (analyst, None))
+    return {"unit": policy.unit, "spent": spent, "limit": own, "all_spent": all_spent, "all_limit": whole, **policy.guarantee()}
+
+
+def _remembered(entry: Entry) -> Decision:
+    """Return the decision that a row holds."""
+    content = json.loads(entry.answer)
+    return Decision(
+        value=content.get("value"), low=content.get("low"), high=content.get("high"), error=content.get("error"),
+        notes=content.get("notes", {}),
+    )  # fmt: skip

@@ -1,0 +1,239 @@
+"""The data behind a gate: its atoms, the records that no question can tell apart, and what a question selects of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_count
+from unveil.attributes import require_columns
+from unveil.counts.grouping import group
+from unveil.errors import ArgumentError, NullsError, UnsupportedDataError, shown
+from unveil.queries.inquiry import Statistic
+from unveil.queries.predicates import All, Missing, Negated, Predicate
+from unveil.queries.problems import QuestionError
+from unveil.sources import open_source
+from unveil.sources.tabulated import Amounts, tabulate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.frames import Data
+
+__all__ = ["Holding", "Selection"]
+
+_MOST_GROUPS = 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """What a number is about: a set of atoms, or, for a condition on a sensitive column, the records of each cell that meet it.
+
+    Attributes
+    ----------
+    statistic
+        The number.
+    members
+        The atoms in the set; None for an indicator.
+    hits
+        For an indicator, how many records of each cell meet the condition.
+    sizes
+        The records of each atom that count: those with a value in the column that is added up.
+    in_cells
+        Whether the condition is on columns that tell cells apart, so that whole cells meet it.
+    """
+
+    statistic: Statistic
+    members: NDArray[np.bool_] | None
+    hits: NDArray[np.int64] | None
+    sizes: NDArray[np.int64]
+    in_cells: bool = True
+
+    @property
+    def function(self) -> str:
+        """The function of the aggregate."""
+        return self.statistic.aggregate.function
+
+    @property
+    def column(self) -> str | None:
+        """The column that is added up; None for a count."""
+        return None if self.function == "count" else self.statistic.aggregate.column
+
+    @property
+    def indicator(self) -> bool:
+        """Whether the condition is on a sensitive column, so that the count is a sum of zeros and ones that are secret."""
+        return self.hits is not None
+
+    @property
+    def size(self) -> int:
+        """The records in the set."""
+        if self.members is None:
+            return int(0 if self.hits is None else self.hits.sum())
+        return int(self.sizes[self.members].sum())
+
+    def mark(self) -> bytes:
+        """Return a digest of what is asked of which set."""
+        content = np.packbits(self.members) if self.members is not None else self.hits
+        what = f"{self.function}\0{self.statistic.aggregate.column}\0{self.indicator}\0".encode()
+        return hashlib.sha256(what + (b"" if content is None else content.tobytes())).digest()
+
+
+class Holding:
+    """The cells and atoms of a table, with the roles of its columns.
+
+    Parameters
+    ----------
+    data
+        The table.
+    key, sensitive
+        The columns that conditions may be on, and those to protect; no key: all others are.
+    bounds
+        Declared bounds of sensitive columns.
+    nulls
+        "error": a sensitive column with nulls is refused. "drop": who has no value is no secret, and such records do not count.
+    person, contribution
+        The column that says whose record it is, and how many records of one person count.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        *,
+        key: Sequence[str],
+        sensitive: Sequence[str],
+        bounds: Mapping[str, tuple[float, float]],
+        nulls: str = "error",
+        person: str | None = None,
+        contribution: int = 1,
+    ) -> None:
+        source = open_source(data)
+        require_columns([*key, *sensitive, *bounds, *([person] if person else [])], source.names)
+        self.sensitive = tuple(sensitive)
+        self.key = tuple(key) or tuple(name for name in source.names if name not in sensitive and name != person)
+        if outside := set(bounds) - set(self.sensitive):
+            raise ArgumentError(f"bounds are declared for column {shown(min(outside))}, which is not sensitive.")
+        if both := set(self.key) & set(self.sensitive):
+            raise ArgumentError.key_is_sensitive(min(both))
+        if not self.key:
+            raise ArgumentError("no column is left for conditions; name key columns besides the sensitive ones.")
+        self.cells = tabulate(source, [*self.key, *([person] if person else [])], self.sensitive, bounds)
+        if person and not self.cells.in_hand:
+            raise UnsupportedDataError(
+                "a column of persons needs records in hand, and an engine gives cells; give a file or a frame."
+            )
+        self.person, self.contribution = person, checked_count("contribution", contribution, least=1)
+        self.place, self.records, self.bounds = source.place, self.cells.records, dict(bounds)
+        self._check_values(nulls)
+        codes = [self.cells.columns[name].codes for name in self.key]
+        self.atom_of_cell, atom_codes = group(codes, [len(self.cells.columns[name].values) for name in self.key])
+        self._atom_codes = dict(zip(self.key, atom_codes, strict=True))
+        self.atoms = len(atom_codes[0])
+        self.sizes = self.over_atoms(self.cells.n)
+        self._amounts = cache(self._amounts_of)
+
+    def _check_values(self, nulls: str) -> None:
+        """Refuse infinite numbers and, unless they are to be left out, nulls."""
+        missing = {}
+        for name, amounts in self.cells.amounts.items():
+            if not np.isfinite(amounts.total).all():
+                raise UnsupportedDataError(f"column {shown(name)} holds infinite numbers; turn them into nulls.")
+            missing[name] = int(self.cells.n.sum() - amounts.present.sum())
+        if nulls == "error" and any(missing.values()):
+            held = ", ".join(shown(name) for name, n in missing.items() if n)
+            raise NullsError(
+                f"sensitive columns with nulls: {held}. Say nulls='drop' if everybody may know who has no value: such records "
+                "then do not count in sums and averages of that column."
+            )
+
+    def over_atoms(self, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Return amounts per cell summed per atom; whole numbers exactly."""
+        total = np.zeros(self.atoms, dtype=amounts.dtype)
+        np.add.at(total, self.atom_of_cell, amounts)
+        return total
+
+    def amounts(self, column: str) -> Amounts:
+        """Return what a column of numbers adds up to in each atom."""
+        return self._amounts(column)
+
+    def numeric(self, column: str) -> bool:
+        """Whether a column can be added up."""
+        if column in self.cells.amounts:
+            return True
+        values = self.cells.columns[column].values if column in self._atom_codes else (None,)
+        return all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
+
+    def _amounts_of(self, column: str) -> Amounts:
+        """Sum a sensitive column over cells; a key column has one value per atom."""
+        if column in self._atom_codes:
+            values = [np.nan if value is None else float(value) for value in self.cells.columns[column].values]
+            value = np.asarray(values)[self._atom_codes[column]]
+            there = ~np.isnan(value)
+            present, number = np.where(there, self.sizes, 0), np.where(there, value, 0.0)
+            return Amounts(present, number * self.sizes, number**2 * self.sizes, value, value)
+        cells = self.cells.amounts[column]
+        least, greatest = np.full(self.atoms, np.inf), np.full(self.atoms, -np.inf)
+        np.fmin.at(least, self.atom_of_cell, cells.least)
+        np.fmax.at(greatest, self.atom_of_cell, cells.greatest)
+        bounded = None if cells.bounded is None else self.over_atoms(cells.bounded)
+        present, squares = self.over_atoms(cells.present), self.over_atoms(cells.squares)
+        return Amounts(present, self.over_atoms(cells.total), squares, least, greatest, bounded)
+
+    def select(self, statistic: Statistic) -> Selection:
+        """Find what a number is about, and refuse columns where they may not stand."""
+        aggregate, where = statistic.aggregate, statistic.condition
+        open_columns = (*self.key, *self.sensitive)
+        for name in sorted(where.columns):
+            if name not in open_columns:
+                raise QuestionError.closed_column(name, "in a condition", self.key)
+        secret = where.columns & set(self.sensitive)
+        if aggregate.column is not None:
+            where = self._on_column(aggregate.function, aggregate.column, where)
+        if secret and aggregate.function != "count":
+            raise QuestionError.closed_column(min(secret), "in the condition of a sum or an average", self.key)
+        if secret:
+            return Selection(statistic, None, self._hits(where), self.sizes, where.columns <= set(self.cells.columns))
+        counted = aggregate.column is not None and aggregate.column in self.cells.amounts
+        sizes = self.amounts(str(aggregate.column)).present if counted else self.sizes
+        return Selection(statistic, self.atoms_where(where), None, sizes)
+
+    def _on_column(self, function: str, column: str, where: Predicate) -> Predicate:
+        """Check the column of an aggregate; that of a count of values has to be there."""
+        if column not in (*self.key, *self.sensitive):
+            raise QuestionError.closed_column(column, "in an aggregate", (*self.key, *self.sensitive))
+        if function != "count" and not self.numeric(column):
+            raise QuestionError(f"column {shown(column)} holds no numbers; it can be counted, not added up.")
+        if column in self.cells.amounts:
+            return where
+        return All((where, Negated(Missing(column))))
+
+    def atoms_where(self, where: Predicate) -> NDArray[np.bool_]:
+        """Return the atoms that meet a condition on key columns."""
+        held, _ = where.truth(lambda name: (self.cells.columns[name].values, self._atom_codes[name]))
+        return np.array(np.broadcast_to(held, self.atoms))
+
+    def _hits(self, where: Predicate) -> NDArray[np.int64]:
+        """Return how many records of each cell meet a condition; on columns that are not in the cells, the engine says."""
+        if not where.columns <= set(self.cells.columns):
+            return self.cells.holding(where)
+        held, _ = where.truth(lambda name: (self.cells.columns[name].values, self.cells.columns[name].codes))
+        return np.where(np.broadcast_to(held, len(self.cells.n)), self.cells.n, 0)
+
+    def groups(self, by: Sequence[str], where: Predicate) -> list[tuple[tuple[str, Any], ...]]:
+        """Return the groups that the data has among the records that meet a condition on key columns."""
+        for name in by:
+            if name not in self.key:
+                raise QuestionError.closed_column(name, "in GROUP BY", self.key)
+        if not by:
+            return [()]
+        on_keys = where.columns <= set(self.key)
+        kept = np.flatnonzero(self.atoms_where(where)) if on_keys else np.arange(self.atoms)
+        columns = [self.cells.columns[name].values for name in by]
+        codes = np.unique(np.stack([self._atom_codes[name][kept] for name in by], axis=1), axis=0)
+        if len(codes) > _MOST_GROUPS:
+            raise QuestionError(f"GROUP BY would make more than {_MOST_GROUPS:,} groups; group by fewer columns.")
+        return [tuple((name, values[at]) for name, values, at in zip(by, columns, row, strict=True)) for row in codes.tolist()]

@@ -1,0 +1,85 @@
+"""A gate from what a project file says and what a call adds to it; what is said in the call wins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unveil.errors import ArgumentError
+from unveil.queries.gate import Gate
+from unveil.queries.policies import GatePolicy, policy_of
+
+if TYPE_CHECKING:
+    from unveil.project import Project
+    from unveil.sources.frames import Data
+
+__all__ = ["open_gate", "project_policies"]
+
+_DEFAULT = "restriction"
+
+
+def project_policies(project: Project | None, policy: str | None, settings: Mapping[str, Any]) -> dict[str, GatePolicy]:
+    """Return the policies by column: those of the project, unless the call names one, which is then for all columns."""
+    section = None if project is None else project.query
+    if policy is not None:
+        same = section is not None and section.policy == policy
+        return {"*": policy_of(policy, {**(section.settings if same and section else {}), **settings})}
+    general = (section.policy if section else None) or _DEFAULT
+    own = section.settings if section and section.policy else {}
+    found = {"*": policy_of(general, {**own, **settings})}
+    for name, column in (section.columns if section else {}).items():
+        if column.policy is not None:
+            same = column.policy == general and not column.settings
+            found[name] = found["*"] if same else policy_of(column.policy, column.settings)
+        elif column.settings:
+            raise ArgumentError(f"the project sets options for the gate's column {name!r}, but no policy for it.")
+    return found
+
+
+def open_gate(
+    data: Data,
+    *,
+    ledger: str | os.PathLike[str],
+    project: Project | None = None,
+    policy: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    key: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
+    bounds: Mapping[str, Sequence[float]] | None = None,
+    **options: Any,
+) -> Gate:
+    """Open a gate as a project file describes it, with what the call adds.
+
+    Parameters
+    ----------
+    data, ledger
+        The table and the ledger.
+    project
+        The project, whose section `query` has the policies, bounds and values, and whose roles hold unless columns are named.
+    policy, settings
+        A policy for all columns, and settings of it.
+    key, sensitive, bounds
+        As for `Gate`.
+    options
+        Further arguments of `Gate`; None: as the project says.
+    """
+    section = None if project is None else project.query
+    columns = section.columns if section else {}
+    declared = {name: column.bounds for name, column in columns.items() if column.bounds is not None}
+    values = {name: column.values for name, column in columns.items() if column.values is not None}
+    for name in ("nulls", "person", "contribution", "dialect"):
+        if options.get(name) is None:
+            options.pop(name, None)
+            if section is not None and getattr(section, name) is not None:
+                options[name] = getattr(section, name)
+    return Gate(
+        data,
+        ledger=ledger,
+        policy=project_policies(project, policy, settings or {}),
+        key=list(key or ()) or (list(project.names("key")) if project else None),
+        sensitive=list(sensitive or ()) or (list(project.names("sensitive")) if project else None),
+        bounds={**declared, **(bounds or {})},
+        values=values,
+        **options,
+    )

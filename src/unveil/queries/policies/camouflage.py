@@ -1,0 +1,276 @@
+r"""Camouflage: an interval that always holds the exact answer, without chance and without a limit of questions.
+
+**Sums and averages.** The values a are hidden among k vectors :math:`P^1, \dots, P^k` with secret weights
+:math:`\gamma_j > 0, \sum_j \gamma_j = 1` such that :math:`\sum_j \gamma_j P^j = a`. A sum over a set is answered by the least and
+the greatest of the k sums: the exact one is their weighted average, so it lies between. Answers depend on the vectors alone; any
+other point of their hull could be the data. Where a value lies in its interval is drawn, as a value always in the middle would
+be given away; and so is the width, as one in proportion to the value would give that away.
+
+**Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l different
+values, near in their keys; the interval is the least and the greatest count over all cyclic exchanges of the values
+within each group. The answers would be the same had the values been exchanged, so any value of the group could be anybody's.
+
+Not against insiders: whoever knows k - 1 values, and has found the vectors out, recovers all others. The coalition audit in
+every answer says what one insider leaves.
+
+References
+----------
+R. Gopal, R. Garfinkel, P. Goes (2002), Confidentiality via camouflage: the CVC approach to disclosure limitation when answering
+queries to databases, Operations Research 50(3), 501-516.
+R. Garfinkel, R. Gopal, P. Goes (2002), Privacy protection of binary confidential data against deterministic, stochastic, and
+insider threat, Management Science 48(6), 749-764.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from unveil.arguments import checked_count, checked_number
+from unveil.queries.holding import Holding, Selection
+from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret, exact, refused
+from unveil.queries.secrecy import draws_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.sources.coding import Coded
+
+__all__ = ["Camouflage", "camouflaged"]
+
+_CHUNK = 64
+"""Records next to each other in key order, among which groups are made; more where one value is too frequent for that."""
+_SAMPLE = 200
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Camouflage(GatePolicy):
+    """Answer by intervals that hold the exact number.
+
+    Attributes
+    ----------
+    vectors
+        The number k of vectors that hide the values.
+    width
+        How wide the interval of one record's value is, as a share of the value or, for small ones, of the median value.
+    diversity
+        The least number l of different values in a group, for counts by a sensitive column.
+    k
+        The least size of a set, and of what is left without it, whose exact count is given.
+
+    Examples
+    --------
+    >>> Camouflage().settings()
+    {'policy': 'camouflage', 'vectors': 10, 'width': 0.4, 'diversity': 2, 'k': 5}
+    """
+
+    vectors: int = 10
+    width: float = 0.4
+    diversity: int = 2
+    k: int = 5
+    name: ClassVar[str] = "camouflage"
+    by_set: ClassVar[bool] = True
+    weakness: ClassVar[str] = "insiders: whoever knows some values narrows the others, and k - 1 insiders recover them all."
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        checked_count("vectors", self.vectors, least=3, most=1000)
+        checked_number("width", self.width, above=0.0, most=100.0)
+        checked_count("diversity", self.diversity, least=2)
+        checked_count("k", self.k, least=1)
+
+    def keeper(self, holding: Holding, secret: Secret) -> Keeper:
+        """Return the policy at work."""
+        return _Camouflaged(self, holding, secret)
+
+
+def camouflaged(
+    values: NDArray[np.float64], sizes: NDArray[np.int64], policy: Camouflage, random: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return vectors, one per row, and weights whose average is the values.
+
+    Parameters
+    ----------
+    values, sizes
+        The sum of each atom, and its records.
+    policy
+        How many vectors, and how wide.
+    random
+        Where the draws come from.
+
+    Examples
+    --------
+    >>> values = np.array([10.0, 20.0, 40.0])
+    >>> vectors, weights = camouflaged(values, np.ones(3, dtype=np.int64), Camouflage(), np.random.default_rng(1))
+    >>> np.allclose(weights @ vectors, values), bool((vectors.min(0) < values).all() and (values < vectors.max(0)).all())
+    (True, True)
+    """
+    n, k = len(values), policy.vectors
+    weights = 0.5 + random.random(k)
+    weights /= weights.sum()
+    places = _placed(random.random((k, n)), weights, random)
+    each = np.abs(values) / np.maximum(sizes, 1)
+    typical = float(np.median(each[sizes > 0])) if (sizes > 0).any() else 0.0
+    scale = np.maximum(each, typical or 1.0) * np.sqrt(sizes)
+    widths = policy.width * scale * (0.75 + 0.75 * random.random(n))
+    return values + (places - weights @ places) * widths, weights
+
+
+def _placed(draws: NDArray[np.float64], weights: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+    """Return places from 0 to 1, both taken in every column, whose weighted averages are drawn, not near the middle."""
+    low, high = draws.min(0), draws.max(0)
+    places = (draws - low) / (high - low)
+    margin = 1.5 * float(weights.max())
+    aims = margin + (1.0 - 2.0 * margin) * random.random(draws.shape[1])
+    least, most = np.full(draws.shape[1], -6.0), np.full(draws.shape[1], 6.0)
+    for _ in range(_HALVINGS):  # a power of the places, which keeps 0 and 1; the average falls as it grows
+        middle = (least + most) / 2.0
+        above = weights @ places ** np.exp(middle) > aims
+        least, most = np.where(above, middle, least), np.where(above, most, middle)
+    return np.asarray(places ** np.exp((least + most) / 2.0))
+
+
+class _Camouflaged:
+    def __init__(self, policy: Camouflage, holding: Holding, secret: Secret) -> None:
+        self._policy, self._holding, self._secret = policy, holding, secret
+        self._hidden = cache(self._hide)
+        self._groups = cache(self._group)
+
+    def offers(self, selection: Selection) -> str:
+        if selection.function not in ("count", "sum", "avg"):
+            return "aggregate"
+        if not selection.indicator:
+            return ""
+        secret = selection.statistic.condition.columns & set(self._holding.sensitive)
+        if len(secret) > 1 or not self._holding.cells.in_hand:
+            return "indicator"
+        return "" if self._groups(next(iter(secret))) is not None else "diversity"
+
+    def price(self, selection: Selection) -> int:  # noqa: ARG002
+        return 1
+
+    def accept(self, selection: Selection) -> None:
+        """Remember nothing: the intervals follow from the vectors and groups."""
+
+    def accuracy(self, selection: Selection) -> float | None:  # noqa: ARG002
+        return None
+
+    def decide(self, selection: Selection) -> Decision:
+        if selection.indicator:
+            return self._counted(selection)
+        size, whole = selection.size, int(selection.sizes.sum())
+        if selection.column is None:
+            within = self._policy.k <= size <= whole - self._policy.k
+            return Decision(value=exact(self._holding, selection)) if within else refused("size")
+        return self._summed(selection, size) if size else refused("size")
+
+    def _summed(self, selection: Selection, size: int) -> Decision:
+        name = str(selection.column)
+        vectors, _, audit = self._hidden(name)
+        sums = vectors[:, selection.members].sum(axis=1)
+        total = float(self._holding.amounts(name).total[selection.members].sum())
+        low, high = min(float(sums.min()), total), max(float(sums.max()), total)  # rounding must not leave the exact sum out
+        if name in self._holding.bounds:
+            least, most = self._holding.bounds[name]
+            low, high = max(low, size * least), min(high, size * most)
+        if selection.function == "avg":
+            low, high = low / size, high / size
+        return Decision(low=low, high=high, notes=audit)
+
+    def _hide(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+        """Return the vectors and weights of a column, which follow from the ledger's key, and the coalition audit."""
+        amounts = self._holding.amounts(name)
+        random = draws_of(self._secret(f"camouflage of {name}"))
+        vectors, weights = camouflaged(amounts.total.astype(np.float64), amounts.present, self._policy, random)
+        return vectors, weights, _coalition(vectors, weights @ vectors, random)
+
+    def _group(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+        codes = self._holding.cells.columns[name].codes.astype(np.int64)
+        random = draws_of(self._secret(f"groups of {name}"))
+        return _grouped(self._holding.atom_of_cell, codes, self._policy.diversity, random)
+
+    def _counted(self, selection: Selection) -> Decision:
+        """Count over every cyclic exchange of the sensitive values within groups, and add up the extremes."""
+        condition = selection.statistic.condition
+        name = next(iter(condition.columns & set(self._holding.sensitive)))
+        groups = self._groups(name)
+        if groups is None:
+            return refused("diversity")
+        order, start, size = groups
+        columns, place = self._holding.cells.columns, np.arange(len(order))
+        counts = []
+        for shift in range(int(size.max())):
+            other = start + (place - start + shift) % size
+            codes = columns[name].codes[order[other]]
+            held, _ = condition.truth(partial(_exchanged, columns, order, name, codes))
+            counts.append(np.add.reduceat(np.broadcast_to(held, len(order)).astype(np.int64), np.unique(start)))
+        table = np.stack(counts)
+        return Decision(low=int(table.min(axis=0).sum()), high=int(table.max(axis=0).sum()), notes={"group": int(size.min())})
+
+
+def _exchanged(
+    columns: Mapping[str, Coded], order: NDArray[np.int64], secret: str, codes: NDArray[Any], name: str
+) -> tuple[Sequence[Any], NDArray[Any]]:
+    """Return a column in the order of groups, the sensitive one with its values exchanged."""
+    column = columns[name]
+    return column.values, codes if name == secret else column.codes[order]
+
+
+def _grouped(
+    atoms: NDArray[np.int64], codes: NDArray[np.int64], diversity: int, random: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return the records group by group, the first place of each one's group, and its size; None: one value is too frequent.
+
+    Groups are made among the same number of records next to each other: the smallest of 64, 128, ... for which no value is held
+    by more than one record in l anywhere. In each such chunk records are sorted by value and dealt out in turn to as many
+    groups as there are l records, so that no value stands twice in a group.
+    """
+    records, size = len(codes), _CHUNK
+    by_key = np.lexsort((random.random(records), atoms))
+    while True:
+        chunk = np.minimum(np.arange(records) // size, max(records // size - 1, 0))
+        sizes = np.bincount(chunk)
+        pairs, n = np.unique(np.stack([chunk, codes[by_key]], axis=1), axis=0, return_counts=True)
+        if (n * diversity <= sizes[pairs[:, 0]]).all():
+            break
+        if size >= records:
+            return None
+        size *= 2
+    ranks = random.permutation(int(codes.max()) + 1)[codes[by_key]]
+    ordered = by_key[np.lexsort((random.random(records), ranks, chunk))]
+    first = np.cumsum(sizes) - sizes
+    groups_before = np.cumsum(sizes // diversity) - sizes // diversity
+    of_record = groups_before[chunk] + (np.arange(records) - first[chunk]) % (sizes // diversity)[chunk]
+    by_group = np.argsort(of_record, kind="stable")
+    order, group = ordered[by_group], of_record[by_group]
+    widths = np.bincount(group)
+    return order, (np.cumsum(widths) - widths)[group], widths[group]
+
+
+def _coalition(vectors: NDArray[np.float64], values: NDArray[np.float64], random: np.random.Generator) -> dict[str, Any]:
+    """Return what is left of the width of others' intervals for one insider who knows his value and the vectors.
+
+    The weights that fit one known value form a polytope whose corners mix two vectors at most, so that the least and the greatest
+    value of every other record are found among the mixtures of pairs.
+    """
+    k, n = vectors.shape
+    chosen = random.permutation(n)[:_SAMPLE]
+    some, known = vectors[:, chosen], values[chosen]
+    left = np.full((len(chosen), len(chosen)), np.nan)
+    for at in range(len(chosen)):
+        above, below = np.flatnonzero(some[:, at] >= known[at]), np.flatnonzero(some[:, at] < known[at])
+        high, low = np.repeat(above, len(below)), np.tile(below, len(above))
+        share = ((known[at] - some[low, at]) / (some[high, at] - some[low, at]))[:, None]
+        corners = share * some[high] + (1.0 - share) * some[low]
+        left[at] = (corners.max(0) - corners.min(0)) / (some.max(0) - some.min(0))
+        left[at, at] = np.nan
+    others = left[~np.isnan(left)]
+    if not len(others):
+        return {"coalition": None}
+    figures = {"insiders": 1, "least_left": float(others.min()), "median_left": float(np.median(others)), "all_known_at": k - 1}
+    return {"coalition": figures}

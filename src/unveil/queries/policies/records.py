@@ -1,0 +1,77 @@
+"""Perturbed records: the questions are answered, exactly, from a release of the data that some mechanism has made.
+
+What protects is the mechanism. Whatever is asked, and however often, nobody learns more than the release holds, so there is
+nothing to refuse and nothing to count; and whoever may publish the release may as well do that.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from unveil.errors import ArgumentError
+from unveil.queries.holding import Holding, Selection
+from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret, exact
+
+__all__ = ["PerturbedRecords"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbedRecords(GatePolicy):
+    """Answer from a release of the data.
+
+    Attributes
+    ----------
+    release
+        The protected records: a path, a frame, or whatever a gate takes; with the columns of the data.
+
+    Examples
+    --------
+    >>> PerturbedRecords("release.csv").name
+    'records'
+    """
+
+    release: Any = field(default=None, repr=False)
+    name: ClassVar[str] = "records"
+    weakness: ClassVar[str] = "whatever the mechanism that made the release does not defend."
+
+    def __post_init__(self) -> None:
+        """Refuse a policy without records."""
+        if self.release is None:
+            raise ArgumentError("the policy 'records' answers from a release; name one that a mechanism has made.")
+
+    @property
+    def discloses_values(self) -> bool:
+        """Return that none is excluded: the values are others'."""
+        return False
+
+    def settings(self) -> dict[str, Any]:
+        """Return which release it is, where that can be said."""
+        place = os.fspath(self.release) if isinstance(self.release, str | os.PathLike) else "a data frame"
+        return {"policy": self.name, "release": str(place)}
+
+    def keeper(self, holding: Holding, secret: Secret) -> Keeper:  # noqa: ARG002 - nothing is drawn here
+        """Return the policy at work: the release is opened in the roles of the data."""
+        released = Holding(self.release, key=holding.key, sensitive=holding.sensitive, bounds={}, nulls="drop")
+        return _Released(released)
+
+
+class _Released:
+    def __init__(self, released: Holding) -> None:
+        self._released = released
+
+    def offers(self, selection: Selection) -> str:  # noqa: ARG002
+        return ""
+
+    def price(self, selection: Selection) -> int:  # noqa: ARG002
+        return 1
+
+    def accept(self, selection: Selection) -> None:
+        """Remember nothing."""
+
+    def decide(self, selection: Selection) -> Decision:
+        return Decision(value=exact(self._released, self._released.select(selection.statistic)))
+
+    def accuracy(self, selection: Selection) -> float | None:  # noqa: ARG002
+        return None

@@ -1,0 +1,90 @@
+"""Exact answers or none: a set has to be large enough, and no sequence of sums may determine anybody's value.
+
+Size control looks at the set and at what is left without it. Alone it falls to trackers, so the audit looks at all sums that were
+answered together, to all analysts, since they may share what they got.
+
+A refusal depends on the sets alone and never on a value, so that nobody learns a value from being refused. That holds for values
+that could be any number. Where values are known to lie between bounds, a sum at the bound gives everybody away, and no audit of
+sets sees that; counts by a sensitive column are sums of zeros and ones, and are therefore refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unveil.arguments import checked_count
+from unveil.queries.audit import Audit
+from unveil.queries.holding import Holding, Selection
+from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret, exact, refused
+
+__all__ = ["Restriction"]
+
+_PAIR = 3
+"""The least number that keeps a record and a pair of records from being determined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction(GatePolicy):
+    """Answer exactly where the set and its complement hold at least k records and no value can be determined.
+
+    Attributes
+    ----------
+    k
+        The least size of a set and of its complement, at least 3. Sums that follow from answers together are held to it as
+        well, as far as they are of one atom or of two.
+
+    Examples
+    --------
+    >>> Restriction(k=5).settings()
+    {'policy': 'restriction', 'k': 5}
+    """
+
+    k: int = 5
+    name: ClassVar[str] = "restriction"
+    by_set: ClassVar[bool] = True
+    weakness: ClassVar[str] = "values with known bounds; counts over keys reveal who is present."
+
+    def __post_init__(self) -> None:
+        """Refuse a size that would let a pair be determined."""
+        checked_count("k", self.k, least=_PAIR)
+
+    def keeper(self, holding: Holding, secret: Secret) -> Keeper:  # noqa: ARG002 - its primes are drawn afresh
+        """Return the policy at work."""
+        return _Restricted(holding, self.k)
+
+
+class _Restricted:
+    def __init__(self, holding: Holding, k: int) -> None:
+        self._holding, self._k = holding, k
+        self._audits: dict[str, Audit] = {}
+
+    def offers(self, selection: Selection) -> str:
+        if selection.indicator:
+            return "indicator"
+        return "" if selection.function in ("count", "sum", "avg") else "aggregate"
+
+    def price(self, selection: Selection) -> int:  # noqa: ARG002
+        return 1
+
+    def decide(self, selection: Selection) -> Decision:
+        if not self._k <= selection.size <= int(selection.sizes.sum()) - self._k:
+            return refused("size")
+        if selection.column is not None and not self._add(selection):
+            return refused("audit")
+        return Decision(value=exact(self._holding, selection))
+
+    def accept(self, selection: Selection) -> None:
+        if selection.column is not None:
+            self._add(selection)
+
+    def accuracy(self, selection: Selection) -> float | None:  # noqa: ARG002
+        return 0.0
+
+    def _add(self, selection: Selection) -> bool:
+        """Add a sum to the audit of its column, over the atoms that have values."""
+        name = str(selection.column)
+        if name not in self._audits:
+            self._audits[name] = Audit(selection.sizes[selection.sizes > 0], self._k)
+        members = selection.members
+        return members is None or self._audits[name].add(members[selection.sizes > 0])
