@@ -1,12 +1,14 @@
-"""How far does one column, by itself, single out records? From its codes alone."""
+"""How far does one column, by itself, single out records? From the counts of its values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.sources import Coded
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Alone", "alone"]
 
@@ -30,17 +32,15 @@ class Alone:
     rate: float
 
 
-def alone(coded: Coded) -> Alone:
+def alone(sizes: NDArray[np.int64]) -> Alone:
     r"""Return what a column gives away by itself: :math:`DR = 1 - \sum_y n_y \log_2 n_y / (N \log_2 N)`.
 
     Examples
     --------
-    >>> from unveil.sources import load
-    >>> alone(load("paper-4", ["Age"]).columns[0])
+    >>> import unveil
+    >>> alone(unveil.count("paper-4", "Age").n)
     Alone(distinct=6, uniques=4, rate=0.7632...)
     """
-    sizes = np.bincount(coded.codes)
-    sizes = sizes[sizes > 0]
     total = int(sizes.sum())
     rate = 1.0 - float((sizes * np.log2(sizes)).sum()) / (total * float(np.log2(total))) if total > 1 else 0.0
     return Alone(len(sizes), int((sizes == 1).sum()), rate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.study import Study, studied
 from unveil.utility.needs import utility
 from unveil.utility.tasks import Task
 
@@ -141,7 +142,7 @@ class Comparison(Result):
 @in_run
 def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     releases: Mapping[str, Data],
-    key: Names,
+    key: Names | None = None,
     sensitive: Names | None = None,
     *,
     original: str = "original",
@@ -161,9 +162,10 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     Parameters
     ----------
     releases
-        The original and its releases by name: paths, names of built-in data sets, or data frames. Never changed.
+        The original and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
+        studies or project files. Never changed.
     key, sensitive
-        The key and the sensitive attributes.
+        The key and the sensitive attributes; none: those of the original's study or project.
     original
         The name under which the original stands among them.
     privacy
@@ -204,23 +206,25 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         raise ArgumentError.not_one_of("the original", original, list(releases))
     if len(releases) < 2:  # noqa: PLR2004 - the original and one release
         raise ArgumentError("there is no release to compare with the original; give at least one, by its name.")
-    keys, secrets = sides_of(key, sensitive)
     files = table_files(releases, original, key_file)
     wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
     made = {name: data for name, data in releases.items() if name != original}
     ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(made) if same_order else ()
     Pairing(id, dict(link or {}), ordered).check(releases[original], made)
-    before, others = open_microdata(releases[original]), {name: open_microdata(data) for name, data in made.items()}
-    found = trade_off(
-        before.frame, {name: one.frame for name, one in others.items()}, keys, secrets or None, privacy=privacy, needs=wanted,
-        tasks=tasks, losses=losses, id=id, link=link, same_order=ordered, seed=seed, progress=active_run(),
-    )  # fmt: skip
-    columns = tuple(dict.fromkeys([*keys, *secrets, *(name for need in wanted for name in need.given)]))
-    served = _degrees(before, wanted)
-    changes = {
-        name: _changes(before, one, columns, served, _degrees(one, wanted))
-        for name, one in active_run().each("reasons", others.items())
-    }
+    with ExitStack() as held:
+        before = held.enter_context(studied(releases[original], key=key, sensitive=sensitive))
+        keys, secrets = sides_of(before.key, before.sensitive or None)
+        others = {name: held.enter_context(studied(data, partial=True)) for name, data in made.items()}
+        found = trade_off(
+            before, others, keys, secrets or None, privacy=privacy, needs=wanted, tasks=tasks, losses=losses,
+            id=id, link=link, same_order=ordered, seed=seed, progress=active_run(),
+        )  # fmt: skip
+        columns = tuple(dict.fromkeys([*keys, *secrets, *(name for need in wanted for name in need.given)]))
+        served = _degrees(before, wanted)
+        changes = {
+            name: _changes(before, one, columns, served, _degrees(one, wanted))
+            for name, one in active_run().each("reasons", others.items())
+        }
     reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
     return Comparison(found, changes, reasons, files)
 
@@ -228,23 +232,23 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
 Degrees = dict[str, tuple[float | None, Mapping[str, float | None]]]
 
 
-def _degrees(records: Microdata, needs: Sequence[Need]) -> Degrees:
+def _degrees(study: Study, needs: Sequence[Need]) -> Degrees:
     """Return the degree of each need, whole and by attribute; an attribute that is not there serves nothing."""
     found: Degrees = {}
     for need in needs:
-        present = [name for name in need.given if name in records.names]
+        present = [name for name in need.given if name in study.names]
         by = dict.fromkeys(need.given, 0.0)
-        if not present or need.target not in records.names:
-            found[need.name] = (0.0 if need.target in records.names else None, by)
+        if not present or need.target not in study.names:
+            found[need.name] = (0.0 if need.target in study.names else None, by)
             continue
         kept = {name: partition for name, partition in need.partitions.items() if name in (*present, need.target)}
-        served = utility(records.frame, Need(need.name, need.target, present, kept)).needs[need.name]
+        served = utility(study, Need(need.name, need.target, present, kept), nulls="category").needs[need.name]
         found[need.name] = (served.degree, {**by, **served.by_attribute})
     return found
 
 
 def _changes(
-    before: Microdata, after: Microdata, columns: Sequence[str], served: Degrees, serving: Degrees
+    before: Study, after: Study, columns: Sequence[str], served: Degrees, serving: Degrees
 ) -> dict[str, AttributeChange]:
     found = {}
     for name in columns:
@@ -258,13 +262,12 @@ def _changes(
     return found
 
 
-def _values(records: Microdata, name: str) -> tuple[int, float]:
+def _values(study: Study, name: str) -> tuple[int, float]:
     """Return how many values a column holds, and the share of its cells that say nothing."""
-    column = records.column(name).alias("column")
-    nothing = column.is_null()
-    if column.dtype.is_(type(column)("text", [""]).dtype):
-        nothing = nothing | (column == SUPPRESSED).fill_null(value=True)
-    return records.distinct(name, (~nothing).to_numpy()), float(nothing.sum()) / records.records
+    counts = study.counts([name], nulls="category", partitions={})
+    nothing = [value is None or value == SUPPRESSED for value in counts.columns[0].values]
+    hidden = sum(int(n) for n, code in zip(counts.n.tolist(), counts.codes[0].tolist(), strict=True) if nothing[code])
+    return len(nothing) - sum(nothing), hidden / counts.records
 
 
 def _reasons(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from unveil.attacks.attack import attack
@@ -14,7 +15,7 @@ from unveil.project import Need
 from unveil.run import active_run
 from unveil.sources import Data
 from unveil.sources.alignment import require_order
-from unveil.sources.microdata import Microdata
+from unveil.study import Study
 from unveil.utility.encoding import check_draw
 from unveil.utility.loss import loss
 from unveil.utility.needs import utility
@@ -22,7 +23,7 @@ from unveil.utility.propensity import pmse
 from unveil.utility.tasks import Task
 from unveil.utility.tasks import tasks as try_tasks
 
-__all__ = ["LOSSES", "PRIVACY", "Asked", "Axis", "Pair", "Pairing", "Readings", "Shared"]
+__all__ = ["LOSSES", "PRIVACY", "Asked", "Axis", "Compared", "Pairing", "Readings", "Shared"]
 
 Readings: TypeAlias = dict[str, float | str]
 """Figures by name; a text is the reason why there is none."""
@@ -84,7 +85,7 @@ class Pairing:
         return said or {"id": self.identity}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shared:
     """What releases have in common, so that all are compared by the same columns.
 
@@ -94,16 +95,26 @@ class Shared:
         The columns of the original that some release holds, without the id: losses are over these.
     everywhere
         Those that every release holds: pMSE is over these.
-    categories
-        Those of the first that are not numbers in every table.
+    tables
+        The original and the releases.
     """
 
     held: tuple[str, ...]
     everywhere: tuple[str, ...]
-    categories: tuple[str, ...]
+    tables: tuple[Study, ...]
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The columns held that are not numbers in every table; their records are read for it."""
+        found = []
+        for name in self.held:
+            kinds = [table.collected([name])[name].dtype for table in self.tables if name in table.names]
+            if not all(kind.is_numeric() for kind in kinds):
+                found.append(name)
+        return tuple(found)
 
     @classmethod
-    def of(cls, original: Microdata, releases: Mapping[str, Microdata], identity: str | None) -> Shared:
+    def of(cls, original: Study, releases: Mapping[str, Study], identity: str | None) -> Shared:
         """Compare the columns of all tables, refusing a release that shares none."""
         for name, release in releases.items():
             if not set(original.names) & set(release.names) - {identity}:
@@ -114,29 +125,22 @@ class Shared:
         tables = list(releases.values())
         held = [name for name in original.names if name != identity and any(name in table.names for table in tables)]
         everywhere = tuple(name for name in held if all(name in table.names for table in tables))
-        categories = []
-        for name in held:
-            kinds = [table.column(name).dtype for table in (original, *tables) if name in table.names]
-            if not all(kind.is_numeric() for kind in kinds):
-                categories.append(name)
-        return cls(tuple(held), everywhere, tuple(categories))
+        return cls(tuple(held), everywhere, (original, *tables))
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Compared:
     """A release beside its original, what all releases share, and how records are aligned."""
 
-    original: Microdata
-    release: Microdata
+    original: Study
+    release: Study
     shared: Shared
     aligned: Mapping[str, Any]
     secrets: tuple[str, ...]
 
-    def filled(self, *, secrets: bool) -> Any:
+    def filled(self, *, secrets: bool) -> Study:
         """Return the release with the columns it lacks as nulls: a column left out is suppressed throughout."""
-        lacking = [name for name in self.original.names if name not in self.release.names]
-        wanted = lacking if secrets else [name for name in lacking if name not in self.secrets]
-        return self.release.replaced({name: self.original.column(name).clear(self.release.records) for name in wanted}).frame
+        return self.release.filled(self.original, () if secrets else self.secrets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ class Asked:
             raise ArgumentError(f"two figures are called {shown(doubled[0])}; give each a name of its own.")
         return tuple(axes)
 
-    def readings(self, name: str, pair: Pair) -> Readings:
+    def readings(self, name: str, pair: Compared) -> Readings:
         """Measure one release; its name is a stage of the work, each figure a step."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         against = [name for name in self.losses if name != "pmse"]
@@ -198,7 +202,7 @@ class Asked:
     def _places(self, name: str) -> list[str]:
         return [f"{name} of {secret}" for secret in self.secrets] if name in {"l", "t"} else [name]
 
-    def _models(self, pair: Pair) -> Readings:
+    def _models(self, pair: Compared) -> Readings:
         found = measure(pair.filled(secrets=False), self.keys, self.secrets or None)
         readings: Readings = {"k": _value(found, "k_anonymity"), "prosecutor": float(found.risk["prosecutor"]["average"])}
         for secret in self.secrets:
@@ -206,20 +210,20 @@ class Asked:
             readings[f"t of {secret}"] = _value(found, "t_closeness", secret, "equal")
         return readings
 
-    def _attack(self, pair: Pair) -> Readings:
-        tables = pair.original.frame, pair.filled(secrets=False)
+    def _attack(self, pair: Compared) -> Readings:
+        tables = pair.original, pair.filled(secrets=False)
         found = attack(*tables, self.keys, self.secrets or None, **pair.aligned, link_records=False, seed=self.seed).overall
         wanted = ("identity", "homogeneity") if self.secrets else ("identity",)
         if missing := [name for name in wanted if found["risk"][name] is None]:
             return {"attack": f"the risk of the {listed(missing)} attack is undefined, so there is no global one"}
         return {"attack": 1.0 - found["overall_information_loss"]}
 
-    def _needs(self, pair: Pair) -> Readings:
+    def _needs(self, pair: Compared) -> Readings:
         served = utility(pair.filled(secrets=True), self.needs).needs
         return {name: _or_reason(one.degree, one.reason) for name, one in served.items()}
 
-    def _tasks(self, name: str, pair: Pair) -> Readings:
-        tables = pair.original.frame, pair.filled(secrets=True)
+    def _tasks(self, name: str, pair: Compared) -> Readings:
+        tables = pair.original.held(), pair.filled(secrets=True).held()
         steps = active_run().under(f"{name}: tasks")
         found = try_tasks(
             *tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed, progress=steps
@@ -230,20 +234,19 @@ class Asked:
             readings[task] = _or_reason(None if best is None else best.release.mean, one.reason)
         return readings
 
-    def _losses(self, pair: Pair, names: Sequence[str]) -> Readings:
+    def _losses(self, pair: Compared, names: Sequence[str]) -> Readings:
         identity = pair.aligned.get("id")
+        if not any(pair.aligned.values()):  # without records, no need to read them
+            raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
         require_columns([] if identity is None else [identity], pair.original.names)
         wanted = [*pair.shared.held, *([] if identity is None else [identity])]
-        tables = (
-            table.select([table.get_column(name) for name in wanted])
-            for table in (pair.original.frame, pair.filled(secrets=True))
-        )
+        tables = (table.collected(wanted) for table in (pair.original, pair.filled(secrets=True)))
         key = [name for name in self.keys if name in wanted]
         answer = loss(*tables, **pair.aligned, key=key, categorical=pair.shared.categories, ways=0, seed=self.seed).to_dict()
         return {name: _found(answer, LOSSES[name]) for name in names}
 
-    def _pmse(self, pair: Pair) -> Readings:
-        tables = pair.original.frame, pair.release.frame
+    def _pmse(self, pair: Compared) -> Readings:
+        tables = pair.original.held(), pair.release.held()
         return {"pmse": pmse(*tables, pair.shared.everywhere, sample=self.sample, seed=self.seed).value}
 
 

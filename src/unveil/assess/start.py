@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.assess.alone import Alone, alone
@@ -295,7 +297,8 @@ def _proposal(held: Source, name: str, finding: Finding | None, records: int) ->
         coded = load(held, [name]).columns[0]
     except UnsupportedDataError:
         return Proposal(name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them.",))
-    figures, kind, secret = alone(coded), _kind(coded), _secret(name)
+    sizes = np.unique(coded.codes, return_counts=True)[1]
+    figures, kind, secret = alone(sizes), _kind(coded), _secret(name)
     reasons = [_figures_in_words(figures, records)]
     role = _role(figures, finding)
     if finding is not None:

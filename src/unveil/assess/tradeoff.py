@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,15 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, Pair, Pairing, Readings, Shared
-from unveil.attributes import Names, in_line, names_of, require_columns, sides_of
+from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, Compared, Pairing, Readings, Shared
+from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need
 from unveil.results import Chart, Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
 from unveil.sources import Data
-from unveil.sources.microdata import open_microdata
+from unveil.study import Study, studied
 from unveil.utility.tasks import Task
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class TradeOff(Result):
 def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     original: Data,
     releases: Mapping[str, Data],
-    key: Names,
+    key: Names | None = None,
     sensitive: Names | None = None,
     *,
     privacy: Names = "prosecutor",
@@ -197,10 +198,10 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     Parameters
     ----------
     original, releases
-        The table, and its releases by name: paths, names of built-in data sets, or data frames. Never changed. The original
-        may stand among the releases, too.
+        The table, and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
+        studies or project files. Never changed. The original may stand among the releases, too.
     key, sensitive
-        The key and the sensitive attributes.
+        The key and the sensitive attributes; none: those of the original's study or project.
     privacy
         One or several of ``"prosecutor"`` (the mean risk of a record, lower is safer), ``"k"``, ``"l"`` (distinct values) and
         ``"t"`` (equal distance) of each sensitive attribute, and ``"attack"`` (the global risk of `unveil.attack`).
@@ -253,23 +254,29 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     >>> found["decades"].figures
     {'k': 1, 'age of illness': 1.0}
     """
-    keys, secrets = sides_of(key, sensitive)
     if not releases:
         raise ArgumentError("there are no releases to compare; give at least one, by its name.")
-    pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
-    pairing.check(original, releases)
-    before = open_microdata(original)
-    require_columns([*keys, *secrets], before.names)
-    asked = Asked(
-        keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed
-    )
-    axes = asked.axes()
-    opened = {name: open_microdata(data) for name, data in releases.items()}
-    shared = Shared.of(before, opened, id)
-    pairs = {name: Pair(before, after, shared, pairing.of(name), secrets) for name, after in opened.items()}
-    readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
-    made = Made(before.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+    with ExitStack() as held:
+        before = held.enter_context(studied(original, key=key, sensitive=sensitive))
+        keys, secrets = sides_of(before.key, before.sensitive or None)
+        pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
+        pairing.check(original, releases)
+        asked = Asked(
+            keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed
+        )
+        axes = asked.axes()
+        opened = {name: _plain(held.enter_context(studied(data, partial=True))) for name, data in releases.items()}
+        shared = Shared.of(before, opened, id)
+        pairs = {name: Compared(_plain(before), after, shared, pairing.of(name), secrets) for name, after in opened.items()}
+        readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
+        records = before.table(keys, nulls="category").records
+    made = Made(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     return TradeOff(axes, _judged(readings, axes), made)
+
+
+def _plain(study: Study) -> Study:
+    """Return a study whose nulls are values and whose columns stand for themselves, so that all tables are read alike."""
+    return study.changed(key=(), sensitive=(), partitions={}, nulls="category")
 
 
 def dominance(figures: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FrameSource", "TallySource", "counted_source", "frame_of", "open_frame"]
+__all__ = ["FilledSource", "FrameSource", "TallySource", "counted_source", "frame_of", "open_frame"]
 
 
 class FrameSource(Source):
@@ -48,6 +49,35 @@ class TallySource(Source):
     def _count(self, columns: Sequence[str]) -> Tally:
         frame = self._tally.frame
         return Tally(pl.DataFrame({name: frame.get_column(name) for name in columns}), self._tally.n)
+
+
+class FilledSource(Source):
+    """A source with further columns that hold nothing but nulls, of the types that other columns have."""
+
+    def __init__(self, source: Source, lacking: Sequence[str], like: Callable[[Sequence[str]], pl.DataFrame]) -> None:
+        super().__init__(source.place, (*source.names, *lacking))
+        self._source, self._lacking, self._like = source, set(lacking), like
+        self.can_count, self.ordered = source.can_count, source.ordered  # type: ignore[misc] - of the source within
+
+    def held(self) -> AbstractContextManager[object]:
+        """Keep what the source within is asked through."""
+        return self._source.held()
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        frame = self._source.collect(self._present(columns))
+        return self._filled(frame, columns, {name: self._like([name])[name] for name in columns if name in self._lacking})
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        tally = self._source.count(self._present(columns))
+        empty = pl.Series("values", [], dtype=pl.String)
+        return Tally(self._filled(tally.frame, columns, dict.fromkeys(self._lacking, empty)), tally.n)
+
+    def _present(self, columns: Sequence[str]) -> list[str]:
+        return [name for name in columns if name not in self._lacking] or list(self._source.names[:1])
+
+    def _filled(self, frame: pl.DataFrame, columns: Sequence[str], like: Mapping[str, pl.Series]) -> pl.DataFrame:
+        rows = frame.height
+        return pl.DataFrame({name: like[name].clear(rows) if name in like else frame[name] for name in columns})
 
 
 def frame_of(columns: Mapping[str, pl.Series]) -> pl.DataFrame:

@@ -63,8 +63,8 @@ class Pair:
     ----------
     columns
         The key attributes, original and protected.
-    alignment
-        Which record belongs to which; None where that is not known.
+    alignment, told
+        Which record belongs to which, None where that is not known; and the arguments that say so.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Pair:
     release: Study
     columns: tuple[ColumnPair, ...]
     alignment: Alignment | None
-    identity: str | None
+    told: Mapping[str, Any]
     _aligned: dict[tuple[ColumnPair, ...], CodedTable] = field(repr=False)
 
     @checked_arguments
@@ -118,7 +118,7 @@ class Pair:
             "release": other.changed(key=keys, sensitive=secrets, nulls=nulls),
             "columns": columns,
             "alignment": alignment,
-            "identity": id,
+            "told": {"id": id, "link": link, "same_order": same_order},
             "_aligned": {},
         }
         for name, value in values.items():
@@ -133,6 +133,11 @@ class Pair:
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes, by their name in the release."""
         return self.release.sensitive
+
+    @property
+    def identity(self) -> str | None:
+        """The column of both tables that says which record is which."""
+        return self.told["id"]  # type: ignore[no-any-return]
 
     @property
     def nulls(self) -> str:

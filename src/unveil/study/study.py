@@ -15,6 +15,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source, open_source
+from unveil.sources.frames import FilledSource
 from unveil.sources.opening import is_project, open_project
 from unveil.study.roles import Roles
 from unveil.study.tables import HeldSource, Tables
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Study", "studied"]
+
+_OWN = ("key", "sensitive", "identifiers", "weights", "kinds", "partitions", "hierarchies", "orders", "nulls", "population")
+"""What a study says itself, and a project does not change."""
 
 Views = Mapping[str, Mapping[str, Partition]]
 """Semantic partitions by name, and under it by column."""
@@ -190,7 +194,7 @@ class Study:
     @property
     def records(self) -> int:
         """The number of records."""
-        return self.table(self.names[:1], nulls="category").records
+        return self.table(self.key or self.names[:1], nulls="category").records
 
     def __repr__(self) -> str:
         """Return one line: where the data is, and the roles of its columns."""
@@ -262,6 +266,14 @@ class Study:
         table = self.table(columns, weights=self.weights)
         return self._copied({"_tables": self._tables.only(table, self.nulls, self.weights)})
 
+    def filled(self, like: Study, without: Sequence[str] = ()) -> Study:
+        """Return the study with the columns of another that it lacks, but some, as nulls: what is left out is suppressed."""
+        lacking = [name for name in like.names if name not in self.names and name not in without]
+        if not lacking:
+            return self
+        source = FilledSource(self.source, lacking, like.collected)
+        return self._copied({"source": source, "_tables": Tables(source)})
+
     def held(self) -> Source:
         """Return the records as a source whose columns are read once."""
         return HeldSource(self._tables)
@@ -303,7 +315,12 @@ def studied(data: Data, *, options: ReadOptions | None = None, partial: bool = F
         if isinstance(data, Study):
             held.enter_context(data.source.held())
             plan = arguments.pop("project", None)
-            yield data.changed(**arguments) if plan is None else _study(data.source, plan, options, held, partial, arguments)
+            if plan is None:
+                yield data.changed(**arguments)
+            else:
+                own = {name: getattr(data, name) or None for name in _OWN}
+                said = own | {name: value for name, value in arguments.items() if value is not None}
+                yield _study(data.source, plan, options, held, partial, said)
         else:
             yield _study(data, arguments.pop("project", None), options, held, partial, arguments)
 

@@ -26,6 +26,7 @@ from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment, align, require_order
 from unveil.sources.microdata import Microdata, open_microdata
+from unveil.study import Pair, studied
 from unveil.utility.categorical import attribute_loss, contingency_loss
 from unveil.utility.continuous import continuous_loss, refused
 from unveil.utility.granularity import (
@@ -133,7 +134,7 @@ class Loss(Result):
 @in_run
 def loss(  # noqa: PLR0913 - the one call that measures every loss
     original: Data,
-    release: Data,
+    release: Data | None = None,
     *,
     id: str | None = None,  # noqa: A002 - the word of the command line
     link: Data | None = None,
@@ -155,7 +156,8 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     Parameters
     ----------
     original, release
-        Paths, names of built-in data sets, or data frames. Never changed.
+        Paths, names of built-in data sets, data frames, tables in an engine, studies or project files; or a `Pair` of both.
+        Never changed.
     id, link, same_order
         Which record is which, one of the three: a column of both, a correspondence file, or the row order.
     mapping
@@ -207,13 +209,16 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     """
     if not 0 <= ways <= _MOST_WAYS:
         raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {shown_number(ways)}.")
-    if id is None:
-        require_order(original, release)
-    one, other = open_microdata(original), open_microdata(release)
+    if isinstance(original, Pair):
+        id, link, same_order = (original.told[name] for name in ("id", "link", "same_order"))  # noqa: A001
+        mapping = {one.original: one.release for one in original.whole if one.original != one.release}
+        original, release = original.original, original.release
+    if release is None:
+        raise ArgumentError("no release is given; give the original and its release, or a Pair of both.")
+    one, other, pairs = _read(original, release, mapping, id)
     alignment = align(one.frame, other.frame, identity=id, link=link, same_order=same_order)
     if alignment is None:
         raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
-    pairs = paired_names(one.names, other.names, mapping, id)
     trees, ranks = dict(hierarchies or {}), dict(orders or {})
     keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *trees, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
@@ -247,6 +252,21 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
         ),
         made=Made(one.records, "category", key=keys, seed=seed, version=__version__),
     )
+
+
+def _read(
+    original: Data, release: Data, mapping: Mapping[str, str] | Sequence[tuple[str, str]], identity: str | None
+) -> tuple[Microdata, Microdata, dict[str, str]]:
+    """Return the records of both tables with the columns that are compared, and the protected column of each original one."""
+    with studied(original) as before, studied(release, partial=True) as after:
+        if identity is None:
+            require_order(before.source, after.source)
+        pairs = paired_names(before.names, after.names, mapping, identity)
+        sides = []
+        for study, columns in ((before, pairs), (after, pairs.values())):
+            wanted = dict.fromkeys([*columns, *([identity] if identity in study.names else [])])
+            sides.append(open_microdata(study.collected([name for name in wanted if name is not None])))
+    return sides[0], sides[1], pairs
 
 
 def _continuous(both: SideBySide) -> dict[str, Any]:

@@ -1,37 +1,32 @@
-"""What is known of the release on trial? Its classes, its direct identifiers and the attacks on it, each looked at once."""
+"""The release on trial: its classes, its direct identifiers and the attacks on it, each looked at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from unveil.attacks.attack import Attack, attack
 from unveil.attacks.identity import known_records
-from unveil.attacks.pairs import setting_of
-from unveil.counts import count_table
 from unveil.errors import ArgumentError
-from unveil.measures.direct_identifiers import DirectIdentifiers, direct_identifiers
+from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.models.orders import Scale
-from unveil.partitions import Hierarchy
 from unveil.releases import Record
 from unveil.run import active_run
-from unveil.sources import CodedTable, Data, Source, load
-from unveil.sources.alignment import align
+from unveil.sources import CodedTable, Data
+from unveil.study import Pair, Study
 
 __all__ = ["Case", "Original"]
 
 
 @dataclass(frozen=True)
 class Original:
-    """The original table, how its records are known in the release, and which columns stand for which."""
+    """The original table, and what `Pair` is told of it and its release."""
 
     data: Data
-    aligned: Mapping[str, Any]
-    mapping: Mapping[str, str] | Sequence[tuple[str, str]]
-    key: tuple[str, ...] | None
+    told: Mapping[str, Any]
     seed: int
 
 
@@ -41,14 +36,8 @@ class Case:
 
     Attributes
     ----------
-    release
-        The release.
-    keys, secrets
-        Its key attributes, and its sensitive attributes.
-    nulls
-        What a null means; "wildcard": it matches anything.
-    orders, hierarchies
-        How values of sensitive attributes lie to one another.
+    study
+        The release: its key and sensitive attributes, what a null means, and how values lie to one another.
     original
         The original, for attacks.
     linked
@@ -57,76 +46,63 @@ class Case:
         The record of the release, or why there is none.
     """
 
-    release: Source
-    keys: tuple[str, ...]
-    secrets: tuple[str, ...]
-    nulls: str
-    orders: Mapping[str, Sequence[Any]]
-    hierarchies: Mapping[str, Hierarchy]
+    study: Study
     original: Original | None
     linked: bool
     record: Record | str
 
     @property
-    def policy_of_nulls(self) -> str:
-        """What a null means where it cannot match anything."""
-        return "category" if self.nulls == "wildcard" else self.nulls
+    def keys(self) -> tuple[str, ...]:
+        """The key attributes."""
+        return self.study.key
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The sensitive attributes."""
+        return self.study.sensitive
 
     @cached_property
     def table(self) -> CodedTable:
-        """The columns named, coded."""
-        return load(self.release, [*self.keys, *self.secrets], nulls=self.policy_of_nulls)
+        """The combinations of the columns named, with their counts."""
+        return self.study.table([*self.keys, *self.secrets])
 
     @cached_property
     def classes(self) -> Equivalence:
         """The classes of the key."""
-        wildcard = 1.0 if self.nulls == "wildcard" else None
-        return equivalence(count_table(self.table), self.keys, self.secrets, wildcard=wildcard)
+        wildcard = 1.0 if self.study.nulls == "wildcard" else None
+        counts = self.study.counts([*self.keys, *self.secrets], partitions={})
+        return equivalence(counts, self.keys, self.secrets, wildcard=wildcard)
 
     @property
     def wild(self) -> bool:
         """Whether nulls of the key match anything."""
-        return self.nulls == "wildcard" and any(None in column.values for column in self.classes.classes.columns)
+        return self.study.nulls == "wildcard" and any(None in column.values for column in self.classes.classes.columns)
+
+    @cached_property
+    def pair(self) -> Pair:
+        """The release beside its original."""
+        if self.original is None:
+            raise ArgumentError("it compares the release with its original, and none is given")
+        plain = "category" if self.study.nulls == "wildcard" else self.study.nulls
+        release = self.study.changed(key=(), nulls=plain)
+        return Pair(self.original.data, release, sensitive=self.secrets or None, nulls=plain, **self.original.told)
 
     @cached_property
     def known(self) -> Mapping[str, Any]:
         """How many release records cover the original ones."""
-        if self.original is None:
-            return {"k_known": None}
-        aligned = self.original.aligned
-        alignment = align(
-            self.original.data, self.release, identity=aligned["id"], link=aligned["link"], same_order=aligned["same_order"]
-        )
-        setting = setting_of(
-            self.original.data, self.release, key=self.original.key, sensitive=self.secrets or None,
-            mapping=self.original.mapping, identity=aligned["id"], alignment=alignment, nulls="category",
-        )  # fmt: skip
-        return known_records(setting)
+        return {"k_known": None} if self.original is None else known_records(self.pair)
 
     @cached_property
     def identifiers(self) -> DirectIdentifiers:
         """The columns that name people outright."""
-        return direct_identifiers(self.release)
+        return found_in(self.study, self.study.names)
 
     @cached_property
     def attack(self) -> Attack:
         """What an intruder gains."""
-        if self.original is None:
-            raise ArgumentError("it compares the release with its original, and none is given")
-        return attack(
-            self.original.data,
-            self.release,
-            self.original.key,
-            self.secrets or None,
-            mapping=self.original.mapping,
-            **self.original.aligned,
-            nulls=self.policy_of_nulls,
-            link_records=self.linked,
-            seed=self.original.seed,
-            progress=active_run(),
-        )
+        seed = 0 if self.original is None else self.original.seed
+        return attack(self.pair, link_records=self.linked, seed=seed, progress=active_run())
 
     def scale(self, name: str) -> Scale:
         """Return how the values of a sensitive attribute lie to one another."""
-        order = self.orders.get(name)
-        return Scale(name, None if order is None else tuple(order), self.hierarchies.get(name))
+        return Scale(name, self.study.orders.get(name), self.study.hierarchy(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,11 +12,13 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.assess.alone import alone
 from unveil.assess.policy.case import Case, Original
-from unveil.assess.policy.drift import drifts, lost, read_baseline
+from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
 from unveil.assess.policy.rules import outcomes
 from unveil.assess.policy.verdict import Verdict
-from unveil.attributes import CLASS_NULLS, Names, Role, names_of, require_columns, sides_of
+from unveil.attributes import Names, require_columns, sides_of
+from unveil.counts import count_table
 from unveil.errors import ArgumentError, DataNotFoundError, listed, near_miss, shown
+from unveil.measures.rates import columns_of
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
 from unveil.project.policy import Rule
@@ -25,7 +28,8 @@ from unveil.releases import Record, RecordMismatchError, read_record, record_pla
 from unveil.results import Made
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, in_run
-from unveil.sources import Data, Source, open_source
+from unveil.sources import Data
+from unveil.study import Study, studied
 
 __all__ = ["AnyPolicy", "check", "policy_of"]
 
@@ -65,7 +69,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     Parameters
     ----------
     release
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, or a `Study`.
+        Never changed.
     policy
         Rules by name, the name of a preset, a file (of a policy, or a project with one), a `Policy` or a `Project`.
     key, sensitive
@@ -112,49 +117,61 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
     rules = asked.in_force() if earlier is None or policy is not None else earlier.rules
-    source = open_source(release)
-    chosen = nulls or (plan.data.nulls if plan is not None else "category")
-    if chosen not in CLASS_NULLS:
-        raise ArgumentError.not_one_of("nulls", chosen, CLASS_NULLS)
-    keys, secrets, assumed = _sides(source, rules, _role(key, source, plan, "key"), _role(sensitive, source, plan, "sensitive"))
-    paired = None
-    if original is not None:
-        aligned = {"id": id, "link": link, "same_order": same_order}
-        paired = Original(original, aligned, mapping, None if assumed else keys, seed)
-    case = Case(
-        release=open_source(source.collect(source.names)),
-        keys=keys,
-        secrets=secrets,
-        nulls=chosen,
-        orders=orders or {},
-        hierarchies=hierarchies or {},
-        original=paired,
-        linked=any(rule.name == "linkage" for rule in rules),
-        record=_record(release, record),
-    )
-    keyed = any(rule.name not in _KEYLESS for rule in rules)
-    if earlier is not None and keyed:
-        earlier.check_key(case.keys, chosen)
-    found = outcomes(case, rules)
-    moved = () if earlier is None else drifts(earlier, found, allow)
-    notes = [*(_notes_on_key(case, assumed=assumed) if keyed else ()), *_exceptions(rules)]
-    if keyed and not all(outcome.met for outcome in found):
+    meant = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
+    with studied(release, key=key, sensitive=sensitive, project=plan, partial=True, **meant) as study:
+        on_trial, assumed = _sides(study, rules)
+        paired = None
+        if original is not None:
+            told = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
+            paired = Original(original, told | {"key": None if assumed else on_trial.key}, seed)
+        linked = any(rule.name == "linkage" for rule in rules)
+        case = Case(on_trial, paired, linked, _record(release, record))
+        return _verdict(case, _Gate(asked, rules, earlier, allow, assumed=assumed, named=policy is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """What a release is held against: a policy with its rules in force, an earlier result, or both."""
+
+    policy: Policy
+    rules: Sequence[Rule]
+    earlier: Baseline | None
+    allow: float
+    assumed: bool
+    named: bool
+
+    @property
+    def keyed(self) -> bool:
+        """Whether a rule looks at the key."""
+        return any(rule.name not in _KEYLESS for rule in self.rules)
+
+
+def _verdict(case: Case, gate: _Gate) -> Verdict:
+    """Hold a case against the gate."""
+    if gate.earlier is not None and gate.keyed:
+        gate.earlier.check_key(case.keys, case.study.nulls)
+    if gate.keyed and case.study.source.can_count:
+        case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
+    found = outcomes(case, gate.rules)
+    moved = () if gate.earlier is None else drifts(gate.earlier, found, gate.allow)
+    notes = [*(_notes_on_key(case, assumed=gate.assumed) if gate.keyed else ()), *_exceptions(gate.rules)]
+    if gate.keyed and not all(outcome.met for outcome in found):
         notes.insert(0, _culprits(case))
     if isinstance(case.record, Record) and case.record.repeatable == "seed":
         notes.append(NOT_FOR_PUBLICATION)
-    if earlier is not None and (missing := lost(earlier, found)):
+    if gate.earlier is not None and (missing := lost(gate.earlier, found)):
         notes.append(missing)
     made = Made(
-        records=case.table.records if keyed else case.identifiers.records,
-        nulls=chosen,
-        dropped=case.table.dropped if keyed else 0,
-        key=keys if keyed else (),
-        sensitive=secrets if keyed else (),
-        seed=seed if paired is not None else None,
+        records=case.table.records if gate.keyed else case.identifiers.records,
+        nulls=case.study.nulls,
+        dropped=case.table.dropped if gate.keyed else 0,
+        key=case.keys if gate.keyed else (),
+        sensitive=case.secrets if gate.keyed else (),
+        seed=None if case.original is None else case.original.seed,
         version=__version__,
     )
-    presets = tuple(PRESETS[name] for name in asked.presets)
-    return Verdict(asked.name, presets, found if policy is not None else (), moved, tuple(notes), made)
+    presets = tuple(PRESETS[name] for name in gate.policy.presets)
+    return Verdict(gate.policy.name, presets, found if gate.named else (), moved, tuple(notes), made)
 
 
 def _record(release: Data, named: str | os.PathLike[str] | None) -> Record | str:
@@ -212,23 +229,15 @@ def _with_rules(policy: Policy, place: str) -> Policy:
     return policy
 
 
-def _role(given: Names | None, source: Source, project: Project | None, role: Role) -> tuple[str, ...]:
-    """Return the columns named; else those of the project's role that the release still holds."""
-    planned = project.names(role) if project is not None and not given else ()
-    return names_of(given) or tuple(name for name in planned if name in source.names)
-
-
-def _sides(
-    source: Source, rules: Sequence[Rule], key: tuple[str, ...], sensitive: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-    """Return key, sensitive attributes, those that rules name among them, and whether the key was not named."""
+def _sides(study: Study, rules: Sequence[Rule]) -> tuple[Study, bool]:
+    """Return the study with the sensitive attributes that rules name, and a key; and whether the key was not named."""
     named = [rule.parameters.get(name) for rule in rules for name in ("attribute", "sensitive")]
-    secrets = tuple(dict.fromkeys([*sensitive, *(name for name in named if isinstance(name, str))]))
+    secrets = tuple(dict.fromkeys([*study.sensitive, *(name for name in named if isinstance(name, str))]))
     others = [name for rule in rules for name in rule.parameters.get("key", ())]
     excepted = [name for rule in rules for name in rule.parameters.get("except", ())]
-    require_columns([*key, *secrets, *others, *excepted], source.names)
-    keys = key or tuple(name for name in source.names if name not in secrets)
-    return *sides_of(keys, secrets or None), not key
+    require_columns([*study.key, *secrets, *others, *excepted], study.names)
+    keys, hidden = sides_of(study.key or [name for name in study.names if name not in secrets], secrets or None)
+    return study.changed(key=keys, sensitive=hidden), not study.key
 
 
 def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
@@ -244,7 +253,7 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
 
 def _culprits(case: Case) -> str:
     """Say which key attributes single out most by themselves."""
-    rates = {coded.name: alone(coded).rate for coded in case.table.columns if coded.name in case.keys}
+    rates = {name: alone(count_table(columns_of(case.table, [name])).n).rate for name in case.keys}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
     named = ", ".join(f"{shown(name)[1:-1]} ({number(rates[name])})" for name in worst)
     return f"Columns that single people out most on their own: {named}."

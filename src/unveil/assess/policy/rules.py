@@ -11,8 +11,9 @@ from typing import Any
 
 from unveil.assess.policy.case import Case
 from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
+from unveil.attributes import sides_of
 from unveil.errors import MissingExtraError, UnveilError
-from unveil.measures.discrimination import discrimination_rate
+from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.measures.risk import intruder_risk
 from unveil.models import classes as class_models
 from unveil.models.base import TOLERANCE, Model
@@ -234,7 +235,9 @@ def _rate(case: Case, rule: Rule) -> Outcome:
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
     keys = rule.parameter("key") or case.keys
     blocks = {name: Partition.from_document(document) for name, document in (rule.parameter("partitions") or {}).items()}
-    found = discrimination_rate(case.release, keys, secret, partitions=blocks, nulls=case.policy_of_nulls)
+    known, hidden = sides_of(keys, secret)
+    counts, made = counted_rate(case.study, known, hidden, checked_partitions(blocks, (*known, *hidden)))
+    found = rate_of(counts, known, hidden, made)
     of = f"{'the key' if keys == case.keys else ' + '.join(keys)} -> {secret or 'record identity'}"
     if not rule.parameter("adjusted"):
         return Outcome(rule, of, found.value, detail=found.kind)
@@ -282,7 +285,7 @@ def _identifiers(case: Case, rule: Rule) -> Outcome:
     """Count the columns that name people outright, by their best finding."""
     best = {finding.column: finding for finding in reversed(case.identifiers.findings)}
     enough = _CONFIDENCES[: _CONFIDENCES.index(rule.parameter("confidence")) + 1]
-    asked = [best[name] for name in case.release.names if name in best and name not in rule.parameter("except")]
+    asked = [best[name] for name in case.study.names if name in best and name not in rule.parameter("except")]
     found = [finding for finding in asked if finding.confidence in enough]
     doubtful = [finding.column for finding in asked if finding.confidence not in enough]
     detail = ", ".join(f"{finding.column} ({finding.category})" for finding in found)
@@ -293,7 +296,7 @@ def _identifiers(case: Case, rule: Rule) -> Outcome:
 def _safe_harbor(case: Case, rule: Rule) -> Outcome:
     """Count the columns that hold one of the 18 identifiers; one that may hold it leaves the rule undecided."""
     item = rule.parameters["item"]
-    seen = sightings(case.release, case.identifiers, item, rule.parameter("except"))
+    seen = sightings(case.study, case.identifiers, item, rule.parameter("except"))
     sure = [sighting for sighting in seen if sighting.sure]
     reason = None
     if not sure and seen:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.counts import Counts, count_table
 from unveil.measures.direct_identifiers.column import read_column
 from unveil.measures.direct_identifiers.names import hints_of, words_of
-from unveil.sources import Source, load
+from unveil.sources import CodedTable
+from unveil.study import Study
 
 if TYPE_CHECKING:
     from unveil.measures.direct_identifiers import DirectIdentifiers
@@ -98,7 +100,7 @@ _MERGED = "000"
 _ZIP_PREFIX = 3
 
 
-def sightings(release: Source, found: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
+def sightings(release: Study, found: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
     """Return the columns in which an identifier is seen, but those excepted."""
     seen: list[Sighting] = []
     for column in release.names:
@@ -108,7 +110,7 @@ def sightings(release: Source, found: DirectIdentifiers, item: str, excepted: Se
     return seen
 
 
-def _seen(release: Source, found: DirectIdentifiers, item: str, column: str) -> Iterator[Sighting]:
+def _seen(release: Study, found: DirectIdentifiers, item: str, column: str) -> Iterator[Sighting]:
     """Give what speaks for an identifier in a column, the surest first."""
     wanted = ITEMS[item]
     findings = [one for one in found.findings if one.column == column and one.category in _categories(item, column)]
@@ -118,8 +120,8 @@ def _seen(release: Source, found: DirectIdentifiers, item: str, column: str) -> 
     if item == "Q" and column in found.skipped:
         yield Sighting(column, "values that cannot be read", sure=False)
     if item in "BC" and column not in found.skipped:
-        coded = load(release, [column]).columns[0]
-        yield from _places(column, coded) if item == "B" else _times(column, coded)
+        table = release.table([column], nulls="category")
+        yield from _places(column, table.columns[0]) if item == "B" else _times(column, table)
     yield from (Sighting(column, f"perhaps {one.category}", sure=False) for one in findings)
 
 
@@ -146,25 +148,27 @@ def _places(column: str, coded: Coded) -> Iterator[Sighting]:
         yield Sighting(column, "three digits: does each area hold over 20,000 people in the current census?", sure=False)
 
 
-def _times(column: str, coded: Coded) -> Iterator[Sighting]:
+def _times(column: str, table: CodedTable) -> Iterator[Sighting]:
     """Look for dates finer than a year, ages over 89, and years of birth that say such an age."""
     today = dt.datetime.now(tz=dt.UTC).date()
-    looked_at = read_column(column, coded.values, len(coded.codes), sample=10_000, seed=0, today=today)
+    values = table.columns[0].values
+    looked_at = read_column(column, values, table.records, sample=10_000, seed=0, today=today)
     if looked_at.values and looked_at.kind != "other" and looked_at.holds_dates:
         yield Sighting(column, "dates finer than a year")
     words = set(words_of(column))
     if words & {"age", "ages"}:
-        yield from _ages(column, coded)
+        yield from _ages(column, count_table(table))
     if "birth-date" in hints_of(column) and looked_at.kind == "integer" and 0 < looked_at.low < today.year - _OLDEST:
         yield Sighting(column, "years of birth of people over 89")
 
 
-def _ages(column: str, coded: Coded) -> Iterator[Sighting]:
-    old = [at for at, value in enumerate(coded.values) if _is_number(value) and float(value) > _OLDEST]
+def _ages(column: str, counts: Counts) -> Iterator[Sighting]:
+    values = counts.columns[0].values
+    old = [at for at, value in enumerate(values) if _is_number(value) and float(value) > _OLDEST]
     if old:
-        records = int(np.isin(coded.codes, old).sum())
+        records = int(counts.n[np.isin(counts.codes[0], old)].sum())
         yield Sighting(column, f"ages over 89 in {records:,} record{'' if records == 1 else 's'}")
-    texts = [_NUMBER.findall(value) for value in coded.values if isinstance(value, str)]
+    texts = [_NUMBER.findall(value) for value in values if isinstance(value, str)]
     if any(float(number) > _OLDEST + 1 for numbers in texts for number in numbers):
         yield Sighting(column, "age groups that may part people over 89", sure=False)
 

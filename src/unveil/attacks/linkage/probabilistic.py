@@ -364,8 +364,9 @@ def _expected(
     agrees: NDArray[np.float64], m: NDArray[np.float64], u: NDArray[np.float64], share: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return for each pattern its log-probability, and the probability that a pair of it is a true one."""
-    as_match = math.log(share) + _log_probability(agrees, m)
-    as_other = math.log1p(-share) + _log_probability(agrees, u)
+    differs = 1.0 - agrees
+    as_match = math.log(share) + _log_probability(agrees, differs, m)
+    as_other = math.log1p(-share) + _log_probability(agrees, differs, u)
     either = np.logaddexp(as_match, as_other)
     return either, np.exp(as_match - either)
 
@@ -390,12 +391,14 @@ def _informed(counts: NDArray[np.int64], agreed: NDArray[np.bool_]) -> Fit:
     return Fit(_inside(m), _inside(u), true / pairs, math.nan, converged=True, iterations=0)
 
 
-def _log_probability(agrees: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(agrees @ np.log(probability) + (1.0 - agrees) @ np.log1p(-probability))
+def _log_probability(
+    agrees: NDArray[np.float64], differs: NDArray[np.float64], probability: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.asarray(agrees @ np.log(probability) + differs @ np.log1p(-probability))
 
 
 def _inside(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.clip(probability, _LEAST, 1.0 - _LEAST)
+    return np.minimum(np.maximum(probability, _LEAST), 1.0 - _LEAST)
 
 
 def _bounded_share(share: float) -> float:
@@ -418,7 +421,7 @@ def _decided(model: Fit, mu: float, lam: float) -> _Rule:
     Where the bounds are so generous that a pattern falls under both, no clerk is needed and the sign of its weight decides.
     """
     agrees = bits_of(np.arange(1 << len(model.m)), len(model.m))
-    as_match, as_other = _log_probability(agrees, model.m), _log_probability(agrees, model.u)
+    as_match, as_other = _log_probability(agrees, 1.0 - agrees, model.m), _log_probability(agrees, 1.0 - agrees, model.u)
     weight = (as_match - as_other) / math.log(2.0)
     level = np.unique(np.rint(weight / _STEP), return_inverse=True)[1]
     match_mass, other_mass = np.bincount(level, weights=np.exp(as_match)), np.bincount(level, weights=np.exp(as_other))
