@@ -563,3 +563,27 @@ def test_a_generalised_release_is_linked_through_what_it_covers() -> None:
     named = release.with_columns(sex=pl.Series(["any", "any", "F", "M"]))
     again = unveil.attack(original, named, ["age", "sex"], same_order=True, hierarchies={"sex": tree}).linkage["mixed"]
     assert again["linked"] == pytest.approx(0.75)
+
+
+def test_skewness_is_given_by_value_where_records_are_aligned() -> None:
+    mapping = {"ZIP": "ZIP*", "Age": "Age*"}
+    original, release = (unveil.datasets.load(name) for name in ("paper-4", "paper-3"))
+    found = unveil.attack(original, release, sensitive="Disease", mapping=mapping, same_order=True, link_records=False)
+    for entry in found.skewness["by_sensitive"]["Disease"]["by_attribute"]:
+        before = unveil.discrimination_rate(original, entry["attribute"], "Disease").by_value
+        after = unveil.discrimination_rate(release, entry["release"], "Disease").by_value
+        rates = [
+            {row[column]: row["dr"] for row in rows} for column, rows in ((entry["attribute"], before), (entry["release"], after))
+        ]
+        pairs = Counter(zip(original[entry["attribute"]].to_list(), release[entry["release"]].to_list(), strict=True))
+        assert {(row["original"], row["release"]): row["count"] for row in entry["by_value"]} == dict(pairs)
+        for row in entry["by_value"]:
+            expected = rates[0][row["original"]] - rates[1][row["release"]]
+            assert row["difference"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_skewness_by_value_needs_to_know_what_stands_for_what() -> None:
+    found = unveil.attack("paper-4", "paper-3", sensitive="Disease", mapping={"Age": "Age*"}, link_records=False)
+    (entry,) = found.skewness["by_sensitive"]["Disease"]["by_attribute"]
+    assert entry["by_value"] == []
+    assert "which record is which" in entry["by_value_reason"]

@@ -394,3 +394,26 @@ def test_an_interrupt_ends_the_compiled_loop(method: str) -> None:
 def test_groups_of_more_than_one_dimension_are_refused() -> None:
     with pytest.raises(ArgumentError, match="one entry per record"):
         microaggregate(pl.DataFrame({"a": [1, 2, 3]}), "a", k=1, groups=[[1, 1, 1]])
+
+
+def test_the_largest_share_of_a_value_in_its_group_is_reported() -> None:
+    people = pl.DataFrame({"income": [1.0, 2.0, 97.0, 10.0, 10.0, 20.0], "group": [1, 1, 1, 2, 2, 2]})
+    release = microaggregate(people, "income", groups="group", keep_order=True)
+    assert release.figures["largest_share"] == {"income": pytest.approx(0.97)}
+    alike = microaggregate(pl.DataFrame({"x": [5.0] * 6}), "x", k=3, keep_order=True)
+    assert alike.figures["largest_share"]["x"] in (pytest.approx(1 / 3), pytest.approx(1 / 6))
+
+
+def test_a_value_that_dominates_its_group_is_refused_on_request() -> None:
+    people = pl.DataFrame({"income": [1.0, 2.0, 97.0, 10.0, 10.0, 20.0], "group": [1, 1, 1, 2, 2, 2]})
+    with pytest.raises(ArgumentError, match=r"share of 0\.97 .* dominance allows 0\.9"):
+        microaggregate(people, "income", groups="group", dominance=0.9)
+    assert microaggregate(people, "income", groups="group", dominance=0.97).records.records == 6
+    with pytest.raises(ArgumentError, match="dominance"):
+        microaggregate(people, "income", k=3, dominance=1.5)
+
+
+def test_shares_of_totals_of_zero_and_of_names_are_not_given() -> None:
+    frame = pl.DataFrame({"x": [0.0] * 4, "name": list("aabb")})
+    assert microaggregate(frame, ["x", "name"], k=2).figures["largest_share"] == {"x": None}
+    assert "largest_share" not in microaggregate(frame, "name", k=2).figures

@@ -189,3 +189,42 @@ def test_bad_input_is_refused(attributes: Any, options: dict[str, Any], message:
 def test_one_record_has_no_variance() -> None:
     with pytest.raises(EmptyDataError, match="two records"):
         add_noise(pl.DataFrame({"x": [1.0]}), "x", keep_order=True, seed=1)
+
+
+def test_noise_within_sub_populations_is_in_proportion_to_their_own_variation() -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {"region": ["north"] * RECORDS + ["south"] * RECORDS, "x": np.r_[rng.normal(0, 1, RECORDS), rng.normal(50, 100, RECORDS)]}
+    )
+    one = add_noise(frame, "x", amount=AMOUNT, within="region", keep_order=True, seed=1)
+    assert one.figures["populations"] == 2
+    added = one.data["x"].to_numpy() - frame["x"].to_numpy()
+    for rows, spread in ((slice(0, RECORDS), 1.0), (slice(RECORDS, None), 100.0)):
+        assert added[rows].std() == pytest.approx(spread * np.sqrt(AMOUNT), rel=0.03)
+    whole = add_noise(frame, "x", amount=AMOUNT, keep_order=True, seed=1).data["x"].to_numpy() - frame["x"].to_numpy()
+    assert whole[:RECORDS].std() > 20.0
+
+
+@pytest.mark.parametrize("method", ["correlated", "linear"])
+def test_what_a_method_keeps_it_keeps_in_each_sub_population(method: str) -> None:
+    rng = np.random.default_rng(4)
+    base = np.r_[
+        rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], RECORDS),
+        rng.multivariate_normal([9, 9], [[4, -3], [-3, 4]], RECORDS),
+    ]
+    frame = pl.DataFrame({"x": base[:, 0], "y": base[:, 1], "part": [0] * RECORDS + [1] * RECORDS})
+    after = add_noise(frame, ["x", "y"], method=method, amount=AMOUNT, within="part", keep_order=True).data
+    for part in (0, 1):
+        before_own, after_own = (table.filter(pl.col("part") == part).select("x", "y").to_numpy() for table in (frame, after))
+        assert np.corrcoef(after_own.T)[0, 1] == pytest.approx(np.corrcoef(before_own.T)[0, 1], abs=2 * TOLERANCE)
+
+
+def test_sub_populations_of_one_record_are_refused_and_constant_ones_are_said() -> None:
+    frame = pl.DataFrame({"x": [1.0, 2.0, 5.0], "part": ["a", "a", "b"]})
+    with pytest.raises(EmptyDataError, match="1 sub-population of 2"):
+        add_noise(frame, "x", within="part")
+    with pytest.raises(ArgumentError, match="only one of both"):
+        add_noise(frame, "x", within="x")
+    still = pl.DataFrame({"x": [1.0, 2.0, 5.0, 5.0], "part": ["a", "a", "b", "b"]})
+    assert "2 values stay as they were" in add_noise(still, "x", within="part").notes[0]
+    assert not add_noise(still, "x").notes

@@ -20,10 +20,11 @@ from unveil.measures.rates import columns_of, mean, rate
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.sources import CodedTable
-from unveil.study import Pair
+from unveil.study import ColumnPair, Pair
 
 __all__ = ["background", "classes_of", "homogeneity", "knowledge", "similarity", "skewness"]
 
+_NO_PAIRS = "which released value stands for which original one is known only where it is said which record is which"
 _HOW_TO_READ = (
     "original minus release: above 0 the protection took that much away, below 0 the release says more than before; "
     "it is no risk between 0 and 1 and stays out of the global mean"
@@ -125,8 +126,43 @@ def _differences(pair: Pair, release: CodedTable, name: str) -> dict[str, Any]:
         if column not in known:
             rows.append({"release": key, "difference": None, "reason": "the original does not hold it"})
             continue
-        rows.append({"attribute": column, "release": key, **_difference(table, [column], hidden, release, [key], name)})
+        figures = _difference(table, [column], hidden, release, [key], name)
+        by_value = _by_value(pair, table, (column, hidden), release, (key, name))
+        rows.append({"attribute": column, "release": key, **figures, **by_value})
     return {**_difference(table, known, hidden, release, pair.keys, name), "by_attribute": rows}
+
+
+def _by_value(
+    pair: Pair, table: CodedTable, before: tuple[str, str], release: CodedTable, after: tuple[str, str]
+) -> dict[str, Any]:
+    """Return, for each original value and the released one that stands for it, the rate of the one minus that of the other."""
+    pairs = _standing_for(pair, before[0], after[0])
+    if pairs is None:
+        return {"by_value": [], "by_value_reason": _NO_PAIRS}
+    one, other = (rate(side, [key], [hidden]) for side, (key, hidden) in ((table, before), (release, after)))
+    rates = [{row[key]: row["dr"] for row in side["by_value"]} for side, key in ((one, before[0]), (other, after[0]))]
+    rows = [
+        {"original": old, "release": new, "count": n, "in_original": rates[0][old], "in_release": rates[1][new]}
+        for old, new, n in pairs
+        if old in rates[0] and new in rates[1]
+    ]
+    return {"by_value": [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]}
+
+
+def _standing_for(pair: Pair, original: str, released: str) -> list[tuple[Any, Any, int]] | None:
+    """Return which released value stands for which original one, and for how many records; None where it is not known.
+
+    It is where the records are aligned, and where the original itself holds the released column, as a generalisation table does.
+    """
+    if pair.alignment is not None:
+        table = pair.aligned([ColumnPair(original, released)])
+        labels = [column.name for column in table.columns]
+        cells = count_table(table).to_dict()["cells"]
+        return [(cell[labels[0]], cell[labels[1]], cell["n"]) for cell in cells]
+    if original != released and released in pair.original.names:
+        cells = pair.original.counts([original, released], partitions={}).to_dict()["cells"]
+        return [(cell[original], cell[released], cell["n"]) for cell in cells]
+    return None
 
 
 def _difference(

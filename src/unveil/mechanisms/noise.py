@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_number, checked_word
-from unveil.attributes import Names
-from unveil.errors import ArgumentError, EmptyDataError
-from unveil.mechanisms.columns import CellNulls, choose, numbers
+from unveil.attributes import Names, names_of, require_columns
+from unveil.counts.grouping import group
+from unveil.errors import ArgumentError, EmptyDataError, listed, shown
+from unveil.mechanisms.columns import CellNulls, Chosen, choose, numbers
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
+from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
     import os
@@ -41,6 +43,8 @@ __all__ = ["add_noise"]
 _METHODS = ("uncorrelated", "correlated", "linear", "non-linear", "multiplicative")
 _ROUNDING = 1e-9
 """An eigenvalue below zero by less than this share of the largest is zero."""
+_LEAST = 2
+"""Fewer complete records have no variance."""
 _NOISE_BITS = 20
 """The bits of the noise that a release keeps, about."""
 
@@ -53,6 +57,7 @@ def add_noise(
     method: str = "uncorrelated",
     amount: float = 0.1,
     covariance: Sequence[Sequence[float]] | None = None,
+    within: Names | None = None,
     nulls: CellNulls = "error",
     keep_order: bool = False,
     seed: int | None = None,
@@ -76,6 +81,9 @@ def add_noise(
         The variance of the noise as a share of the attributes' variance (multiplicative: the variance of the factor), above 0.
     covariance
         Of ``"correlated"``: the covariance matrix to take instead of the attributes' own, times `amount`.
+    within
+        Columns that make sub-populations, such as a region: the noise is drawn for each by itself, in proportion to its own
+        variation, so that what the method keeps it keeps in each of them. None: one population.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"skip"``: leave
         out the records that have one.
@@ -87,12 +95,13 @@ def add_noise(
     Returns
     -------
     Release
-        With the figures `mean` and `variance` of every attribute before and after.
+        With the figures `mean` and `variance` of every attribute before and after, and the number of `populations`.
 
     Raises
     ------
     ArgumentError
-        If an attribute is no number, the amount is not above 0, or the covariance is no covariance matrix.
+        If an attribute is no number, the amount is not above 0, the covariance is no covariance matrix, or a sub-population has
+        fewer than two records with all values.
 
     Notes
     -----
@@ -120,18 +129,55 @@ def add_noise(
         raise ArgumentError(f"a covariance is given, and method {method!r} takes none; use 'correlated'.")
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     before = np.column_stack([numbers(chosen.column(name), "noise") for name in chosen.names])
-    complete = before[~np.isnan(before).any(axis=1)]
-    if len(complete) < 2:  # noqa: PLR2004
-        raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(len(complete), 'such')}.")
-    settings = {"method": method, "amount": amount, "covariance": covariance, "nulls": nulls}
-    after = _disturbed(before, complete, method, amount, covariance, chosen.draws(chance, "noise", settings))
+    complete = ~np.isnan(before).any(axis=1)
+    if (whole := int(complete.sum())) < _LEAST:
+        raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(whole, 'such')}.")
+    populations = _populations(chosen, names_of(within), complete)
+    settings = {"method": method, "amount": amount, "covariance": covariance, "within": list(names_of(within)), "nulls": nulls}
+    random, after = chosen.draws(chance, "noise", settings), before.copy()
+    for rows in populations:
+        own = before[rows]
+        after[rows] = _disturbed(own, own[complete[rows]], method, amount, covariance, random)
     figures = {
         "mean": _compared(chosen.names, np.nanmean(before, axis=0), np.nanmean(after, axis=0)),
         "variance": _compared(chosen.names, np.nanvar(before, axis=0, ddof=1), np.nanvar(after, axis=0, ddof=1)),
+        "populations": len(populations),
         "skipped": chosen.skipped,
     }
     columns = dict(zip(chosen.names, after.T, strict=True))
-    return treated("noise", chosen, columns, settings, figures, chance, keep_order=keep_order)
+    notes = () if method == "multiplicative" else _constant(before, populations)
+    return treated("noise", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
+
+
+def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Return the records of each sub-population, each with two complete records at least; one of all where none is named."""
+    if not within:
+        return [np.arange(len(complete))]
+    require_columns(within, chosen.records.names)
+    if both := [name for name in within if name in chosen.names]:
+        raise ArgumentError(f"column {shown(both[0])} makes sub-populations and is to be disturbed; it can be only one of both.")
+    coded = [encode(chosen.column(name)) for name in within]
+    of_record, first = group([one.codes for one in coded], [len(one.values) for one in coded])
+    sizes = np.bincount(of_record, weights=complete, minlength=len(first[0]))
+    if small := int(np.count_nonzero(sizes < _LEAST)):
+        raise EmptyDataError(
+            f"{counted(small, 'sub-population')} of {len(sizes):,} by {listed(within)} "
+            f"{'has' if small == 1 else 'have'} fewer than two records with all values, so no variation; "
+            "name fewer columns, or join their values."
+        )
+    return [np.flatnonzero(of_record == at) for at in range(len(sizes))]
+
+
+def _constant(before: Matrix, populations: Sequence[NDArray[np.int64]]) -> tuple[str, ...]:
+    """Say how many values stay as they are, because they do not vary where the noise is in proportion to their variation."""
+    still = 0
+    for rows in populations:
+        for values in before[rows].T:
+            present = values[~np.isnan(values)]
+            still += len(present) if len(present) and present.min() == present.max() else 0
+    if not still:
+        return ()
+    return (f"{counted(still, 'value')} stay as they were: an attribute that does not vary gets no noise in proportion to it",)
 
 
 def _disturbed(

@@ -13,6 +13,7 @@ from unveil.errors import ArgumentError, listed
 from unveil.fitting import kind_of
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.microaggregation.attributes import Attribute, prepared
+from unveil.mechanisms.microaggregation.dominance import largest_share, refuse_dominant
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import Chance, chance_of
@@ -45,6 +46,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     together: bool = True,
     groups: str | Sequence[Any] | None = None,
     gain: float = 0.2,
+    dominance: float | None = None,
     nulls: CellNulls = "error",
     keep_order: bool = False,
     seed: int | None = None,
@@ -90,6 +92,9 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
         A column, or a list with an entry a record, that says who belongs together; none: `method` finds out.
     gain
         Of ``"v-mdav"``: a record fits a group when it is nearer to it than `gain` times its distance to other records.
+    dominance
+        The largest share of a group's total that one value of a continuous attribute may have, above 0 and up to 1; a group in
+        which one has more is refused. None: the share is reported, not limited.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay, and records with nulls in the same attributes are grouped among
         themselves. ``"skip"``: leave the records out.
@@ -101,12 +106,14 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     Returns
     -------
     Release
-        With the figures `groups`, `smallest_group`, `largest_group`, `sse`, `sst`, `loss` and `loss_by_attribute`.
+        With the figures `groups`, `smallest_group`, `largest_group`, `sse`, `sst`, `loss` and `loss_by_attribute`, and
+        `largest_share`: the largest share that one value has of its group's total, by continuous attribute.
 
     Raises
     ------
     ArgumentError
-        If `k` exceeds the records, a group given has fewer, an aggregate does not fit, or an ordinal attribute has no order.
+        If `k` exceeds the records, a group given has fewer, an aggregate does not fit, an ordinal attribute has no order, or a
+        value dominates its group.
 
     Notes
     -----
@@ -134,6 +141,8 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     """
     checked_word("method", method, _METHODS)
     checked_number("gain", gain, above=0.0)
+    if dominance is not None:
+        checked_number("dominance", dominance, above=0.0, most=1.0)
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     checked_count("k", k, least=1, most=chosen.records.records, of="records")
     together = together or groups is not None
@@ -150,8 +159,12 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
         settings["method"] = "given groups"
     elif method == "v-mdav":
         settings["gain"] = gain
+    if dominance is not None:
+        settings["dominance"] = dominance
+    shares = {one.name: largest_share(one, of_record[one.name]) for one in found if one.kind == "continuous"}
+    refuse_dominant({name: share for name, share in shares.items() if share is not None}, dominance)
     settings["aggregate"] = {attribute.name: attribute.aggregate for attribute in found}
-    return _release(chosen, found, of_record, settings, chance, keep_order=keep_order)
+    return _release(chosen, found, of_record, shares, settings, chance, keep_order=keep_order)
 
 
 def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
@@ -179,6 +192,7 @@ def _release(
     chosen: Chosen,
     attributes: Sequence[Attribute],
     of_record: Mapping[str, NDArray[np.int64]],
+    shares: Mapping[str, float | None],
     settings: Mapping[str, Any],
     chance: Chance,
     *,
@@ -201,6 +215,7 @@ def _release(
         "smallest_group": min((int(size.min()) for size in sizes.values() if len(size)), default=0),
         "largest_group": max((int(size.max()) for size in sizes.values() if len(size)), default=0),
         "loss_by_attribute": {name: _share(errors[name], totals[name]) for name in errors},
+        **({"largest_share": dict(shares)} if shares else {}),
         "skipped": chosen.skipped,
     }
     alone = "each attribute is grouped alone: their combination is not k-anonymous"
