@@ -22,7 +22,7 @@ from unveil.queries.policies.base import Decision, GatePolicy, Keeper, refused
 from unveil.queries.problems import QuestionError
 
 if TYPE_CHECKING:
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["Gate"]
 

@@ -23,7 +23,7 @@ from unveil.sources.tabulated import Amounts, tabulate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["Holding", "Selection"]
 

@@ -12,7 +12,7 @@ from unveil.queries.policies import GatePolicy, policy_of
 
 if TYPE_CHECKING:
     from unveil.project import Project
-    from unveil.sources.frames import Data
+    from unveil.sources import Data
 
 __all__ = ["open_gate", "project_policies"]
 

@@ -135,7 +135,9 @@ class TableAttack(Result):
         kinds = Counter(one.attack for one in self.found)
         figures = [Figure(name, n, _MEANING[name]) for name, n in kinds.items()]
         if self.rate_before is not None:
-            figures.append(Figure("Discrimination Rate, whole", _bounds(self.rate_before), f"of the other dimensions for {self.sensitive}"))
+            figures.append(
+                Figure("Discrimination Rate, whole", _bounds(self.rate_before), f"of the other dimensions for {self.sensitive}")
+            )
         if self.rate_after is not None and self.rate_after != self.rate_before:
             figures.append(Figure("Discrimination Rate, as published", _bounds(self.rate_after), "outer bounds"))
         tables = tuple(self._shown(name) for name in kinds)
@@ -296,6 +298,8 @@ def _insiders(protected: SuppressedTable) -> list[CellAttack]:
     """Return what those can compute who are alone in a suppressed cell."""
     table = protected.table
     return [
-        CellAttack("insider", cell, f"the only contributor of {table.name_of(other)}", "the cell", low, high, int(table.units[cell]))
+        CellAttack(
+            "insider", cell, f"the only contributor of {table.name_of(other)}", "the cell", low, high, int(table.units[cell])
+        )
         for cell, other, low, high in protected.insiders
     ]

@@ -112,16 +112,16 @@ def table(
     )
 
 
-def _columns(
-    names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None
-) -> list[str]:
+def _columns(names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None) -> list[str]:
     """Return the columns to be read, each named once."""
     if not names:
         raise ArgumentError("no dimension is named; name the columns that span the table (by, --by).")
     columns = [*names, *(one for one in (value, holding, request) if one is not None)]
     for name in columns:
         if columns.count(name) > 1 or name == weights:
-            raise ArgumentError(f"column {shown(name)} is named twice; it can be one of dimension, value, holding, request, weights.")
+            raise ArgumentError(
+                f"column {shown(name)} is named twice; it can be one of dimension, value, holding, request, weights."
+            )
     if (holding is not None or request is not None) and value is None and request is not None:
         raise ArgumentError("a request for protection is about a value; name the column of values.")
     return columns
@@ -228,9 +228,7 @@ class _Rows:
         size = rolled_up(self.dimensions, self.summed(np.abs(self.x) * self.n)).ravel()
         return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": asked}
 
-    def _largest(
-        self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int
-    ) -> NDArray[np.float64]:
+    def _largest(self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
         """Return the largest contributions of the inner cells, of which each row has `n` of one size."""
         shape = tuple(len(one.leaves) for one in self.dimensions)
         times = np.minimum(n, top)
@@ -244,7 +242,9 @@ class _Rows:
         assert self.holder is not None
         cell, row = self._expanded()
         x = np.zeros(len(self.n)) if self.x is None else self.x * self.n
-        pair, (cells, holders) = group([cell, self.holder[row]], [int(np.prod([len(one) for one in self.dimensions])), int(self.holder.max()) + 1])
+        pair, (cells, holders) = group(
+            [cell, self.holder[row]], [int(np.prod([len(one) for one in self.dimensions])), int(self.holder.max()) + 1]
+        )
         sums = np.bincount(pair, weights=x[row])
         size = int(np.prod([len(one) for one in self.dimensions]))
         cells = cells.astype(np.int64)
@@ -311,7 +311,9 @@ def _numbers(column: Coded) -> NDArray[np.float64]:
 
 def _holders(column: Coded) -> NDArray[np.int64]:
     if any(value is None for value in column.values):
-        raise TableError(f"column {shown(column.name)} has nulls; every record needs a holding (a record of its own has its own).")
+        raise TableError(
+            f"column {shown(column.name)} has nulls; every record needs a holding (a record of its own has its own)."
+        )
     return column.codes.astype(np.int64)
 
 
@@ -321,8 +323,8 @@ def _flags(column: Coded) -> NDArray[np.bool_]:
     for value in column.values:
         word = "" if value is None else str(value).lower()
         if word not in words:
-            raise TableError(f"column {shown(column.name)} is to say who asked for protection, with true and false, 1 and 0, or yes and no.")
+            raise TableError(
+                f"column {shown(column.name)} is to say who asked for protection, with true and false, 1 and 0, or yes and no."
+            )
         flags.append(words[word])
     return np.array(flags, dtype=bool)[column.codes]
-
-

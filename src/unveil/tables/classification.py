@@ -101,9 +101,7 @@ class Classification:
         return cls(name, (total, *codes), (0, *(1,) * len(codes)), leaves, ((0, leaves),))
 
     @classmethod
-    def of(
-        cls, name: str, hierarchies: Sequence[Hierarchy], *, null: bool = False, total: str | None = TOTAL
-    ) -> Classification:
+    def of(cls, name: str, hierarchies: Sequence[Hierarchy], *, null: bool = False, total: str | None = TOTAL) -> Classification:
         """Return the codes of one hierarchy or several over the same leaves; a null stands below the total."""
         rows = [_rooted(one, total) for one in hierarchies]
         leaves = [row[0] for row in rows[0]]
@@ -193,11 +191,7 @@ class _Tree:
             order = {code: depth - 1 for code, depth in order.items()}
         place = {code: at for at, code in enumerate(order)}
         leaves = tuple(at for code, at in place.items() if code not in self.parts)
-        sums = tuple(
-            (place[code], tuple(place[part] for part in some))
-            for code in order
-            for some in self.parts.get(code, ())
-        )
+        sums = tuple((place[code], tuple(place[part] for part in some)) for code in order for some in self.parts.get(code, ()))
         return Classification(self.name, tuple(order), tuple(order.values()), leaves, sums)
 
     def _walk(self, code: str, depth: int, order: dict[str, int]) -> None:
@@ -224,7 +218,9 @@ def of_levels(name: str, levels: Sequence[tuple[int, str]]) -> Hierarchy:
     chains: list[list[str]] = []
     for at, (level, code) in enumerate(levels):
         if level > len(path) + 1 or level < 1:
-            raise HierarchyError(f"hierarchy of column {shown(name)}: entry {at + 1:,} stands more than one level below the one before.")
+            raise HierarchyError(
+                f"hierarchy of column {shown(name)}: entry {at + 1:,} stands more than one level below the one before."
+            )
         path[level - 1 :] = [code]
         if at + 1 == len(levels) or levels[at + 1][0] <= level:
             chains.append(path[::-1])

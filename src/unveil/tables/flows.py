@@ -62,7 +62,9 @@ def tasks_of(problem: CellProblem) -> list[Task]:
         if down > 0:
             tasks.append(Task(cell, "down", float(down)))
         if width > up + down:
-            tasks += _wide(cell, float(width), problem.upper[cell] - problem.value[cell], problem.value[cell] - problem.lower[cell])
+            tasks += _wide(
+                cell, float(width), problem.upper[cell] - problem.value[cell], problem.value[cell] - problem.lower[cell]
+            )
     return sorted(tasks, key=lambda task: (-task.amount, task.cell, task.side))
 
 

@@ -159,9 +159,7 @@ class _Search:
         self.outer_low, self.outer_high = np.maximum(outer_low, -self.far), np.minimum(outer_high, self.far)
         self.low, self.high = part.point.copy(), part.point.copy()
         self.done = done
-        self.program = LinearProgram(
-            part.matrix, part.right, np.maximum(part.lower, -self.far), np.minimum(part.upper, self.far)
-        )
+        self.program = LinearProgram(part.matrix, part.right, np.maximum(part.lower, -self.far), np.minimum(part.upper, self.far))
 
     def open(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the unknowns whose lower end, and those whose upper end, is not reached yet."""

@@ -192,9 +192,7 @@ def posed(
     return replace(whole, insiders=_insiders(table, cells) if aim.insiders == "singletons" else ())
 
 
-def _sensitive(
-    table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _sensitive(table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return the sensitive cells and their levels; of several rules the highest."""
     sensitive, level = np.zeros(len(table.n), dtype=bool), np.zeros(len(table.n))
     for rule in rules:
@@ -222,9 +220,7 @@ def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.i
     return tuple(np.split(alone[order], starts[1:])) if len(alone) else ()
 
 
-def _bounds(
-    value: NDArray[np.float64], attacker: str | None, *, signed: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _bounds(value: NDArray[np.float64], attacker: str | None, *, signed: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what everybody knows of every cell beforehand."""
     if attacker is None:
         return np.full(len(value), -np.inf if signed else 0.0), np.full(len(value), np.inf)
@@ -244,5 +240,7 @@ def _bound(text: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
-        raise ArgumentError(f"the attacker's bounds are numbers, inf, or parts of the value such as 50%, not {shown(text)}.") from None
+        raise ArgumentError(
+            f"the attacker's bounds are numbers, inf, or parts of the value such as 50%, not {shown(text)}."
+        ) from None
     return number / 100 * value if text.endswith("%") else np.full(len(value), number)

@@ -23,17 +23,15 @@ from unveil.tables.crosstab import crosstab
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.files.published import Published, read_published
 from unveil.tables.findings import Depth, Findings, audited
-from unveil.tables.problem import Aim, CellProblem, posed
+from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
 from unveil.tables.reasons import Reasons
-from unveil.tables.rules import TableRule, rules_of
+from unveil.tables.rules import On, TableRule, rules_of
 from unveil.tables.solver import LinearProgram
 from unveil.tables.suppression.result import CROSS, SuppressedTable, plain_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.tables.problem import Insiders, Zeros
-    from unveil.tables.rules import On
 
 __all__ = ["TableAudit", "audit"]
 
@@ -224,7 +222,9 @@ def _original(original: Data, rows: Published, value: str | None, hierarchies: d
         made = original
     else:
         if rows.on == "value" and value is None:
-            raise ArgumentError("the published figures are sums; name the column of the original that they are the sums of (value).")
+            raise ArgumentError(
+                "the published figures are sums; name the column of the original that they are the sums of (value)."
+            )
         made = build(original, [one.name for one in rows.dimensions], value=value, hierarchies=hierarchies, total=total)
     if [one.codes for one in made.dimensions] != [one.codes for one in rows.dimensions]:
         places = [
@@ -259,7 +259,9 @@ def _blind(rows: Published, aim: Aim, depth: Depth) -> TableAudit:
     width = aim.width if aim.width is not None else float(rows.on == "count")
     level = 0.0 if isinstance(aim.level, str) else aim.level
     if level:
-        raise ArgumentError("a level is a distance from the true value, which only the original tells; give it, or ask for a width.")
+        raise ArgumentError(
+            "a level is a distance from the true value, which only the original tells; give it, or ask for a width."
+        )
     problem = replace(problem, width=np.where(suppressed, width, 0.0), value=_solution(table, problem, suppressed))
     return _told(table, problem, audited(problem, suppressed, depth=depth), np.zeros(len(problem), dtype=bool), known=False)
 
@@ -279,14 +281,14 @@ def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bo
         program = LinearProgram(matrix[~sums], rest[~sums], problem.lower[cells], problem.upper[cells])
         solution = program.solve()
         if solution is None:
-            raise TableError("no figures for the blank cells let the table add up within what everybody knows; its totals contradict them.")
+            raise TableError(
+                "no figures for the blank cells let the table add up within what everybody knows; its totals contradict them."
+            )
         value[cells] = solution
     return value
 
 
-def _told(
-    table: CrossTable, problem: CellProblem, found: Findings, unprotected: NDArray[np.bool_], *, known: bool
-) -> TableAudit:
+def _told(table: CrossTable, problem: CellProblem, found: Findings, unprotected: NDArray[np.bool_], *, known: bool) -> TableAudit:
     """Return what the attack found, with the reasons for the first exposed cells."""
     exposed = found.exposed | unprotected[found.suppressed]
     low, high = found.low.copy(), found.high.copy()

@@ -21,5 +21,6 @@ for _verbs in (
     "hierarchy",
     "reproduce",
     "datasets",
+    "table",
 ):
     import_module(f"{__name__}.{_verbs}")

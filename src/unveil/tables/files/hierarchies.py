@@ -36,7 +36,9 @@ def _by_signs(place: Path, text: str, column: str, total: str) -> Hierarchy:
         code = line.lstrip(sign)
         depth = len(line) - len(code) + 2
         if depth > levels[-1][0] + 1 or not code.strip():
-            raise HierarchyError(f"{place}, line {number:,}: the code stands more than one level below the one before, or there is none.")
+            raise HierarchyError(
+                f"{place}, line {number:,}: the code stands more than one level below the one before, or there is none."
+            )
         levels.append((depth, code.strip()))
     return of_levels(column, levels)
 
@@ -50,6 +52,8 @@ def _by_ats(place: Path, text: str, column: str) -> Hierarchy:
         signs = len(line) - len(line.lstrip("@"))
         code = line.lstrip("@").lstrip(";,\t ").strip()
         if not signs or not code:
-            raise HierarchyError(f"{place}, line {number:,}: a level is written as signs ({shown('@@')}), a semicolon and the code.")
+            raise HierarchyError(
+                f"{place}, line {number:,}: a level is written as signs ({shown('@@')}), a semicolon and the code."
+            )
         levels.append((signs, code))
     return of_levels(column, levels)

@@ -79,7 +79,9 @@ def read_published(data: Data, by: Names | None, value: str | None, hierarchies:
     figure_name = value if value in source.names else next((name for name in ("value", "n") if name in source.names), None)
     names = names_of(by) or tuple(name for name in source.names if name not in (*_OWN, figure_name))
     if figure_name is None:
-        raise ArgumentError(f"no column of figures is named, and there is none called value or n; columns are: {listed(source.names)}.")
+        raise ArgumentError(
+            f"no column of figures is named, and there is none called value or n; columns are: {listed(source.names)}."
+        )
     require_columns([*names, figure_name], source.names)
     frame = source.collect([*names, figure_name, *(["suppressed"] if "suppressed" in source.names else [])])
     trees = chosen(hierarchies, names)
@@ -130,5 +132,7 @@ def _figures(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
         try:
             numbers.append(float(text.replace(",", "")) if isinstance(value, str) else float(value))
         except ValueError:
-            raise TableError(f"column {shown(name)} holds entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...).") from None
+            raise TableError(
+                f"column {shown(name)} holds entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...)."
+            ) from None
     return np.array(numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,7 @@ __all__ = ["On", "TableRule", "contributions", "no_level", "numbers_of", "values
 On: TypeAlias = Literal["count", "value"]
 
 
+@runtime_checkable
 class TableRule(Protocol):
     """A rule: one file, one class, one line in the list of rules.
 
@@ -55,7 +56,9 @@ def contributions(table: CrossTable, least: int) -> NDArray[np.float64]:
     if table.top is None:
         raise TableError("this rule looks at contributions to a value, and the table has none; name a column of values.")
     if table.top.shape[1] < least:
-        raise TableError(f"the rule looks at {least} contributors, and the table keeps {table.top.shape[1]}; make it with top={least}.")
+        raise TableError(
+            f"the rule looks at {least} contributors, and the table keeps {table.top.shape[1]}; make it with top={least}."
+        )
     return table.top
 
 

@@ -41,7 +41,9 @@ class PriorPosteriorRule:
         checked_number("p of the p/q rule", self.p, above=0)
         checked_number("q of the p/q rule", self.q, above=0)
         if self.p >= self.q:
-            raise ArgumentError(f"the p/q rule has p below q, not {self.p:g} and {self.q:g}: publication must not be what protects.")
+            raise ArgumentError(
+                f"the p/q rule has p below q, not {self.p:g} and {self.q:g}: publication must not be what protects."
+            )
 
     @classmethod
     def read(cls, text: str) -> PriorPosteriorRule:

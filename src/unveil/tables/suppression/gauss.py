@@ -101,7 +101,9 @@ class _Rows:
         self.rows = [matrix.indices[a:b].astype(np.int64) for a, b in zip(start[:-1], start[1:], strict=True)]
         by_cell = matrix.tocsc()
         self.first, self.of_cell = by_cell.indptr, by_cell.indices
-        self.number = np.bincount(np.repeat(np.arange(len(self.rows)), np.diff(start)), self.suppressed[matrix.indices], len(self.rows))
+        self.number = np.bincount(
+            np.repeat(np.arange(len(self.rows)), np.diff(start)), self.suppressed[matrix.indices], len(self.rows)
+        )
         self.number = self.number.astype(np.int64)
         self.waiting = deque(np.flatnonzero(self.number > 0).tolist())
         self.cost = np.maximum(problem.cost, 1e-6)

@@ -37,10 +37,11 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """A pattern, and the bound below which none costs; None: the method knows no bound."""
+    """A pattern, the bound below which none costs (None: the method knows none), and whether it is not to be mended."""
 
     suppressed: NDArray[np.bool_]
     bound: float | None = None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +67,17 @@ def _optimal(problem: CellProblem, effort: Effort, step: Step | None) -> _Choice
     return _Choice(best.suppressed, best.bound)
 
 
-METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {"lp": _lp, "gauss": _gauss, "optimal": _optimal}
-"""The methods by their name."""
+def _primary(problem: CellProblem, _effort: Effort, _step: Step | None) -> _Choice:
+    return _Choice(problem.primary | problem.hidden, final=True)
+
+
+METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {
+    "lp": _lp,
+    "gauss": _gauss,
+    "optimal": _optimal,
+    "primary": _primary,
+}
+"""The methods by their name; "primary" suppresses the sensitive cells alone, to show what that would be worth."""
 
 
 def chosen(problem: CellProblem, method: str, effort: Effort, depth: Depth, stages: Callable[[str], Step | None]) -> Chosen:
@@ -76,7 +86,7 @@ def chosen(problem: CellProblem, method: str, effort: Effort, depth: Depth, stag
     suppressed = choice.suppressed
     findings = audited(problem, suppressed, depth=depth, step=stages("audit"))
     for _ in range(_REPAIRS):
-        if findings.safe:
+        if findings.safe or choice.final:
             break
         suppressed = _repaired(problem, suppressed, findings)
         findings = audited(problem, suppressed, depth=depth, step=stages("audit"))

@@ -198,5 +198,3 @@ class _Search:
         if cost < self.cost - 1e-9:
             self.best, self.cost = x > 0.5, cost  # noqa: PLR2004
         return []
-
-

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attributes import in_line
-from unveil.results import Figure, Mark, Result, View, jsonable
+from unveil.results import Figure, Mark, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.tables.crosstab import crosstab
 
@@ -25,6 +25,7 @@ __all__ = ["CROSS", "SuppressedTable", "plain_number"]
 
 CROSS = "×"
 """What stands in a suppressed cell."""
+_MOST = 50
 _STATUS = ("published", "primary", "secondary", "zero")
 _PUBLISHED, _PRIMARY, _SECONDARY, _ZERO = range(4)
 
@@ -92,7 +93,20 @@ class SuppressedTable(Result):
         exposed[suppressed] = findings.exposed
         inside = tuple((int(cells[one.cell]), int(cells[one.insider]), one.low, one.high) for one in findings.insiders)
         return cls(
-            table, status, low, high, exposed, findings.exact, method, found.cost, cost, found.bound, rules, aim, problem.on, inside
+            table,
+            status,
+            low,
+            high,
+            exposed,
+            findings.exact,
+            method,
+            found.cost,
+            cost,
+            found.bound,
+            rules,
+            aim,
+            problem.on,
+            inside,
         )
 
     @property
@@ -206,14 +220,27 @@ class SuppressedTable(Result):
             Figure("cost", plain_number(self.cost), self._bound_words()),
         )
         what = "records" if self.table.value is None else f"sum of {in_line(self.table.made.sensitive)}"
-        note = f"{CROSS}: not published. Rest the pointer on it for what an attacker can compute."
+        note = f"{CROSS}: not published."
         tables = crosstab(self.table.dimensions, self.entries(), self.table.shown, title=what, note=note)
+        tables = (*tables, self._intervals())
         lead = (
             "No sensitive cell can be computed more closely than allowed."
             if self.safe
             else "The pattern is NOT safe: at least one sensitive cell can be computed too closely."
         )
         return View(f"Table of {in_line(self.table.names, ' x ')}, protected", figures, tables, self._notes(), lead=lead)
+
+    def _intervals(self) -> Table:
+        """Return what an attacker can compute of the sensitive cells, exposed ones first."""
+        cells = np.flatnonzero(self.status == _PRIMARY)
+        cells = cells[np.argsort(~self.exposed[cells], kind="stable")]
+        rows = tuple(
+            (self.table.name_of(cell), plain_number(self.low[cell]), plain_number(self.high[cell]), bool(self.exposed[cell]))
+            for cell in cells[:_MOST].tolist()
+        )
+        cut = f"The first {_MOST} of {len(cells):,} sensitive cells; a file has all." if len(cells) > _MOST else ""
+        least = "" if self.exact else "Intervals are at least so wide. "
+        return Table(("sensitive cell", "low", "high", "exposed"), rows, "What an attacker can compute", least + cut)
 
     def _bound_words(self) -> str:
         unit = {"cells": "suppressed cells", "count": "records", "value": "value"}.get(self.cost_by, "cost")

@@ -11,9 +11,10 @@ from unveil.arguments import checked_arguments, checked_word
 from unveil.errors import ArgumentError, TableError
 from unveil.results.progress import Progress, Stages
 from unveil.tables.findings import Depth
+from unveil.tables.apriori import Apriori
 from unveil.tables.crosstable import CrossTable
-from unveil.tables.problem import Aim, CellProblem, posed
-from unveil.tables.rules import TableRule, rules_of
+from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
+from unveil.tables.rules import On, TableRule, rules_of
 from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.methods import METHODS, Effort, chosen
 from unveil.tables.suppression.result import SuppressedTable
@@ -21,9 +22,6 @@ from unveil.tables.suppression.result import SuppressedTable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.tables.apriori import Apriori
-    from unveil.tables.problem import Insiders, Zeros
-    from unveil.tables.rules import On
 
 __all__ = ["suppress"]
 
@@ -102,7 +100,9 @@ def suppress(
         found = chosen(problem, method, Effort(time_limit, solver), intervals, _stages(progress))
     except Unprotectable as failure:
         raise _told(table, problem, failure) from None
-    return SuppressedTable.of(table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table")
+    return SuppressedTable.of(
+        table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table"
+    )
 
 
 def _stages(progress: Stages | None) -> Callable[[str], Callable[[int, int], None] | None]:

@@ -1,0 +1,229 @@
+"""Which cells of a table give somebody away, and how is it published safely?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.options import (
+    Data,
+    Encoding,
+    Json,
+    Missing,
+    NullPolicy,
+    ProjectFile,
+    ReleaseKeyFile,
+    Seed,
+    Separator,
+    SpreadsheetSafe,
+    Weights,
+    gather,
+    give,
+    pair_of,
+    showing_bytes,
+    showing_stages,
+)
+from unveil.cli.tables import Answer, checked_out, level_of, written
+from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unveil.tables import CrossTable
+
+By = Annotated[list[str] | None, typer.Option("--by", metavar="COLUMN", help="A dimension of the table; repeat it for more.")]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule",
+        metavar="RULE",
+        help="Which cells are sensitive: threshold=K, p=P, pq=P:Q, dominance=N:K, group or request; repeat it for more.",
+    ),
+]
+TableOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Write the table to publish (.csv, .parquet, .xlsx), or the report (.html, .json, .txt).",
+        callback=checked_out,
+    ),
+]
+
+
+@app.command(
+    epilog="Example: unveil table adult --by race --by marital-status --rule threshold=5 --protect suppress --cost count"
+)
+def table(
+    data: Data = None,
+    by: By = None,
+    value: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column whose sums stand in the cells.")] = None,
+    holding: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which records belong to one contributor.")] = None,
+    request: Annotated[str | None, typer.Option(metavar="COLUMN", help="Who asked for protection (for --rule request).")] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hierarchy", metavar="COLUMN=FILE", help="A dimension's groups: ARX CSV or tau-Argus .hrc; repeat it for several."
+        ),
+    ] = None,
+    margins: Annotated[bool, typer.Option("--margins/--no-margins", help="Whether totals are part of the table.")] = True,
+    linked: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--linked", metavar="A,B", help="A table that is published, by its dimensions; repeat it for linked tables."
+        ),
+    ] = None,
+    total: Annotated[str, typer.Option(metavar="CODE", help="The code of a total that no hierarchy names.")] = "Total",
+    signed: Annotated[bool, typer.Option("--signed", help="Values may be negative.")] = False,
+    rule: Rules = None,
+    protect: Annotated[
+        str | None,
+        typer.Option(metavar="WAY", help="suppress, round, adjust, cell-key or small-counts; none: only look."),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="suppress: lp, optimal or gauss; round: controlled, conventional or random."),
+    ] = None,
+    cost: Annotated[
+        str, typer.Option(metavar="NAME", help="What a suppressed cell costs: cells, count, value or a column.")
+    ] = "cells",
+    on: Annotated[
+        str | None, typer.Option(metavar="count|value", help="What is protected; none: what the rules speak of.")
+    ] = None,
+    attacker: Annotated[
+        str | None, typer.Option(metavar="LO:HI", help="What everybody knows of each cell, as 0:inf or 50%:150%.")
+    ] = None,
+    zeros: Annotated[str, typer.Option(metavar="publish|suppress|structural", help="What becomes of empty cells.")] = "publish",
+    insiders: Annotated[
+        str, typer.Option(metavar="singletons|none", help="Whether who is alone in a cell knows it.")
+    ] = "singletons",
+    level: Annotated[str, typer.Option(metavar="rule|none|NUMBER", help="How far each sensitive cell must stay open.")] = "rule",
+    width: Annotated[float | None, typer.Option(metavar="S", help="The least width of a sensitive cell's interval.")] = None,
+    apriori: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Decisions on single cells: a tau-Argus a-priori file (.hst).")
+    ] = None,
+    base: Annotated[float, typer.Option(metavar="B", help="The base of a rounding.")] = 5,
+    mechanism: Annotated[
+        str | None, typer.Option(metavar="STEP", help="Protect the records first, as in --mechanism 'noise:age:scale=2'.")
+    ] = None,
+    record_id: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="The unique name of a record, for cell keys.")
+    ] = None,
+    attack: Annotated[
+        bool, typer.Option("--attack", help="Say who can compute what from the table, as it is or protected.")
+    ] = False,
+    audit: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Attack a published table of any tool; exit code 1 if a cell is exposed.")
+    ] = None,
+    original: Annotated[str | None, typer.Option(metavar="DATA", help="With --audit: the records behind the table.")] = None,
+    intervals: Annotated[str, typer.Option(metavar="exact|enough|auto", help="How far intervals are computed.")] = "auto",
+    publish_intervals: Annotated[
+        bool, typer.Option("--publish-intervals", help="Write intervals in the place of blanks.")
+    ] = False,
+    form: Annotated[str, typer.Option(metavar="long|crosstab", help="The form of the table written.")] = "long",
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="When to stop with the best pattern found.")
+    ] = None,
+    solver: Annotated[str, typer.Option(metavar="auto|scip|highs", help="The solver of the optimum.")] = "auto",
+    nulls: NullPolicy = None,
+    weights: Weights = None,
+    seed: Seed = None,
+    key_file: ReleaseKeyFile = None,
+    project: ProjectFile = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: TableOut = None,
+    spreadsheet_safe: SpreadsheetSafe = True,
+) -> None:
+    """Which cells of a table give somebody away, and how is it published safely? Exit code 1: a cell is exposed."""
+    from unveil import tables
+
+    answer = Answer(as_json=as_json, out=out, form=form, intervals=publish_intervals, spreadsheet_safe=spreadsheet_safe)
+    aim = {
+        "on": on, "attacker": attacker, "zeros": zeros, "insiders": insiders, "level": level_of(level), "width": width,
+        "intervals": intervals,
+    }  # fmt: skip
+    if audit is not None:
+        trees = _hierarchies(hierarchy, by or ())
+        found = tables.audit(
+            audit, by=by, value=value, hierarchies=trees, original=original or data, rules=rule or (), total=total, **aim
+        )
+        give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
+        if not found.safe:
+            raise typer.Exit(1)
+        return
+    inputs = gather(
+        data, key=None, sensitive=None, partition=None, nulls=nulls, weights=weights, project=project,
+        separator=separator, encoding=encoding, missing=missing,
+    )  # fmt: skip
+    if not by:
+        raise ArgumentError("no dimension is named; name the columns that span the table with --by.")
+    trees = _hierarchies(hierarchy, inputs.source.names)
+
+    def build(column: str | None) -> CrossTable:
+        with showing_bytes():
+            return tables.table(
+                inputs.source, by, value=column, holding=holding, request=request if column == value else None,
+                hierarchies=trees, margins=margins, tables=_linked(linked), signed=signed, nulls=inputs.nulls,
+                weights=inputs.weights, total=total, top=_contributors(rule or ()),
+            )  # fmt: skip
+
+    _refuse_unused(protect, method=method, mechanism=mechanism, apriori=apriori, rule=rule)
+    made = build(value)
+    result: Any = made
+    if protect == "suppress" or (protect is None and rule):
+        with showing_stages() as progress:
+            result = made.suppress(
+                rule or (), method=method or ("lp" if protect else "primary"),
+                cost=cost if cost in ("cells", "count", "value") else build(cost), apriori=_apriori(apriori, made),
+                time_limit=time_limit, solver=solver, progress=progress, **aim,
+            )  # fmt: skip
+    elif protect is not None:
+        raise ArgumentError.not_one_of("--protect", protect, ("suppress",))
+    if attack:
+        result = tables.attack_table(result)
+    written(result, answer)
+
+
+def _hierarchies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Any]:
+    """Read COLUMN=FILE; of several files for one column the groups need not be nested."""
+    found: dict[str, list[Any]] = {}
+    for text in texts or ():
+        column, file = pair_of(text, columns, "--hierarchy", "COLUMN=FILE")
+        found.setdefault(column, []).append(Path(file))
+    return {column: files[0] if len(files) == 1 else files for column, files in found.items()}
+
+
+def _linked(texts: Sequence[str] | None) -> list[list[str]] | None:
+    return [text.split(",") for text in texts] if texts else None
+
+
+def _contributors(rules: Sequence[str]) -> int:
+    """Return how many of the largest contributions the rules look at."""
+    from unveil.tables.rules import DominanceRule, PercentRule, rules_of
+
+    needed = [
+        rule.n if isinstance(rule, DominanceRule) else rule.coalition + 1 if isinstance(rule, PercentRule) else 2
+        for rule in rules_of(list(rules))
+    ]
+    return max([2, *needed])
+
+
+def _apriori(path: Path | None, made: CrossTable) -> Any:
+    if path is None:
+        return None
+    from unveil.tables.files.argus import read_apriori
+
+    return read_apriori(path, made.dimensions)
+
+
+def _refuse_unused(protect: str | None, **given: Any) -> None:
+    """Refuse what would have no effect."""
+    if protect is None and given["method"] is not None:
+        raise ArgumentError("--method says how to protect; say what to do with --protect.")
+    if protect == "suppress" and not given["rule"] and given["apriori"] is None:
+        raise ArgumentError("nothing says which cells are sensitive; give a --rule, such as threshold=3.")
