@@ -24,8 +24,7 @@ from unveil.cli.options import (
     gather,
     give,
     pair_of,
-    showing_bytes,
-    showing_stages,
+    showing_progress,
 )
 from unveil.cli.tables import Answer, checked_out, level_of, written
 from unveil.errors import ArgumentError
@@ -165,7 +164,7 @@ def table(
     trees = _hierarchies(hierarchy, inputs.source.names)
 
     def build(column: str | None) -> CrossTable:
-        with showing_bytes():
+        with showing_progress():
             return tables.table(
                 inputs.source, by, value=column, holding=holding, request=request if column == value else None,
                 hierarchies=trees, margins=margins, tables=_linked(linked), signed=signed, nulls=inputs.nulls,
@@ -176,11 +175,11 @@ def table(
     made = build(value)
     result: Any = made
     if protect == "suppress" or (protect is None and rule):
-        with showing_stages() as progress:
+        with showing_progress():
             result = made.suppress(
                 rule or (), method=method or ("lp" if protect else "primary"),
                 cost=cost if cost in ("cells", "count", "value") else build(cost), apriori=_apriori(apriori, made),
-                time_limit=time_limit, solver=solver, progress=progress, **aim,
+                time_limit=time_limit, solver=solver, **aim,
             )  # fmt: skip
     elif protect is not None:
         raise ArgumentError.not_one_of("--protect", protect, ("suppress",))

@@ -9,7 +9,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_word
 from unveil.errors import ArgumentError, TableError
-from unveil.results.progress import Progress, Stages
+from unveil.run import Progress, active_run, in_run
 from unveil.tables.findings import Depth
 from unveil.tables.apriori import Apriori
 from unveil.tables.crosstable import CrossTable
@@ -27,6 +27,7 @@ __all__ = ["suppress"]
 
 
 @checked_arguments
+@in_run
 def suppress(
     table: CrossTable,
     rules: str | TableRule | Sequence[str | TableRule],
@@ -43,7 +44,7 @@ def suppress(
     intervals: Depth = "auto",
     time_limit: float | None = None,
     solver: str = "auto",
-    progress: Stages | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> SuppressedTable:
     """Suppress sensitive cells, and others so that nobody can compute them.
 
@@ -97,7 +98,7 @@ def suppress(
     if apriori is not None:
         problem = apriori.applied(table, problem)
     try:
-        found = chosen(problem, method, Effort(time_limit, solver), intervals, _stages(progress))
+        found = chosen(problem, method, Effort(time_limit, solver), intervals, _stages())
     except Unprotectable as failure:
         raise _told(table, problem, failure) from None
     return SuppressedTable.of(
@@ -105,9 +106,9 @@ def suppress(
     )
 
 
-def _stages(progress: Stages | None) -> Callable[[str], Callable[[int, int], None] | None]:
-    told = Progress(progress)
-    return lambda stage: None if progress is None else lambda done, total: told.at(stage, done, total)
+def _stages() -> Callable[[str], Callable[[int, int], None]]:
+    run = active_run()
+    return lambda stage: lambda done, total: run.at(stage, done, total)
 
 
 def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> NDArray[np.float64]:
