@@ -417,3 +417,8 @@ def test_shares_of_totals_of_zero_and_of_names_are_not_given() -> None:
     frame = pl.DataFrame({"x": [0.0] * 4, "name": list("aabb")})
     assert microaggregate(frame, ["x", "name"], k=2).figures["largest_share"] == {"x": None}
     assert "largest_share" not in microaggregate(frame, "name", k=2).figures
+
+
+def test_groups_may_be_a_column_of_long_integers() -> None:
+    data = pl.DataFrame({"a": [1.0, 2.0, 3.0, 5.0], "group": pl.Series([1 << 70, 1 << 70, 2, 2], dtype=pl.Int128)})
+    assert microaggregate(data, "a", k=2, groups="group", keep_order=True).data["a"].to_list() == [1.5, 1.5, 4.0, 4.0]

@@ -528,3 +528,8 @@ def test_bounds_are_what_generalisation_alone_costs_and_never_more_than_the_scor
         for below in itertools.product(*(range(level + 1) for level in node)):
             finer = space.classes(below).copy()
             assert raised[below] <= objective.score(space, below, finer, finer.n < k) + 1e-12
+
+
+def test_an_objective_that_returns_no_number_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="the objective must return a number"):
+        unveil.anonymize("paper-4", ["ZIP"], [KAnonymity(2)], objective=lambda _: None)  # type: ignore[arg-type, return-value]

@@ -20,6 +20,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+import unveil
 from unveil.errors import (
     ArgumentError,
     ColumnNotFoundError,
@@ -381,3 +382,9 @@ def test_a_json_list_is_refused(tmp_path: Path) -> None:
 def test_a_name_longer_than_any_file_has_is_refused(name: str) -> None:
     with pytest.raises(UnveilError):
         source(name)
+
+
+def test_a_folder_of_parquet_without_a_record_is_empty_data(tmp_path: Path) -> None:
+    pl.DataFrame({"a": pl.Series([], dtype=pl.Int64)}).write_parquet(tmp_path / "none.parquet")
+    with pytest.raises(EmptyDataError):
+        unveil.assess(tmp_path, key="a")

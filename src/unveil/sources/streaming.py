@@ -59,7 +59,9 @@ class Stream:
         if not os.path.isdir(self.path):  # noqa: PTH112
             return files.read(self.path, columns, self.options)
         held = ParquetFiles.at(self.path)
-        frame = pl.concat(batch.frame for batch in held.batches(columns, _ALL, lambda _, column: column))
+        none = pl.DataFrame(schema={str(at): held.schema[name] for at, name in enumerate(columns)})
+        batches = [batch.frame for batch in held.batches(columns, _ALL, lambda _, column: column)]
+        frame = pl.concat(batches) if batches else none
         found = {name: frame[str(at)] for at, name in enumerate(columns)}
         return pl.DataFrame({name: typed_texts(column) if name in held.texts else column for name, column in found.items()})
 

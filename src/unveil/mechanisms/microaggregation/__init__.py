@@ -19,6 +19,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
+from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
     import os
@@ -169,7 +170,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 
 def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
     """Return the method that keeps to the groups given, none of which may be smaller than k."""
-    labels = np.asarray(chosen.column(groups)) if isinstance(groups, str) else checked_array("groups", groups)
+    labels = encode(chosen.column(groups)).codes if isinstance(groups, str) else checked_array("groups", groups)
     if not isinstance(groups, str):
         if labels.ndim != 1:
             raise ArgumentError(f"groups must be a column's name or a list of one entry per record, not {kind_of(groups)}.")

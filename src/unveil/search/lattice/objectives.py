@@ -20,6 +20,7 @@ import numpy as np
 
 from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
+from unveil.fitting import fits, kind_of
 from unveil.search.lattice.rollup import Table, code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
@@ -298,7 +299,10 @@ def _own(function: Callable[[Candidate], float]) -> Callable[[Space, Node, Table
             share = one.levels.shares[one.lowest + level][table.codes(field)]
             losses[one.name] = float(n[~gone] @ share[~gone] + lost) / space.records
         found = Candidate(space.transformation(node), n[~gone].astype(np.int64), lost, space.records, losses)
-        return float(function(found))
+        cost = function(found)
+        if not fits(cost, float):
+            raise ArgumentError(f"the objective must return a number, and it returned {kind_of(cost)}.")
+        return float(cost)
 
     return score
 
