@@ -134,7 +134,7 @@ def test_the_original_released_loses_nothing(sample: int | None, tmp_path: Path)
         unveil.tasks(table, table[order], TASKS, link=str(link), sample=sample, folds=3),
     ]
     for answer in answers:
-        assert len(answer.to_frame()) == 8 + 8 + 1
+        assert len(answer.to_frame()) == 8 + 8 + 4
         for solved in answer.tasks.values():
             for score in solved.scores:
                 assert score.release == score.original

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HIGHER_IS_BETTER", "KINDS", "clustered", "predictors", "scored"]
+__all__ = ["HIGHER_IS_BETTER", "KINDS", "predictors", "scored"]
 
 KINDS = ("classification", "regression", "clustering")
 
@@ -24,6 +24,8 @@ HIGHER_IS_BETTER: Mapping[str, bool] = {
     "r2": True,
     "mae": False,
     "adjusted_rand": True,
+    "fuzzy_rand": True,
+    "cophenetic": True,
 }
 """The measures of the tasks; of each kind of task the first is the one to look at."""
 
@@ -66,11 +68,3 @@ def scored(kind: str, truth: NDArray[np.float64], guess: NDArray[np.float64]) ->
         }
     recall = recall_score(truth, guess, labels=np.unique(truth), average="macro", zero_division=0.0)
     return {"accuracy": float(accuracy_score(truth, guess)), "balanced_accuracy": float(recall)}
-
-
-def clustered(train: NDArray[np.float64], test: NDArray[np.float64], clusters: int, seed: int) -> NDArray[np.int32]:
-    """Return the cluster of each test record, by k-means on the training records; no more clusters than distinct records."""
-    from sklearn.cluster import KMeans
-
-    most = min(clusters, len(np.unique(train, axis=0)))
-    return np.asarray(KMeans(most, n_init=4, random_state=seed).fit(train).predict(test))

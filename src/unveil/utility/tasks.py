@@ -138,7 +138,7 @@ class Score:
     model
         The model; `baseline` needs no attributes.
     measure
-        `accuracy`, `balanced_accuracy`, `r2`, `mae` or `adjusted_rand`.
+        `accuracy`, `balanced_accuracy`, `r2`, `mae`, `adjusted_rand`, `fuzzy_rand` or `cophenetic`.
     original, release
         The figure of the model trained on the original, and on the release. Of a clustering: how far two runs on the original
         agree, and a run on the original with one on the release.

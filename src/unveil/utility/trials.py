@@ -8,7 +8,7 @@ that a model is tried on has been learnt from, neither as they are nor as they w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,8 +17,9 @@ import numpy as np
 from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.results.numbers import counted
 from unveil.run import active_run
+from unveil.utility.clusterings import agreed_heights, fuzzy_memberships, fuzzy_rand, k_means, ward
 from unveil.utility.encoding import Encoded, recoded, transformer
-from unveil.utility.learners import clustered, predictors, scored
+from unveil.utility.learners import predictors, scored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,6 +154,16 @@ def _agreement(
     """Compare how two clusterings sort the fold's records: one of the original, and another one of either table."""
     from sklearn.metrics import adjusted_rand_score
 
-    first = clustered(*original[:2], clusters, seed)
-    again, protected = (clustered(*side[:2], clusters, seed + 1) for side in (original, release))
-    yield ("k-means", "adjusted_rand"), (float(adjusted_rand_score(first, again)), float(adjusted_rand_score(first, protected)))
+    sides = ((original, seed), (original, seed + 1), (release, seed + 1))
+    first, *others = [k_means(*side[:2], clusters, draw) for side, draw in sides]
+    yield ("k-means", "adjusted_rand"), _pair(adjusted_rand_score(first, other) for other in others)
+    soft, *others = [fuzzy_memberships(*side[:2], clusters, draw) for side, draw in sides]
+    yield ("fuzzy c-means", "fuzzy_rand"), _pair(fuzzy_rand(soft, other) for other in others)
+    (cut, heights), *trees = [ward(*side[:2], clusters, draw) for side, draw in sides]
+    yield ("dendrogram", "adjusted_rand"), _pair(adjusted_rand_score(cut, other) for other, _ in trees)
+    yield ("dendrogram", "cophenetic"), _pair(agreed_heights(heights, other) for _, other in trees)
+
+
+def _pair(figures: Iterable[float]) -> tuple[float, float]:
+    one, other = figures
+    return float(one), float(other)
