@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from unveil.tables.attacks import attack_table as attack_table
     from unveil.tables.build import table as table
     from unveil.tables.crosstable import CrossTable as CrossTable
+    from unveil.tables.perturbation.adjustment import adjust as adjust
+    from unveil.tables.perturbation.cell_key import perturb_by_cell_keys as perturb_by_cell_keys
+    from unveil.tables.perturbation.result import PerturbedTable as PerturbedTable
+    from unveil.tables.perturbation.rounding import round_table as round_table
+    from unveil.tables.perturbation.small_counts import round_small_counts as round_small_counts
     from unveil.tables.published import TableAudit as TableAudit
     from unveil.tables.published import audit as audit
     from unveil.tables.suppression.result import SuppressedTable as SuppressedTable
@@ -23,11 +28,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "Apriori": "unveil.tables.apriori",
     "CrossTable": "unveil.tables.crosstable",
+    "PerturbedTable": "unveil.tables.perturbation.result",
     "SuppressedTable": "unveil.tables.suppression.result",
     "TableAttack": "unveil.tables.attacks",
     "TableAudit": "unveil.tables.published",
+    "adjust": "unveil.tables.perturbation.adjustment",
     "attack_table": "unveil.tables.attacks",
     "audit": "unveil.tables.published",
+    "perturb_by_cell_keys": "unveil.tables.perturbation.cell_key",
+    "round_small_counts": "unveil.tables.perturbation.small_counts",
+    "round_table": "unveil.tables.perturbation.rounding",
     "suppress": "unveil.tables.suppression.suppress",
     "table": "unveil.tables.build",
 }

@@ -32,8 +32,10 @@ class Apriori:
         Cells that must be published.
     cost
         What single cells cost.
-    level
-        How far below and above single cells must stay open.
+    level, width
+        How far below and above single cells must stay open, and how wide in all.
+    bounds
+        What everybody knows of single cells beforehand.
     """
 
     sensitive: frozenset[Cell] = frozenset()
@@ -41,6 +43,8 @@ class Apriori:
     published: frozenset[Cell] = frozenset()
     cost: dict[Cell, float] = field(default_factory=dict)
     level: dict[Cell, tuple[float, float]] = field(default_factory=dict)
+    width: dict[Cell, float] = field(default_factory=dict)
+    bounds: dict[Cell, tuple[float, float]] = field(default_factory=dict)
 
     def masks(self, table: CrossTable) -> dict[str, NDArray[np.bool_]]:
         """Return which cells of a table are decided on, in the words of a problem."""
@@ -53,14 +57,23 @@ class Apriori:
     def applied(self, table: CrossTable, problem: CellProblem) -> CellProblem:
         """Return a problem with the costs and levels of single cells."""
         place = {int(cell): at for at, cell in enumerate(problem.cells)}
-        cost, down, up = problem.cost.copy(), problem.down.copy(), problem.up.copy()
+
+        def at(codes: Cell) -> int:
+            return place[cell_of(table.dimensions, codes)]
+
+        cost, down, up, width = (one.copy() for one in (problem.cost, problem.down, problem.up, problem.width))
+        lower, upper = problem.lower.copy(), problem.upper.copy()
         for codes, one in self.cost.items():
-            cost[place[cell_of(table.dimensions, codes)]] = one
+            cost[at(codes)] = one
+        for codes, (below, above) in self.bounds.items():
+            lower[at(codes)], upper[at(codes)] = below, above
         for codes, (below, above) in self.level.items():
-            at = place[cell_of(table.dimensions, codes)]
-            if problem.primary[at]:
-                down[at], up[at] = below, above
-        return replace(problem, cost=cost, down=down, up=up)
+            if problem.primary[at(codes)]:
+                down[at(codes)], up[at(codes)] = below, above
+        for codes, one in self.width.items():
+            if problem.primary[at(codes)]:
+                width[at(codes)] = one
+        return replace(problem, cost=cost, down=down, up=up, width=width, lower=lower, upper=upper)
 
 
 def _mask(table: CrossTable, cells: frozenset[Cell]) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from unveil.partitions import Hierarchy
 
-__all__ = ["table"]
+__all__ = ["leaves_of", "table"]
 
 
 @checked_arguments
@@ -110,6 +110,27 @@ def table(
         made=Made(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
         **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top)),
     )
+
+
+def leaves_of(
+    data: Data,
+    by: Sequence[str],
+    record: str,
+    dimensions: Sequence[Classification],
+    hierarchies: Mapping[str, Any],
+    nulls: str,
+) -> tuple[list[Any], list[NDArray[np.int64]]]:
+    """Return the name of every record, and the leaf it belongs to along each dimension."""
+    counted = tallied(data, [*by, record], nulls=nulls)
+    trees = chosen(hierarchies, by)
+    *spans, names = counted.columns
+    leaves = [
+        dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
+        for dimension, one in zip(dimensions, spans, strict=True)
+    ]
+    times = np.ones(len(names.codes), dtype=np.int64) if counted.n is None else counted.n
+    held = [names.values[code] for code in names.codes.tolist()]
+    return [name for name, n in zip(held, times.tolist(), strict=True) for _ in range(n)], [np.repeat(one, times) for one in leaves]
 
 
 def _columns(names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None) -> list[str]:

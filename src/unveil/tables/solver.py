@@ -91,18 +91,23 @@ class LinearProgram:
             places = np.asarray(columns, dtype=np.int32)
             self.solver.changeColsBounds(len(places), places, self._finite(lower), self._finite(upper))
 
-    def solve(self, *, fresh: bool = False) -> NDArray[np.float64] | None:
+    def solve(self, *, fresh: bool = False, partial: bool = False) -> NDArray[np.float64] | None:
         """Return the best point; None where there is none, or none is best.
 
         Parameters
         ----------
         fresh
             Whether to start from nothing instead of the last solution: better where all costs have changed and are positive.
+        partial
+            Whether a point that need not be the best will do, where the time is up.
         """
         if fresh:
             self.solver.clearSolver()
         self.solver.run()
         status, kinds = self.solver.getModelStatus(), self._library.HighsModelStatus
+        if partial and status in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kInterrupt):
+            feasible = self.solver.getInfo().primal_solution_status == self._library.SolutionStatus.kSolutionStatusFeasible
+            return np.array(self.solver.getSolution().col_value) if feasible else None
         if status not in (kinds.kOptimal, kinds.kUnbounded, kinds.kUnboundedOrInfeasible, kinds.kInfeasible):
             self.solver.clearSolver()  # a start that led nowhere
             self.solver.run()

@@ -1,1 +1,11 @@
-"""Perturbation of tables: every cell is published, and some are not what they were."""
+"""Perturbation of tables: every cell is published, and some are not what they were. A way is one file and one line of `WAYS`."""
+
+from __future__ import annotations
+
+WAYS = {
+    "round": "unveil.tables.perturbation.rounding:round_table",
+    "adjust": "unveil.tables.perturbation.adjustment:adjust",
+    "small-counts": "unveil.tables.perturbation.small_counts:round_small_counts",
+    "cell-key": "unveil.tables.perturbation.cell_key:perturb_by_cell_keys",
+}
+"""Where the function of each way of perturbation is."""

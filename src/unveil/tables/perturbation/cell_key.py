@@ -1,0 +1,159 @@
+r"""The cell key method: noise that depends on which records a cell holds, so that the same records have the same noise in every table.
+
+Every record has a key of 64 bits, HMAC(secret, its name); the key of a cell is the sum of its records' keys modulo 2^64 (integers: a
+sum of fractions would depend on its order). The noise is read from a table of probabilities by the cell's key: of all distributions
+with mean 0 and a given variance, at most D away, never below zero and never leaving a count from 1 to `gap`, the one with the most
+entropy. Empty cells stay empty. The method is not additive: every cell is perturbed for itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from unveil.arguments import checked_arguments, checked_count, checked_number
+from unveil.attributes import Names, names_of
+from unveil.errors import ArgumentError, TableError, shown
+from unveil.randomness import read_key
+from unveil.sources import Data, open_source
+from unveil.tables.build import leaves_of
+from unveil.tables.build import table as build
+from unveil.tables.cells import rolled_up
+from unveil.tables.perturbation.result import PerturbedTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["cell_keys", "perturb_by_cell_keys", "perturbation_row"]
+
+_BITS = 64
+
+
+@checked_arguments
+def perturb_by_cell_keys(
+    data: Data,
+    by: Names,
+    *,
+    record: str,
+    key_file: str | os.PathLike[str],
+    largest: int = 5,
+    variance: float = 2.0,
+    gap: int = 0,
+    hierarchies: Mapping[str, Any] | None = None,
+    nulls: str = "category",
+    total: str = "Total",
+) -> PerturbedTable:
+    """Perturb the counts of a table by the keys of its records.
+
+    Parameters
+    ----------
+    data, by, hierarchies, nulls, total
+        The records and the dimensions, as for `table`.
+    record
+        The column with the unique and lasting name of every record.
+    key_file
+        The secret from which the records' keys are made; whoever has it can compute the noise.
+    largest, variance
+        The largest noise, and its variance. Neither should be published.
+    gap
+        Counts from 1 to this do not occur in the result.
+
+    Returns
+    -------
+    PerturbedTable
+        The table; not additive.
+    """
+    checked_count("largest", largest, least=1, most=1000)
+    checked_number("variance", variance, above=0, most=float(largest * largest))
+    checked_count("gap", gap, least=0, most=largest)
+    table = build(data, by, hierarchies=hierarchies, nulls=nulls, total=total)
+    keys = cell_keys(data, names_of(by), record, read_key(key_file), table.dimensions, hierarchies or {}, nulls)
+    noise = _noise(table.n, keys, largest, variance, gap)
+    settings = {"gap": gap}
+    notes = ("Every cell is perturbed for itself, so totals need not be the sums of their parts.",)
+    return PerturbedTable(
+        table, (table.n + noise).astype(np.float64), "count", "cell keys", settings, additive=False, repeatable="key", notes=notes
+    )
+
+
+def cell_keys(
+    data: Data,
+    by: tuple[str, ...],
+    record: str,
+    secret: bytes,
+    dimensions: tuple[Any, ...],
+    hierarchies: Mapping[str, Any],
+    nulls: str,
+) -> NDArray[np.uint64]:
+    """Return the key of every cell: the sum of its records' keys modulo 2^64."""
+    source = open_source(data)
+    if record in by:
+        raise ArgumentError(f"column {shown(record)} names the records; it cannot be a dimension too.")
+    names, leaves = leaves_of(source, by, record, dimensions, hierarchies, nulls)
+    if len(set(names)) < len(names) or any(name is None for name in names):
+        raise TableError(f"column {shown(record)} does not name every record uniquely, so keys would not last; name one that does.")
+    keys = np.array([int.from_bytes(hmac.digest(secret, str(name).encode(), "sha256")[:8]) for name in names], dtype=np.uint64)
+    shape = tuple(len(one.leaves) for one in dimensions)
+    inner = np.zeros(int(np.prod(shape)), dtype=np.uint64)
+    np.add.at(inner, np.ravel_multi_index(list(leaves), shape), keys)  # integers wrap at 2^64
+    return rolled_up(dimensions, inner.reshape(shape)).ravel()
+
+
+def _noise(
+    n: NDArray[np.int64], keys: NDArray[np.uint64], largest: int, variance: float, gap: int
+) -> NDArray[np.int64]:
+    """Read the noise of every cell from the table of probabilities."""
+    share = keys.astype(np.float64) / 2.0**_BITS
+    noise = np.zeros(len(n), dtype=np.int64)
+    above = largest + gap + 1
+    for count in np.unique(np.minimum(n, above)).tolist():
+        if count == 0:
+            continue
+        steps, chances = perturbation_row(count, largest, variance, gap)
+        cells = np.minimum(n, above) == count
+        noise[cells] = steps[np.minimum(np.searchsorted(np.cumsum(chances), share[cells], side="right"), len(steps) - 1)]
+    return noise
+
+
+def perturbation_row(count: int, largest: int, variance: float, gap: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the possible noises of a count and their probabilities: mean 0, the variance, and otherwise as uncertain as can be.
+
+    Where a small count leaves no room for the variance, it is as near as the room allows.
+
+    Examples
+    --------
+    >>> steps, chances = perturbation_row(20, 5, 2.0, 0)
+    >>> round(float(steps @ chances), 6), round(float(steps**2 @ chances), 6)
+    (0.0, 2.0)
+    """
+    steps = np.array([one for one in range(-min(count, largest), largest + 1) if not 1 <= count + one <= gap], dtype=np.int64)
+    if steps.min() > 0 or steps.max() < 0:
+        raise TableError(f"a count of {count} cannot be perturbed around itself: it lies in the gap, and nothing lies below it.")
+    least, most = _variances(steps)
+    target = float(np.clip(variance, least + 1e-3 * (most - least), most - 1e-3 * (most - least)))
+    both = np.stack([steps, steps**2]).astype(np.float64)
+    aim = np.array([0.0, target])
+
+    def dual(factors: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        powers = factors @ both
+        top = powers.max()
+        weights = np.exp(powers - top)
+        chances = weights / weights.sum()
+        return float(np.log(weights.sum()) + top - factors @ aim), both @ chances - aim
+
+    found = minimize(dual, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+    powers = found.x @ both
+    weights = np.exp(powers - powers.max())
+    return steps, weights / weights.sum()
+
+
+def _variances(steps: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the least and the largest variance of a distribution on steps with mean 0."""
+    below, above = steps[steps <= 0], steps[steps >= 0]
+    least = 0.0 if 0 in steps else float(-below.max() * above.min())
+    return least, float(-below.min() * above.max())

@@ -1,0 +1,147 @@
+"""Rounding of a table to multiples of a base: conventional, random, or controlled so that totals stay sums.
+
+Controlled rounding gives every cell one of its two neighbouring multiples, leaves multiples as they are, keeps all equations, and is
+among all such tables one of the nearest. In two dimensions there is always one; in more there need not be: then cells may move to
+multiples further away, one step at a time, and the result says so.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_number
+from unveil.errors import TableError
+from unveil.randomness import chance_of
+from unveil.tables.crosstable import CrossTable
+from unveil.tables.perturbation.result import PerturbedTable
+from unveil.tables.rules import On
+from unveil.tables.solver import LinearProgram
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+__all__ = ["round_table"]
+
+_STEPS = 4
+"""How many multiples away from its neighbours a cell may be rounded at most."""
+_NEAR = 0.02
+"""How far from the nearest table, as a share of the distance, a controlled rounding may end."""
+
+
+@checked_arguments
+def round_table(
+    table: CrossTable,
+    *,
+    base: float = 5,
+    method: Literal["controlled", "conventional", "random"] = "controlled",
+    on: On | None = None,
+    time_limit: float = 60.0,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+) -> PerturbedTable:
+    """Round every cell of a table to a multiple of a base.
+
+    Parameters
+    ----------
+    table
+        The table.
+    base
+        The base.
+    method
+        "controlled": totals stay the sums of their parts. "conventional": to the nearest multiple, halves away from zero. "random": to
+        one of the two neighbours, up with the probability that leaves the figure right on average.
+    on
+        Whether counts or values are rounded; none: values where there are any.
+    time_limit
+        Seconds for a controlled rounding, after which the nearest found is taken.
+    seed, key_file
+        For random rounding: a seed for tests, or the secret key with which the steward can repeat it.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> unveil.tables.round_table(unveil.table("paper-2", ["Age*", "Disease"]), base=3)
+    PerturbedTable(Age* x Disease: controlled rounding to base 3, ...)
+    """
+    checked_number("base", base, above=0)
+    chosen: On = on or ("count" if table.value is None else "value")
+    value = table.amounts(chosen)
+    settings = {"base": base, "method": method}
+    way = f"{method} rounding to base {base:g}"
+    if method == "conventional":
+        figure = np.sign(value) * np.floor(np.abs(value) / base + 0.5) * base
+        return PerturbedTable(table, figure, chosen, way, settings, additive=False, notes=(_NOT_ADDITIVE, _NO_RULE))
+    if method == "random":
+        chance = chance_of(seed, key_file)
+        print_of = value.tobytes() if chance.keyed else b""
+        draws = chance.draws("random rounding", settings, print_of)
+        below = np.floor(value / base)
+        figure = (below + (draws.random(len(value)) < value / base - below)) * base
+        return PerturbedTable(
+            table, figure, chosen, way, settings, additive=False, repeatable=chance.repeatable, notes=(_NOT_ADDITIVE, _NO_RULE)
+        )
+    cells = table.cells
+    figure = value.copy()
+    figure[cells], steps = _controlled(table.equations()[:, cells], value[cells], base, time_limit)
+    further = (f"No table has every cell at a neighbouring multiple: some moved {steps} further.",) if steps else ()
+    return PerturbedTable(table, figure, chosen, way, {**settings, "steps": steps}, notes=(*further, _NO_RULE))
+
+
+_NOT_ADDITIVE = "Every cell is rounded for itself, so totals need not be the sums of their parts."
+_NO_RULE = "Every cell is rounded, whatever rule calls it sensitive: a figure hides all true ones within the base around it."
+
+
+def _controlled(
+    matrix: sp.csr_matrix, value: NDArray[np.float64], base: float, time_limit: float
+) -> tuple[NDArray[np.float64], int]:
+    """Return a table of multiples that adds up, near the true one, and how many steps beyond the neighbours it took."""
+    below = np.floor(value / base + 1e-9)
+    exact = np.abs(value / base - np.rint(value / base)) < 1e-9  # noqa: PLR2004 - rounding
+    below = np.where(exact, np.rint(value / base), below)
+    for steps in range(_STEPS + 1):
+        multiples = _nearest(matrix, value / base, below, exact, steps, time_limit)
+        if multiples is not None:
+            return multiples * base, steps
+    raise TableError(f"no table of multiples of {base:g} that adds up was found; take a smaller base, or conventional rounding.")
+
+
+def _nearest(
+    matrix: sp.csr_matrix,
+    target: NDArray[np.float64],
+    below: NDArray[np.float64],
+    exact: NDArray[np.bool_],
+    steps: int,
+    time_limit: float,
+) -> NDArray[np.float64] | None:
+    """Return multiples within their bounds that add up; None where there are none, or none were found in time."""
+    low, high = below - steps, np.where(exact, below, below + 1) + steps
+    if steps and not np.any(target < 0):
+        low = np.maximum(low, 0)  # a count that was not negative stays so
+        high = np.where(target == 0, 0, high)
+        low = np.where(target == 0, 0, low)
+    span = high - low
+    free = np.flatnonzero(span > 0)
+    if not len(free):
+        return low if not np.abs(matrix @ low).max(initial=0) else None
+    rows = matrix[:, free].tocsr()
+    right = -(matrix @ low)
+    kept = np.diff(rows.indptr) > 0
+    if np.abs(right[~kept]).max(initial=0) > 1e-6:  # noqa: PLR2004 - rounding
+        return None
+    # the distance is convex in the multiple, and straight between neighbours: its slope there serves as the cost
+    cost = np.abs(low + 1 - target) - np.abs(low - target) if not steps else np.where(low[:] + span / 2 < target, -1.0, 1.0)
+    whole = LinearProgram(
+        rows[kept], right[kept], np.zeros(len(free)), span[free], cost=cost[free], integer=np.ones(len(free), dtype=bool)
+    )
+    whole.option("mip_rel_gap", value=_NEAR)
+    whole.option("time_limit", value=time_limit)
+    solution = whole.solve(partial=True)
+    if solution is None:
+        return None
+    found = low.copy()
+    found[free] += np.rint(solution)
+    return found

@@ -1,0 +1,91 @@
+"""Small count rounding: inner cells below a base become 0 or the base, and all totals are sums of what stands there.
+
+Which of them go up is chosen one by one: the cell whose change brings the totals it belongs to nearest to what they were.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_count
+from unveil.errors import TableError
+from unveil.tables.cells import rolled_up
+from unveil.tables.crosstable import CrossTable
+from unveil.tables.perturbation.result import PerturbedTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from unveil.tables.classification import Classification
+
+__all__ = ["round_small_counts"]
+
+
+@checked_arguments
+def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
+    """Round inner counts below a base to 0 or the base, and sum up again.
+
+    Parameters
+    ----------
+    table
+        The table.
+    base
+        Counts from 1 to the base less one are rounded.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> unveil.tables.round_small_counts(unveil.table("paper-2", ["Age*", "Disease"]))
+    PerturbedTable(Age* x Disease: small counts to 0 or 3, ...)
+    """
+    checked_count("base", base, least=2)
+    dimensions = table.dimensions
+    whole = table.n.reshape([len(one) for one in dimensions])
+    inner = whole[np.ix_(*[list(one.leaves) for one in dimensions])]
+    if not np.array_equal(rolled_up(dimensions, inner), whole):
+        raise TableError("the totals of this table are not the sums of its inner cells, so they cannot be summed up again.")
+    small = (inner > 0) & (inner < base)
+    raised = _raised(dimensions, np.where(small, inner, 0), small, base)
+    figure = rolled_up(dimensions, np.where(small, np.where(raised, base, 0), inner)).ravel().astype(np.float64)
+    return PerturbedTable(table, figure, "count", f"small counts to 0 or {base}", {"base": base})
+
+
+def _raised(
+    dimensions: Sequence[Classification], counts: NDArray[np.int64], small: NDArray[np.bool_], base: int
+) -> NDArray[np.bool_]:
+    """Choose the small counts that go up."""
+    raised = np.zeros(small.shape, dtype=bool)
+    missing = rolled_up(dimensions, counts.astype(np.float64))  # what every cell, margins included, still lacks
+    cells = float(_gathered(dimensions, np.ones_like(missing)).flat[0]) if small.any() else 0.0
+    for _ in range(round(float(counts.sum()) / base)):
+        gain = np.where(small & ~raised, 2 * _gathered(dimensions, missing) - base * cells, -np.inf)
+        at = np.unravel_index(int(np.argmax(gain)), gain.shape)
+        if not np.isfinite(gain[at]):
+            break
+        raised[at] = True
+        _taken(dimensions, missing, at, base)
+    return raised
+
+
+def _gathered(dimensions: Sequence[Classification], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for every inner cell the sum of what stands in the cells it belongs to."""
+    found = amounts
+    for axis, dimension in enumerate(dimensions):
+        moved = np.moveaxis(found, axis, 0)
+        gathered = np.zeros((len(dimension.leaves), *moved.shape[1:]))
+        for code, members in enumerate(dimension.members):
+            gathered[members] += moved[code]
+        found = np.moveaxis(gathered, 0, axis)
+    return found
+
+
+def _taken(dimensions: Sequence[Classification], missing: NDArray[np.float64], at: tuple[np.intp, ...], base: int) -> None:
+    """Take the base off what every cell lacks that an inner cell belongs to."""
+    above = [
+        [code for code, members in enumerate(dimension.members) if leaf in members] for dimension, leaf in zip(dimensions, at, strict=True)
+    ]
+    missing[np.ix_(*above)] -= base

@@ -1,0 +1,249 @@
+"""Laws of suppression on small tables, against brute force and an independent program."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+import unveil
+from unveil.errors import TableError
+from unveil.tables.findings import audited
+from unveil.tables.problem import Aim, CellProblem, posed
+from unveil.tables.rules import rules_of
+from unveil.tables.suppression.gauss import by_elimination, given_away
+from unveil.tables.suppression.lp import by_flows
+from unveil.tables.suppression.optimal import optimum
+
+BY_HAND = np.array([[20, 50, 10], [8, 19, 22], [17, 32, 12]])
+COUNT: dict[str, Any] = {"on": "count", "width": 1.0}
+
+
+def records(counts: np.ndarray[Any, Any]) -> pl.DataFrame:
+    """One record for each count of a table of any number of dimensions."""
+    places = np.argwhere(counts > 0)
+    rows = np.repeat(places, counts[tuple(places.T)], axis=0)
+    return pl.DataFrame({f"d{at}": [f"{chr(97 + at)}{one}" for one in rows[:, at]] for at in range(rows.shape[1])})
+
+
+def problem_of(counts: np.ndarray[Any, Any], rules: str = "threshold=3", **aim: Any) -> CellProblem:
+    table = unveil.table(records(counts), [f"d{at}" for at in range(counts.ndim)])
+    return posed(table, rules_of(rules), Aim(**{"insiders": "none", **aim}))
+
+
+def interval(problem: CellProblem, suppressed: np.ndarray[Any, Any], cell: int, known: tuple[int, ...] = ()) -> tuple[float, float]:
+    """The attacker's interval straight from the definition, by scipy."""
+    unknown = [at for at in np.flatnonzero(suppressed).tolist() if at not in known]
+    matrix = problem.equations[:, unknown].toarray()
+    right = matrix @ problem.value[unknown]
+    bounds = [(problem.lower[at], None if np.isinf(problem.upper[at]) else problem.upper[at]) for at in unknown]
+    cost = np.array([float(at == cell) for at in unknown])
+    low, high = (linprog(sign * cost, A_eq=matrix, b_eq=right, bounds=bounds) for sign in (1, -1))
+    return float(low.fun), float("inf") if high.status == 3 else float(-high.fun)
+
+
+def safe(problem: CellProblem, suppressed: np.ndarray[Any, Any]) -> bool:
+    """Whether every sensitive cell is as open as it needs to be, for outsiders and for every insider."""
+    for cell in np.flatnonzero(problem.primary).tolist():
+        for known in [(), *(tuple(some.tolist()) for some in problem.insiders if cell not in some)]:
+            low, high = interval(problem, suppressed, cell, known)
+            if not problem.open_enough(cell, low, high):
+                return False
+    return True
+
+
+counts_2d = st.lists(st.integers(0, 9), min_size=9, max_size=9).map(lambda some: np.array(some).reshape(3, 3))
+counts_3d = st.lists(st.integers(0, 6), min_size=18, max_size=18).map(lambda some: np.array(some).reshape(3, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("down", "up", "least"), [(6, 8, 59), (10, 10, 85), (15, 15, 123), (22, 22, 140)], ids=["6-8", "10", "15", "22"]
+)
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_the_example_by_hand(down: float, up: float, least: float, solver: str) -> None:
+    problem = problem_of(BY_HAND, attacker="0:1e6", width=0)
+    primary = np.zeros(len(problem), dtype=bool)
+    primary[2 * 4 + 3] = True
+    asked = replace(
+        problem,
+        primary=primary,
+        down=np.where(primary, down, 0.0),
+        up=np.where(primary, up, 0.0),
+        width=np.zeros(len(problem)),
+    )
+    best = optimum(asked.with_cost(problem.value), solver=solver)
+    assert (best.cost, best.bound) == (least, least)
+    assert optimum(asked, solver=solver).cost == 4
+
+
+def test_intervals_of_the_example_by_hand() -> None:
+    problem = problem_of(BY_HAND)
+    suppressed = np.zeros(16, dtype=bool)
+    suppressed[[9, 11, 13, 15]] = True
+    found = audited(problem, suppressed)
+    assert found.low.round(6).tolist() == [0, 5, 0, 4]
+    assert found.high.round(6).tolist() == [25, 30, 25, 29]
+
+
+@settings(max_examples=40, deadline=None)
+@given(counts_3d, st.integers(0, 2**32 - 1))
+def test_intervals_are_those_of_the_definition(counts: np.ndarray[Any, Any], seed: int) -> None:
+    if counts.sum() == 0:
+        return
+    problem = problem_of(counts)
+    suppressed = (np.random.default_rng(seed).random(len(problem)) < 0.4) & (problem.value > 0)
+    found = audited(problem, suppressed)
+    for at, cell in enumerate(found.suppressed.tolist()):
+        low, high = interval(problem, suppressed, cell)
+        assert found.low[at] == pytest.approx(low, abs=1e-5)
+        assert found.high[at] == pytest.approx(high, abs=1e-5) or (np.isinf(high) and np.isinf(found.high[at]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(counts_3d, st.integers(0, 2**32 - 1))
+def test_the_audit_finds_what_insiders_can_compute(counts: np.ndarray[Any, Any], seed: int) -> None:
+    if counts.sum() == 0:
+        return
+    problem = problem_of(counts, insiders="singletons")
+    chance = np.random.default_rng(seed)
+    suppressed = problem.primary | ((chance.random(len(problem)) < 0.5) & (problem.value > 0))
+    assert audited(problem, suppressed).safe == safe(problem, suppressed)
+
+
+@settings(max_examples=25, deadline=None)
+@given(counts_2d, st.sampled_from(["none", "singletons"]))
+def test_every_method_is_safe_and_none_beats_the_optimum(counts: np.ndarray[Any, Any], insiders: str) -> None:
+    if counts.sum() == 0:
+        return
+    table = unveil.table(records(counts), ["d0", "d1"])
+    try:
+        best = table.suppress("threshold=3", method="optimal", insiders=insiders, **COUNT)
+    except TableError:
+        return
+    for method in ("lp", "gauss"):
+        other = table.suppress("threshold=3", method=method, insiders=insiders, **COUNT)
+        assert other.safe
+        assert best.cost <= other.cost + 1e-9
+    problem = posed(table, rules_of("threshold=3"), Aim(insiders=insiders, **COUNT))
+    assert safe(problem, best.suppressed[problem.cells])
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=4, max_size=4), st.sampled_from(["none", "singletons"]))
+def test_the_optimum_is_that_of_trying_every_pattern(some: list[int], insiders: str) -> None:
+    counts = np.array(some).reshape(2, 2)
+    problem = problem_of(counts, insiders=insiders, **COUNT)
+    free = np.flatnonzero(~problem.primary & ~problem.fixed)
+    costs = []
+    for chosen in itertools.product([False, True], repeat=len(free)):
+        suppressed = problem.primary.copy()
+        suppressed[free] = chosen
+        if safe(problem, suppressed):
+            costs.append(int(suppressed.sum()))
+    assert costs
+    for solver in ("highs", "scip"):
+        best = optimum(problem, solver=solver)
+        assert best.cost == min(costs) == pytest.approx(best.bound)
+
+
+def mip(problem: CellProblem) -> float:
+    """The least number of cells by one large program: for every sensitive cell two moves, each within what is suppressed."""
+    cells, primary = len(problem), np.flatnonzero(problem.primary).tolist()
+    matrix = problem.equations.toarray()
+    far, rows = 1e3, []
+    number = cells * (1 + 2 * len(primary))
+    for at, cell in enumerate(primary):
+        width = np.zeros(number)
+        for side in (0, 1):
+            first = cells * (1 + 2 * at + side)
+            block = np.zeros((len(matrix), number))
+            block[:, first : first + cells] = matrix
+            rows.append(LinearConstraint(block, 0, 0))
+            up, down = np.zeros((cells, number)), np.zeros((cells, number))
+            for one in range(cells):
+                up[one, first + one], up[one, one] = 1, -min(far, problem.upper[one] - problem.value[one])
+                down[one, first + one], down[one, one] = 1, problem.value[one] - problem.lower[one]
+            rows += [LinearConstraint(up, -np.inf, 0), LinearConstraint(down, 0, np.inf)]
+            width[first + cell] = 1 if side == 0 else -1
+        rows.append(LinearConstraint(width, problem.width[cell], np.inf))
+    low, high = np.full(number, -far), np.full(number, far)
+    low[:cells] = problem.primary
+    high[:cells] = np.where(problem.fixed, 0, 1)
+    whole = np.zeros(number)
+    whole[:cells] = 1
+    cost = np.zeros(number)
+    cost[:cells] = problem.cost
+    found = milp(cost, constraints=rows, bounds=Bounds(low, high), integrality=whole)
+    assert found.status == 0
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_of_four_by_four_is_that_of_an_independent_program(seed: int) -> None:
+    counts = np.random.default_rng(seed).integers(0, 12, (4, 4))
+    problem = problem_of(counts, **COUNT)
+    for cost in (np.ones(len(problem)), problem.value + 1):
+        best = optimum(problem.with_cost(cost), solver="highs")
+        assert best.cost == pytest.approx(mip(problem.with_cost(cost)))
+        assert best.bound == pytest.approx(best.cost)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_solvers_agree_where_symmetry_is_high(seed: int) -> None:
+    """All cells alike: SCIP's handling of symmetry would cut the optimum off if it were on."""
+    chance = np.random.default_rng(seed)
+    counts = np.full((6, 6), 10)
+    counts[chance.integers(0, 6, 5), chance.integers(0, 6, 5)] = 1
+    problem = problem_of(counts, **COUNT)
+    assert optimum(problem, solver="scip").cost == optimum(problem, solver="highs").cost
+
+
+@settings(max_examples=20, deadline=None)
+@given(counts_3d)
+def test_gauss_leaves_nothing_that_can_be_computed_exactly(counts: np.ndarray[Any, Any]) -> None:
+    if counts.sum() == 0:
+        return
+    problem = problem_of(counts, insiders="singletons")
+    from unveil.tables.suppression.failure import Unprotectable
+
+    try:
+        suppressed = by_elimination(problem)
+    except Unprotectable:
+        return
+    assert given_away(problem, suppressed) == []
+    for cell in np.flatnonzero(problem.primary).tolist():
+        low, high = interval(problem, suppressed, cell)
+        assert high - low > 1e-7
+
+
+def test_the_same_pattern_on_every_run() -> None:
+    counts = np.random.default_rng(5).integers(0, 9, (5, 5))
+    for method in ("lp", "gauss", "optimal"):
+        first, second = (
+            unveil.table(records(counts), ["d0", "d1"]).suppress("threshold=3", method=method).status for _ in range(2)
+        )
+        assert np.array_equal(first, second)
+
+
+def test_zeros_do_not_protect() -> None:
+    counts = np.array([[0, 5, 1], [7, 0, 4], [6, 8, 9]])
+    problem = problem_of(counts, **COUNT)
+    pattern = by_flows(problem)
+    assert not (pattern.suppressed & (problem.value == 0)).any()
+
+
+def test_a_cell_that_nothing_protects_is_named() -> None:
+    counts = np.array([[1, 0], [0, 5]])
+    table = unveil.table(records(counts), ["d0", "d1"], margins=True)
+    from unveil.tables import Apriori
+
+    kept = Apriori(published=frozenset({("Total", "Total"), ("a0", "Total"), ("Total", "b0")}))
+    with pytest.raises(TableError, match=r"cell \(a0, b0\) cannot be protected"):
+        table.suppress("threshold=3", apriori=kept)
