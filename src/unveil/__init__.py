@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unveil import attacks as attacks
     from unveil import mechanisms as mechanisms
     from unveil import models as models
+    from unveil import stream as stream
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from unveil.search.subtrees import generalize_subtrees as generalize_subtrees
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
+    from unveil.stream.window import Window as Window
     from unveil.utility.loss import Loss as Loss
     from unveil.utility.loss import loss as loss
     from unveil.utility.needs import Utility as Utility
@@ -95,6 +97,7 @@ _HOMES = {
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
     "Verdict": "unveil.assess.policy.verdict",
+    "Window": "unveil.stream.window",
     "anonymize": "unveil.search.anonymize",
     "anonymize_front": "unveil.search.guided",
     "anonymize_into": "unveil.search.into",
@@ -120,6 +123,7 @@ _HOMES = {
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "start_project": "unveil.assess.start",
+    "stream": "unveil",
     "tasks": "unveil.utility.tasks",
     "trade_off": "unveil.assess.tradeoff",
     "mondrian": "unveil.search.mondrian",
