@@ -319,6 +319,16 @@ def test_true_and_one_are_two_values() -> None:
     assert window.uniques == 4
 
 
+@pytest.mark.parametrize("extent", [{"size": 10}, {"duration": 10, "time": "t"}, {}])
+def test_a_column_that_becomes_text_is_text_throughout(extent: dict[str, Any]) -> None:
+    window = Window("a", **extent).update(pl.DataFrame({"a": [1, 2, 2], "t": [1, 1, 1]}))
+    window.update(pl.DataFrame({"a": ["1", "x"], "t": [1, 1]}))
+    window.update(pl.DataFrame({"a": [2, None], "t": [1, 1]}))
+    mixed = pl.DataFrame({"a": ["1", "2", "2", "1", "x", "2", None]})
+    assert window.rate == unveil.discrimination_rate(mixed, "a").value
+    assert window.counts() == unveil.count(mixed, ["a"])
+
+
 @pytest.mark.parametrize("nulls", ["drop", "error"])
 def test_nulls_are_a_policy(nulls: str) -> None:
     window = Window("a", "s", nulls=nulls)

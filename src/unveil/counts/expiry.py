@@ -38,8 +38,8 @@ class Expiry(Protocol):
     def take_out(self, places: NDArray[np.int64]) -> None:
         """Take records out whose places are given, the latest of those that look alike."""
 
-    def tidy(self, waiting: list[NDArray[np.uint32]]) -> None:
-        """Forget what no record holds, where that is much."""
+    def renumber(self, new: NDArray[np.int64]) -> None:
+        """Take note of the new place of each old place."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what a checkpoint keeps."""
@@ -68,10 +68,8 @@ class Never:
         _require_held(self.counts, places)
         self.counts.remove(places)
 
-    def tidy(self, waiting: list[NDArray[np.uint32]]) -> None:
-        """Forget what no record holds, where that is much."""
-        if self.counts.is_full_of_old():
-            self.counts.forget(waiting)
+    def renumber(self, new: NDArray[np.int64]) -> None:
+        """Take note of the new place of each old place: none is kept."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what a checkpoint keeps: nothing but the counts."""
@@ -107,12 +105,11 @@ class ByNumber:
         self._ring[: len(kept)] = kept
         self._oldest, self._held = 0, len(kept)
 
-    def tidy(self, waiting: list[NDArray[np.uint32]]) -> None:
-        """Forget what no record holds, where that is much."""
-        if self.counts.is_full_of_old():
-            ring = self._in_order()
-            self._ring[: len(ring)] = self.counts.forget(waiting)[ring]
-            self._oldest = 0
+    def renumber(self, new: NDArray[np.int64]) -> None:
+        """Take note of the new place of each old place."""
+        ring = self._in_order()
+        self._ring[: len(ring)] = new[ring]
+        self._oldest = 0
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what a checkpoint keeps: the records in order."""
@@ -171,11 +168,9 @@ class ByTime:
         self.counts.remove(places)
         self._runs = [(times[kept], held[kept])]
 
-    def tidy(self, waiting: list[NDArray[np.uint32]]) -> None:
-        """Forget what no record holds, where that is much."""
-        if self.counts.is_full_of_old():
-            new = self.counts.forget(waiting)
-            self._runs = [(times, new[places]) for times, places in self._runs]
+    def renumber(self, new: NDArray[np.int64]) -> None:
+        """Take note of the new place of each old place."""
+        self._runs = [(times, new[places]) for times, places in self._runs]
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what a checkpoint keeps: times and places."""

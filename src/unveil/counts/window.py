@@ -16,6 +16,7 @@ from unveil.counts import Column, Counts
 from unveil.errors import ArgumentError, CountsError
 from unveil.sources import Coded
 from unveil.sources.coding import encode_values
+from unveil.sources.streams.base import text_of_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +81,12 @@ class _Dictionary:
 def _known_as(value: Any) -> Hashable:
     """Return what a value is told apart by: Python takes True for 1."""
     return (value,) if isinstance(value, bool) else value
+
+
+def _texts(values: Sequence[Any]) -> bool | None:
+    """Whether values are texts; None where there is nothing but a null."""
+    first = next((value for value in values if value is not None), None)
+    return None if first is None else isinstance(first, str)
 
 
 def _mixed(values: Sequence[Any]) -> bool:
@@ -203,15 +210,28 @@ class MovingCounts:
             codes.append(place[self._rows[live, at]])
         return Counts(tuple(columns), tuple(codes), self._n[live]).regrouped(columns, codes)
 
-    def as_text(self, name: str, text: Mapping[Any, str]) -> NDArray[np.int64]:
-        """Turn the values of a column into texts, because texts have come; return the new place of each place."""
+    def in_other_type(self, columns: Sequence[Coded]) -> list[str]:
+        """Return the columns of a batch that hold texts where numbers were counted, or the other way round."""
+        pairs = zip(self.names, self._dictionaries, columns, strict=True)
+        return [
+            name
+            for name, known, column in pairs
+            if known.values and None not in (mine := _texts(known.values), theirs := _texts(column.values)) and mine != theirs
+        ]
+
+    def as_text(self, name: str, waiting: Sequence[NDArray[np.uint32]] = ()) -> NDArray[np.int64]:
+        """Turn the values of a column into texts, because texts have come; rows of codes that wait are changed in place.
+
+        Returns the new place of each old place: a number and its text are one value now, as in a table that holds both.
+        """
         at = self.names.index(name)
-        old = self._dictionaries[at].values
-        texts = [None if value is None else text[_known_as(value)] for value in old]
-        new = _Dictionary(list(dict.fromkeys(texts)))
-        where = {value: code for code, value in enumerate(new.values)}
+        texts = [text_of_value(value) for value in self._dictionaries[at].values]
+        new = _Dictionary(list(dict.fromkeys(texts)), self._ranks.get(name))
+        place = {value: code for code, value in enumerate(new.values)}
+        code = np.array([place[value] for value in texts], dtype=np.uint32)
         self._dictionaries[at] = new
-        self._rows[: self._used, at] = np.array([where[value] for value in texts], dtype=np.uint32)[self._rows[: self._used, at]]
+        for rows in (self._rows[: self._used], *waiting):
+            rows[:, at] = code[rows[:, at]]
         return self._renumbered(np.arange(self._used))
 
     def values_of(self, name: str) -> list[Any]:

@@ -114,6 +114,8 @@ class WindowFigures(Result):
         What was left out so far: malformed, late, dropped for a null, outside of a partition.
     alarms
         The alarms that are raised.
+    partial
+        Whether they were not due yet: the stream ended, or the run was stopped.
     """
 
     number: int
@@ -124,6 +126,7 @@ class WindowFigures(Result):
     needs: Mapping[str, NeedFigure] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
     alarms: tuple[str, ...] = ()
+    partial: bool = False
 
     @property
     def dr(self) -> float | None:
@@ -153,6 +156,8 @@ class WindowFigures(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as one JSON line."""
         window = {"number": self.number, "from": self.start, "to": self.to, "records": self.records}
+        if self.partial:
+            window["partial"] = True
         plain: dict[str, Any] = {"window": window, "dr": self.dr, "kind": self.kind, "k": self.k, "uniques": self.uniques}
         if self.dr is None:
             plain["reason"] = self.keys[0].reason if self.keys else "the window holds no records"

@@ -6,10 +6,12 @@ How the stream is cut into batches never matters: the figures of a window are th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.attributes import Names, checked_nulls, names_of, sides_of
@@ -22,6 +24,8 @@ from unveil.measures.kinds import IdentifierKind
 from unveil.partitions import Partition
 from unveil.project import Need
 from unveil.sources import Data
+from unveil.sources.objects import column_of_objects
+from unveil.sources.streams.base import text_of_value
 from unveil.stream.derived import Derived
 from unveil.stream.fields import Fields
 from unveil.stream.figures import KeyFigures, KeySet, NeedFigure, NeedSet, WindowFigures, key_figures, need_figure, riskiest
@@ -115,7 +119,7 @@ class Window:
         counts = MovingCounts([one.label for one in fields.all], limit=checked_count("limit", limit, least=1), ranks=ranks)
         self._expiry: Expiry = self._expiring(counts)
         self._waiting: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
-        self._latest = self._end = _BEGINNING
+        self._latest = self._end = self._began = _BEGINNING
         self._untidy = self._shown = self.seen = 0
         self._silent = True
         self.counters = {"dropped": 0, "outside": 0, "timeless": 0, "late": 0}
@@ -141,6 +145,13 @@ class Window:
     def records(self) -> int:
         """The records that it holds."""
         return self._expiry.records
+
+    @property
+    def full(self) -> bool:
+        """Whether it has reached its extent once; figures before that are those of fewer records."""
+        if self._size is not None:
+            return self.seen >= self._size
+        return self._duration is None or self._end - self._began >= self._duration
 
     @property
     def late(self) -> int:
@@ -200,6 +211,15 @@ class Window:
         """Return the classes of the first key that disclose most, masked as reports are."""
         return riskiest(self.counts(), self._sets[0], most) if self.records else []
 
+    def frame(self) -> pl.DataFrame:
+        """Return the records that it holds as a table of the columns measured, in no particular order."""
+        counts = self.counts()
+        kept = {column.name: column.values for column in counts.columns if "\x00" not in column.name}
+        codes = dict(zip(counts.names, counts.codes, strict=True))
+        return pl.DataFrame(
+            {name: column_of_objects(name, values).gather(np.repeat(codes[name], counts.n)) for name, values in kept.items()}
+        )
+
     def figures(self) -> WindowFigures:
         """Return all figures of this moment."""
         counters = {name: number for name, number in self.counters.items() if number}
@@ -251,12 +271,12 @@ class Window:
             if self._end > self._latest:
                 return None
             self._advance(self._latest + 1)
-        elif not self._timed and (self._every is None or self.seen % self._every == 0) and self._shown:
+        elif not self._timed and self._every is not None and self.seen % self._every == 0 and self.full:
             return None
         if not self.seen:
             return None
         self._shown += 1
-        return self.figures()
+        return replace(self.figures(), partial=True)
 
     @checked_arguments
     def revert(self, batch: Data) -> Window:
@@ -285,7 +305,16 @@ class Window:
         """Count what was left out, and return the codes of the rest."""
         for name, number in (("dropped", reading.dropped), ("outside", reading.outside), ("timeless", reading.timeless)):
             self.counters[name] += number
-        return self._expiry.counts.coded(reading.columns)
+        counts = self._expiry.counts
+        columns = reading.columns
+        for name in counts.in_other_type(columns):
+            at = counts.names.index(name)
+            if not isinstance(next(value for value in columns[at].values if value is not None), str):
+                texts = [text_of_value(value) for value in columns[at].values]
+                columns[at] = replace(columns[at], values=tuple(texts))
+            else:
+                self._expiry.renumber(counts.as_text(name, [codes for _, codes in self._waiting]))
+        return counts.coded(columns)
 
     def _keep(self, times: NDArray[np.int64], codes: NDArray[np.uint32]) -> None:
         """Sort out what is late, each record by those before it, and keep the rest until it is reached."""
@@ -296,6 +325,8 @@ class Window:
         late = times < self._closed(before - self._lateness)
         if self._end == _BEGINNING and self._every is not None:  # the clock starts with the first record
             self._end = int(self._closed(times[:1] - self._lateness)[0])
+        if self._began == _BEGINNING:
+            self._began = int(times[0])
         self._latest = max(self._latest, int(times.max()))
         if late.any():
             self.counters["late"] += int(np.count_nonzero(late))
@@ -372,7 +403,9 @@ class Window:
     def _tidy(self, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
         if self._untidy >= _TIDY_EVERY:
             self._untidy = 0
-            self._expiry.tidy([*waiting, *(codes for _, codes in self._waiting)])
+            if self._expiry.counts.is_full_of_old():
+                kept = [*waiting, *(codes for _, codes in self._waiting)]
+                self._expiry.renumber(self._expiry.counts.forget(kept))
 
     # What a checkpoint keeps --------------------------------------------------------------------------------------------
 
@@ -383,7 +416,14 @@ class Window:
         codes = [codes for _, codes in self._waiting] or [np.empty((0, len(values)), dtype=np.uint32)]
         arrays |= self._expiry.state() | {"waiting_times": np.concatenate(times), "waiting_codes": np.concatenate(codes)}
         examples = [[[label, value] for label, value in one.example.items()] for one in self._reader.fields]
-        position = {"latest": self._latest, "end": self._end, "seen": self.seen, "shown": self._shown, "silent": self._silent}
+        position = {
+            "latest": self._latest,
+            "end": self._end,
+            "began": self._began,
+            "seen": self.seen,
+            "shown": self._shown,
+            "silent": self._silent,
+        }
         return {"values": values, "examples": examples, "counters": self.counters, **position}, arrays
 
     def restore(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -393,7 +433,7 @@ class Window:
         for one, examples in zip(self._reader.fields, document["examples"], strict=True):
             one.example.update((label, value) for label, value in examples)
         self._waiting = [(arrays["waiting_times"], arrays["waiting_codes"])] if len(arrays["waiting_times"]) else []
-        self._latest, self._end = int(document["latest"]), int(document["end"])
+        self._latest, self._end, self._began = (int(document[name]) for name in ("latest", "end", "began"))
         self.seen, self._shown, self.counters = int(document["seen"]), int(document["shown"]), dict(document["counters"])
         self._silent, self._table = bool(document["silent"]), None
 

@@ -17,6 +17,7 @@ for _verbs in (
     "front",
     "compare",
     "check",
+    "watch",
     "hierarchy",
     "reference",
 ):
