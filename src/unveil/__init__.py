@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from unveil import models as models
     from unveil import queries as queries
     from unveil import tables as tables
+    from unveil import stream as stream
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from unveil.tables.attacks import attack_table as attack_table
     from unveil.tables.build import table as table
     from unveil.tables.crosstable import CrossTable as CrossTable
+    from unveil.stream.window import Window as Window
     from unveil.utility.loss import Loss as Loss
     from unveil.utility.loss import loss as loss
     from unveil.utility.needs import Utility as Utility
@@ -115,6 +117,7 @@ _HOMES = {
     "Verdict": "unveil.assess.policy.verdict",
     "anonymize": "unveil.protect.anonymize",
     "anonymize_front": "unveil.protect.front",
+    "Window": "unveil.stream.window",
     "approximate_rate": "unveil.measures.approximate",
     "assess": "unveil",
     "attack": "unveil.attacks.attack",
@@ -141,6 +144,7 @@ _HOMES = {
     "start_project": "unveil.assess.start",
     "table": "unveil.tables.build",
     "tables": "unveil",
+    "stream": "unveil",
     "tasks": "unveil.utility.tasks",
     "trade_off": "unveil.assess.tradeoff",
     "mondrian": "unveil.search.splitting.mondrian",

@@ -33,6 +33,7 @@ def _verbs(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 VERBS: dict[tuple[str, ...], Any] = dict(_verbs(typer.main.get_command(app)))
 """The verbs with their commands."""
+del VERBS["watch",]  # it waits for more records, for ever if need be
 
 Draw = Callable[[Random, Table], str]
 

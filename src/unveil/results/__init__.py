@@ -79,7 +79,8 @@ class Chart:
     kind
         What `rows` hold. "bars": a label, a share from 0 to 1, and perhaps a second one, drawn as a mark. "columns": a label and
         an amount. "dots": a label, what the dot stands for, its position up to 1, and how many records it stands for. "heat": a
-        row, a column and a share. "points": a label, its places across and upwards, and whether it is marked.
+        row, a column and a share. "points": a label, its places across and upwards, and whether it is marked. "lines": which
+        line, and the places across and upwards of a point of it.
     title, note, definition
         What it shows, how to read it, and what exactly was computed.
     columns
@@ -89,7 +90,7 @@ class Chart:
     """
 
     name: str
-    kind: Literal["bars", "columns", "dots", "heat", "points"]
+    kind: Literal["bars", "columns", "dots", "heat", "lines", "points"]
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]

@@ -61,4 +61,10 @@ def _points(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
     )
 
 
-_MARKS = {"bars": _bars, "columns": _columns, "dots": _dots, "heat": _heat, "points": _points}
+def _lines(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
+    return drawn.mark_line().encode(
+        x=alt.X("c1:Q", title=names[1]), y=alt.Y("c2:Q", title=names[2]), color=alt.Color("c0:N", title=names[0])
+    )
+
+
+_MARKS = {"bars": _bars, "columns": _columns, "dots": _dots, "heat": _heat, "lines": _lines, "points": _points}

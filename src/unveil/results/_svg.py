@@ -27,6 +27,8 @@ _STRONG = 0.85
 """From here on a cell of the heat map is dark, and its text light."""
 _CELL_WITH_TEXT = 24
 _TICKS = 4
+_DASHES = ("", "6 3", "2 3", "8 3 2 3")
+"""How the lines of one picture are told apart."""
 _FLIP = 0.7
 """Beyond this share of the width a label stands left of its point."""
 
@@ -73,6 +75,10 @@ def _described(chart: Chart) -> str:
     """Say in words what the picture shows, for those who do not see it."""
     if not chart.rows:
         return "nothing to show"
+    if chart.kind == "lines":
+        labels = list(dict.fromkeys(str(row[0]) for row in chart.rows))
+        ends = {row[0]: row[2] for row in chart.rows}
+        return "; ".join(f"{label}: ends at {number(ends[label])}" for label in labels) + f"; by {chart.columns[1]}"
     if chart.kind == "points":
         return f"{chart.columns[2]} against {chart.columns[1]} of {', '.join(str(row[0]) for row in chart.rows)}"
     if chart.kind == "dots":
@@ -217,6 +223,31 @@ def _points(chart: Chart, said: _Words) -> tuple[list[str], float]:
     return parts, bottom + 44
 
 
+def _lines(chart: Chart, said: _Words) -> tuple[list[str], float]:
+    """Draw a line for each label, told apart by their dashes, and the label at its end."""
+    left, right, top, bottom = 64, _WIDTH - 16, 12, 200
+    across = _Scale.over([row[1] for row in chart.rows], left, right)
+    up = _Scale(min(row[2] for row in chart.rows), max(row[2] for row in chart.rows), bottom, top).from_zero()
+    parts = [f'<path class="unveil-axis" d="M{left} {top}V{bottom}H{right}"/>']
+    parts += [_text(across.at(tick), bottom + 16, f"{tick:g}", "middle", "unveil-small") for tick in across.ticks()]
+    parts += [_text(left - 6, up.at(tick) + 4, f"{tick:g}", "end", "unveil-small") for tick in up.ticks()]
+    labels = list(dict.fromkeys(row[0] for row in chart.rows))
+    for at, label in enumerate(labels):
+        points = [(across.at(x), up.at(y)) for name, x, y in chart.rows if name == label]
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+        dashes = f' stroke-dasharray="{_DASHES[at % len(_DASHES)]}"' if at else ""
+        if len(points) == 1:
+            parts.append(f'<circle class="unveil-mark" cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="3"/>')
+        parts.append(f'<path class="unveil-hollow" d="M{path}"{dashes}/>')
+        if len(labels) > 1:
+            parts.append(f'<path class="unveil-hollow" d="M{left} {bottom + 54 + 16 * at}h28"{dashes}/>')
+            parts.append(_text(left + 36, bottom + 58 + 16 * at, said.label(label), "start", "unveil-small"))
+    parts.append(_text((left + right) / 2, bottom + 36, said.plain(chart.columns[1]), "middle", "unveil-faint"))
+    turned = f'transform="translate(12 {(top + bottom) / 2:.0f}) rotate(-90)"'
+    parts.append(f'<text {turned} text-anchor="middle" class="unveil-faint">{said.plain(chart.columns[2])}</text>')
+    return parts, bottom + 44 + (16 * len(labels) + 8 if len(labels) > 1 else 0)
+
+
 @dataclass(frozen=True, slots=True)
 class _Scale:
     """Where a number stands on an axis that runs from `start` to `end` in the picture."""
@@ -232,6 +263,11 @@ class _Scale:
         low, high = min(values, default=0.0), max(values, default=1.0)
         room = (high - low) * 0.08 or max(abs(high) * 0.08, 0.5)
         return cls(low - room, high + room, start, end)
+
+    def from_zero(self) -> _Scale:
+        """Return the scale that begins at 0, or below where there is something, with some room above."""
+        low, high = min(self.low, 0.0), max(self.high, 0.0)
+        return _Scale(low, high + ((high - low) * 0.08 or 1.0), self.start, self.end)
 
     def at(self, value: float) -> float:
         """Return the place of a number."""
@@ -259,5 +295,6 @@ _DRAWN: dict[str, Callable[[Chart, _Words], tuple[Sequence[Any], float]]] = {
     "columns": _columns,
     "dots": _dots,
     "heat": _heat,
+    "lines": _lines,
     "points": _points,
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unveil.sources.inputs import Input
     from unveil.sources.options import ReadOptions
 
-__all__ = ["column_names", "read"]
+__all__ = ["cell_of", "column_names", "read", "series_of"]
 
 _EXACT = 1 << 53
 _LARGEST = 1 << 63
@@ -46,9 +46,9 @@ def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> 
             values.update((name, [None] * row) for name in record if name not in values)
         names.update(dict.fromkeys(record))
         for name, cells in values.items():
-            cells.append(_cell(record.get(name), missing))
+            cells.append(cell_of(record.get(name), missing))
     require_columns(list(values), _not_empty(source, names))
-    return pl.DataFrame({name: _series(source.place, name, cells) for name, cells in values.items()})
+    return pl.DataFrame({name: series_of(source.place, name, cells) for name, cells in values.items()})
 
 
 def _not_empty(source: Input, names: dict[str, None]) -> list[str]:
@@ -94,7 +94,8 @@ def _constant(name: str) -> None:
         raise ValueError
 
 
-def _cell(value: Any, missing: frozenset[str]) -> Any:
+def cell_of(value: Any, missing: frozenset[str]) -> Any:
+    """Return a value as a cell of a table: a list or an object as its JSON text, a text that stands for a null as one."""
     if isinstance(value, str):
         return None if value in missing else value
     return _text(value) if isinstance(value, (dict, list)) else value
@@ -105,7 +106,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _series(place: str, name: str, cells: list[Any]) -> pl.Series:
+def series_of(place: str, name: str, cells: list[Any]) -> pl.Series:
     """Type a column by the types of its values; where they do not fit together, by their texts."""
     dtype = _type_of(cells)
     if dtype == pl.String:

@@ -18,6 +18,7 @@ for _verbs in (
     "compare",
     "check",
     "query",
+    "watch",
     "hierarchy",
     "reproduce",
     "datasets",

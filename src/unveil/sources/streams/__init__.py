@@ -1,0 +1,13 @@
+"""Where records keep coming from: standard input, growing files, folders, Kafka topics and Redis streams.
+
+A stream source gives batches, each with the position behind it: whoever keeps the position with what was made of the records
+goes on exactly there. Records that cannot be read come beside the others and stop nothing. `None` in the place of a batch says
+that there is nothing new at present.
+"""
+
+from __future__ import annotations
+
+from unveil.sources.streams.base import Batch, StreamOptions, StreamSource
+from unveil.sources.streams.opening import open_records
+
+__all__ = ["Batch", "StreamOptions", "StreamSource", "open_records"]

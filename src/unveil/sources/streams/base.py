@@ -1,0 +1,98 @@
+"""What every stream of records has in common: batches with a position behind each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+__all__ = ["Batch", "StreamOptions", "StreamSource", "named_types", "text_of_value", "types_of"]
+
+_EXACT = 1 << 53
+_TYPES: dict[str, Any] = {"Int64": pl.Int64, "Float64": pl.Float64, "Boolean": pl.Boolean, "String": pl.String}
+
+
+def text_of_value(value: Any) -> str | None:
+    """Return a value as the text that stands for it beside texts: a number or a truth value as in JSON.
+
+    Examples
+    --------
+    >>> [text_of_value(value) for value in ("flu", 1, 2.5, 3.0, True, [1], None)]
+    ['flu', '1', '2.5', '3', 'true', '[1]', None]
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    plain = isinstance(value, bool | int | float | list | dict)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if plain else str(value)
+
+
+def named_types(types: Mapping[str, Any]) -> dict[str, str]:
+    """Return the types of columns as a position keeps them."""
+    return {column: next(name for name, known in _TYPES.items() if known == kind) for column, kind in types.items()}
+
+
+def types_of(names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the types that a position keeps."""
+    return {column: _TYPES[name] for column, name in names.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Records that came together.
+
+    Attributes
+    ----------
+    frame
+        The columns asked for.
+    position
+        Where the source stands behind them, as JSON can hold it.
+    malformed
+        What could not be read, as it came.
+    """
+
+    frame: pl.DataFrame
+    position: Any
+    malformed: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How a stream is read.
+
+    Attributes
+    ----------
+    follow
+        Whether to wait for more at the end of a file, folder, topic or stream.
+    missing
+        Texts that stand for a null.
+    settings
+        What a client library is told: the properties of a Kafka consumer, such as those of TLS and SASL.
+    avro
+        The schema of messages in Avro; none: they are JSON.
+    from_start
+        Whether a topic or a stream without a position is read from its start; otherwise only what comes from now on.
+    """
+
+    follow: bool = True
+    missing: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    avro: Path | None = None
+    from_start: bool = True
+
+
+class StreamSource(Protocol):
+    """Where records come from."""
+
+    place: str
+
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+        """Give the records behind a position, as they come; None now and then while there are none."""
+
+    def committed(self, position: Any) -> None:
+        """Take note that everything up to a position is accounted for."""

@@ -1,0 +1,133 @@
+"""A Kafka topic: messages of all its partitions, by offsets that are kept with what was made of them.
+
+Partitions are assigned, not subscribed to, so nothing is read twice however often a run begins again; the offsets are also
+committed to a consumer group, where one is named, for those who look at its lag. A broker that goes away is waited for: the
+client reconnects by itself. Kafka orders messages within a partition only; `position` keeps how far each was read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from unveil.errors import ArgumentError, DataNotFoundError, EngineError, MissingExtraError, shown
+from unveil.sources.streams.base import Batch, StreamOptions
+from unveil.sources.streams.messages import messages_of
+
+__all__ = ["KafkaTopic", "kafka_address", "kafka_settings"]
+
+_MESSAGES = 50_000
+"""Messages taken at once, at most."""
+_WAIT = 0.2
+_PATIENCE = 20.0
+"""Seconds to wait for what a broker knows of a topic."""
+_QUIET: dict[str, Any] = {"log_level": 0, "error_cb": lambda _: None}
+
+
+class KafkaTopic:
+    """A topic of a Kafka cluster: ``kafka://host:port/topic``."""
+
+    def __init__(self, address: str, options: StreamOptions) -> None:
+        try:
+            import confluent_kafka
+        except ImportError:
+            raise MissingExtraError.needed("a Kafka topic", extra="kafka") from None
+        self.place = address
+        self._brokers, self._topic = kafka_address(address)
+        self._options = options
+        self._kafka: Any = confluent_kafka
+        self._grouped = "group.id" in options.settings
+        settings = {
+            "fetch.queue.backoff.ms": 10,
+            "queued.max.messages.kbytes": 65536,
+            "auto.offset.reset": "error",
+            **kafka_settings(self._brokers, options.settings),
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+        self._consumer: Any = confluent_kafka.Consumer({"group.id": "unveil-watch", **settings})
+
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+        """Give the messages behind a position, and those that come."""
+        reader = messages_of(self.place, columns, self._options)
+        offsets: dict[str, int] = dict((position or {}).get("offsets", {}))
+        if position is not None:
+            reader.restore(position["types"])
+        ended: set[int] = set()
+        partitions = self._assign(offsets)
+        try:
+            while self._options.follow or len(ended) < partitions:
+                values = self._consume(offsets, ended)
+                if not values:
+                    yield None
+                    continue
+                frame, malformed = reader.frame(values)
+                yield Batch(frame, {"offsets": dict(offsets), "types": reader.types}, tuple(malformed))
+        finally:
+            self._consumer.close()
+
+    def committed(self, position: Any) -> None:
+        """Commit the offsets to the consumer group, where one is named."""
+        if not self._grouped:
+            return
+        kept = [self._kafka.TopicPartition(self._topic, int(at), offset) for at, offset in position["offsets"].items()]
+        if kept:
+            self._consumer.commit(offsets=kept, asynchronous=True)
+
+    def _assign(self, offsets: Mapping[str, int]) -> int:
+        """Take all partitions of the topic, each from where it was read to."""
+        numbers = self._partitions()
+        first = self._kafka.OFFSET_BEGINNING if self._options.from_start else self._kafka.OFFSET_END
+        self._consumer.assign([self._kafka.TopicPartition(self._topic, at, offsets.get(str(at), first)) for at in numbers])
+        return len(numbers)
+
+    def _partitions(self) -> list[int]:
+        """Return the numbers of the topic's partitions; a topic that is not there is refused."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                known = self._consumer.list_topics(self._topic, timeout=_PATIENCE).topics.get(self._topic)
+            except self._kafka.KafkaException as error:
+                raise EngineError(f"{self.place}: no broker answers ({error.args[0].name()}).") from None
+            if known is not None and known.error is None and known.partitions:
+                return sorted(known.partitions)
+            missing = known is None or known.error is None or known.error.code() == self._kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
+            if missing or time.monotonic() > end:
+                raise DataNotFoundError(f"{self.place}: there is no topic {shown(self._topic)}; make it first.")
+            time.sleep(_WAIT)
+
+    def _consume(self, offsets: dict[str, int], ended: set[int]) -> list[bytes]:
+        """Take what has come, and note how far each partition is; transient errors are the client's to mend."""
+        values: list[bytes] = []
+        for message in self._consumer.consume(_MESSAGES, timeout=_WAIT):
+            problem = message.error()
+            if problem is None:
+                offsets[str(message.partition())] = message.offset() + 1
+                if (value := message.value()) is not None:  # a tombstone has none
+                    values.append(value)
+            elif problem.code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
+                ended.add(message.partition())
+            elif problem.code() in (self._kafka.KafkaError._AUTO_OFFSET_RESET, self._kafka.KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001
+                raise EngineError(
+                    f"{self.place}: the messages behind the checkpoint are no longer there, the topic keeps too few; start anew "
+                    "without the checkpoint."
+                )
+            elif problem.fatal():
+                raise EngineError(f"{self.place}: the topic cannot be read ({problem.name()}).")
+        return values
+
+
+def kafka_address(address: str) -> tuple[str, str]:
+    """Return the brokers and the topic of an address."""
+    parts = urlsplit(address)
+    topic = parts.path.strip("/")
+    if not parts.netloc or not topic or "/" in topic:
+        raise ArgumentError("a Kafka topic is named as kafka://broker/topic; several brokers with commas between them.")
+    return parts.netloc, topic
+
+
+def kafka_settings(brokers: str, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a client is told: where the brokers are, and the properties that the user gives."""
+    return {"bootstrap.servers": brokers, **_QUIET, **settings}

@@ -1,0 +1,213 @@
+"""Standard input and growing files: records by line, as JSON objects or delimited fields.
+
+A line counts once it is whole, so a line that is being written is read when its end has come. The position is the byte behind the
+last line read. A file that became shorter, or another one, is refused on the way and when a run goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from unveil.errors import DataChangedError, DataNotFoundError, EmptyDataError, shown
+from unveil.sources.streams.base import Batch, StreamOptions, named_types, types_of
+from unveil.sources.streams.decoding import JsonRecords
+from unveil.sources.streams.delimited import DelimitedRecords
+
+__all__ = ["LineFile", "StandardInput"]
+
+_PIECE = 1 << 23
+"""Bytes read at once, at most."""
+_PAUSE = 0.2
+"""Seconds between two looks at a file that does not grow."""
+_HEAD = 1 << 10
+"""Bytes at the start by which a file is known again."""
+
+
+class _Lines:
+    """Cuts what is read into whole lines, and turns them into columns."""
+
+    def __init__(self, place: str, columns: Sequence[str], options: StreamOptions) -> None:
+        self._place = place
+        self._settings = (place, columns, options.missing)
+        self._records: JsonRecords | DelimitedRecords | None = None
+        self._rest = b""
+        self.done = 0
+
+    def batch(self, piece: bytes, *, last: bool = False) -> tuple[Any, list[bytes]] | None:
+        """Return the columns of the lines that are whole now, and the malformed ones; None where there are none."""
+        whole = self._rest + piece
+        end = len(whole) if last else _end_of_lines(whole, quoted=isinstance(self._records, DelimitedRecords))
+        lines, self._rest = whole[:end], whole[end:]
+        start = self.done
+        self.done += end
+        if self._records is None:
+            lines = self._begun(lines, at_start=start == 0)
+        if self._records is None or not lines.strip():
+            return None
+        return self._records.frame(lines)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The types of the columns so far."""
+        return {} if self._records is None else named_types(self._records.types)
+
+    def begin(self, head: bytes, done: int, types: Mapping[str, str]) -> None:
+        """Start behind so many bytes, with what the start of the file says about how to read it, and the types known then."""
+        self._begun(head, at_start=True)
+        self.done = done
+        if self._records is not None:
+            self._records.types = types_of(types)
+
+    def _begun(self, lines: bytes, *, at_start: bool) -> bytes:
+        """Find out from the first line whether lines are JSON or delimited; return the lines behind a header."""
+        text = lines.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not text:
+            return b""
+        if text.startswith(b"{"):
+            self._records = JsonRecords(*self._settings)
+            return text
+        records = DelimitedRecords(*self._settings)
+        header, _, rest = lines.partition(b"\n")
+        records.header(header)
+        self._records = records
+        return rest if at_start else lines
+
+
+def _end_of_lines(whole: bytes, *, quoted: bool) -> int:
+    """Return where the last whole line ends; a line break between quotes ends none."""
+    end = whole.rfind(b"\n") + 1
+    while quoted and end and whole.count(b'"', 0, end) % 2:
+        end = whole.rfind(b"\n", 0, end - 1) + 1
+    return end
+
+
+class StandardInput:
+    """Standard input, read once."""
+
+    place = "standard input"
+
+    def __init__(self, options: StreamOptions) -> None:
+        self._options = options
+
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:  # noqa: ARG002 - it has no other
+        """Give the lines as they come, until the input ends."""
+        lines = _Lines(self.place, columns, self._options)
+        stream = sys.stdin.buffer
+        while piece := _whatever_is_there(stream):
+            if piece is _NOTHING:
+                yield None
+                continue
+            if (read := lines.batch(piece)) is not None:
+                yield Batch(read[0], lines.done, tuple(read[1]))
+        if (read := lines.batch(b"", last=True)) is not None:
+            yield Batch(read[0], lines.done, tuple(read[1]))
+        if not lines.done:
+            raise EmptyDataError("standard input: there was nothing to read.")
+
+    def committed(self, position: Any) -> None:
+        """Do nothing: what is read is gone."""
+
+
+_NOTHING = b"\x00nothing"
+
+
+def _whatever_is_there(stream: BinaryIO) -> bytes:
+    """Read what has come, in pieces that are worth it; `_NOTHING` after a pause in which nothing came, b"" at the end."""
+    descriptor = stream.fileno()
+    parts: list[bytes] = []
+    size = 0
+    while size < _PIECE:
+        ready, _, _ = select.select([descriptor], [], [], 0.02 if parts else _PAUSE)
+        if not ready:
+            break
+        part = os.read(descriptor, _PIECE - size)
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    else:
+        return b"".join(parts)
+    return b"".join(parts) if parts or ready else _NOTHING
+
+
+class LineFile:
+    """A file of lines that may grow."""
+
+    def __init__(self, path: Path, options: StreamOptions) -> None:
+        self.place = str(path)
+        self._path = path
+        self._options = options
+
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+        """Give the lines behind a position, and those that are appended."""
+        lines = _Lines(self.place, columns, self._options)
+        with self._opened() as file:
+            self._go_to(file, lines, position)
+            while True:
+                piece = file.read(_PIECE)
+                if piece:
+                    if (read := lines.batch(piece)) is not None:
+                        yield self._batch(file, lines, read)
+                elif not self._options.follow:
+                    break
+                else:
+                    yield None
+                    self._require_grown(file)
+                    time.sleep(_PAUSE)
+            if (read := lines.batch(b"", last=True)) is not None:
+                yield self._batch(file, lines, read)
+
+    def committed(self, position: Any) -> None:
+        """Do nothing: a file can be read again."""
+
+    def _opened(self) -> BinaryIO:
+        try:
+            return self._path.open("rb")
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or "it cannot be read").lower()
+            raise DataNotFoundError(f"{shown(self.place)} cannot be read: {reason}.") from None
+
+    def _batch(self, file: BinaryIO, lines: _Lines, read: tuple[Any, list[bytes]]) -> Batch:
+        position = {"offset": lines.done, "head": _head(file, lines.done), "types": lines.types}
+        return Batch(read[0], position, tuple(read[1]))
+
+    def _go_to(self, file: BinaryIO, lines: _Lines, position: Any) -> None:
+        """Go to where a run ended, if the file still begins as it did then."""
+        if position is None:
+            return
+        offset = int(position["offset"])
+        if os.fstat(file.fileno()).st_size < offset or _head(file, offset) != position["head"]:
+            raise DataChangedError(
+                f"{self.place}: the checkpoint was made of another file, or of one that has changed since; name the same file, "
+                "or start anew without the checkpoint."
+            )
+        lines.begin(file.read(_PIECE), offset, position["types"])
+        file.seek(offset)
+
+    def _require_grown(self, file: BinaryIO) -> None:
+        """Refuse a file that became shorter, or whose name belongs to another one now."""
+        try:
+            same = os.path.samestat(os.fstat(file.fileno()), self._path.stat())
+        except OSError:
+            same = False
+        if not same or os.fstat(file.fileno()).st_size < file.tell():
+            raise DataChangedError(
+                f"{self.place}: the file was replaced, or became shorter, while it was read; all of it up to then is counted. "
+                "Start anew for the new file."
+            )
+
+
+def _head(file: BinaryIO, offset: int) -> str:
+    """Return a fingerprint of the start of a file, as far as it was read."""
+    at = file.tell()
+    file.seek(0)
+    start = file.read(min(_HEAD, offset))
+    file.seek(at)
+    return hashlib.blake2b(start, digest_size=16).hexdigest()

@@ -1,0 +1,45 @@
+"""Which stream an address names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from unveil.errors import ArgumentError, DataNotFoundError, shown
+from unveil.sources.streams.base import StreamOptions, StreamSource
+
+__all__ = ["open_records"]
+
+
+def open_records(address: str | os.PathLike[str], options: StreamOptions | None = None) -> StreamSource:
+    """Open a stream of records: "-", a file of lines, a folder of Parquet files, a Kafka topic or a Redis stream."""
+    chosen, name = options or StreamOptions(), os.fspath(address)
+    if name == "-":
+        from unveil.sources.streams.lines import StandardInput
+
+        return StandardInput(chosen)
+    if name.startswith("kafka://"):
+        from unveil.sources.streams.kafka import KafkaTopic
+
+        return KafkaTopic(name, chosen)
+    if name.startswith(("redis://", "rediss://")):
+        from unveil.sources.streams.redis import RedisStream
+
+        return RedisStream(name, chosen)
+    return _open_path(Path(name), chosen)
+
+
+def _open_path(path: Path, options: StreamOptions) -> StreamSource:
+    if path.is_dir():
+        from unveil.sources.streams.folder import ParquetFolder
+
+        return ParquetFolder(path, options)
+    if not path.exists():
+        raise DataNotFoundError(f"{shown(path)} is no file, no folder and no address of a stream (kafka://, redis://).")
+    if path.suffix.lower() in (".parquet", ".arrow", ".xlsx", ".sav"):
+        raise ArgumentError(
+            f"{shown(path)} is no file of lines; name the folder in which such files arrive, or measure the file."
+        )
+    from unveil.sources.streams.lines import LineFile
+
+    return LineFile(path, options)

@@ -1,0 +1,118 @@
+"""A Redis stream: entries by their ids, each a JSON object in one field, or the columns as fields of their own.
+
+The position is the id of the last entry read, so an entry is read once however often a run begins again. A server that goes away
+is waited for.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import parse_qs, urlsplit, urlunsplit
+
+from unveil.credentials import without_credentials
+from unveil.errors import ArgumentError, DataNotFoundError, EngineError, MissingExtraError
+from unveil.sources.streams.base import Batch, StreamOptions
+from unveil.sources.streams.messages import messages_of
+
+__all__ = ["RedisStream", "redis_client"]
+
+_ENTRIES = 20_000
+"""Entries read at once."""
+_BLOCK = 200
+"""Milliseconds to wait for an entry."""
+_AGAIN = 1.0
+"""Seconds before a server that has gone is asked again."""
+_FIELDS = (b"json", b"data", b"value", b"payload")
+"""Fields that hold a whole record as JSON, if an entry has no other."""
+
+
+class RedisStream:
+    """A stream of a Redis server: ``redis://host:port/stream``, or ``rediss://`` with TLS."""
+
+    def __init__(self, address: str, options: StreamOptions) -> None:
+        self.place = without_credentials(address)
+        self._client, self._stream = redis_client(address)
+        self._options = options
+
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+        """Give the entries behind a position, and those that come."""
+        reader = messages_of(self.place, columns, self._options)
+        last = self._begin() if position is None else position["id"]
+        if position is not None:
+            reader.restore(position["types"])
+        while True:
+            entries = self._read(last)
+            if not entries:
+                if not self._options.follow:
+                    return
+                yield None
+                continue
+            last = entries[-1][0].decode()
+            frame, malformed = reader.frame([_message(fields) for _, fields in entries])
+            yield Batch(frame, {"id": last, "types": reader.types}, tuple(malformed))
+
+    def committed(self, position: Any) -> None:
+        """Do nothing: the position is kept by whoever reads."""
+
+    def _begin(self) -> str:
+        """Return the id behind which reading begins; a stream that is not there is refused."""
+        import redis
+
+        try:
+            if not self._client.exists(self._stream):
+                raise DataNotFoundError(f"{self.place}: there is no such stream; add an entry to it first (XADD).")
+            if self._client.type(self._stream) != b"stream":
+                raise DataNotFoundError(f"{self.place}: this key holds no stream.")
+            newest = self._client.xrevrange(self._stream, count=1)
+        except redis.RedisError as error:
+            raise EngineError(f"{self.place}: the server cannot be asked ({type(error).__name__}).") from None
+        return "0-0" if self._options.from_start or not newest else newest[0][0].decode()
+
+    def _read(self, last: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        """Read what stands behind an id; nothing where nothing came, or the server is away."""
+        import redis
+
+        try:
+            block = _BLOCK if self._options.follow else None
+            answer = self._client.xread({self._stream: last}, count=_ENTRIES, block=block)
+        except (redis.ConnectionError, redis.TimeoutError):
+            if not self._options.follow:
+                raise EngineError(f"{self.place}: the server has gone away.") from None
+            time.sleep(_AGAIN)
+            return []
+        except redis.RedisError as error:
+            raise EngineError(f"{self.place}: the stream cannot be read ({type(error).__name__}).") from None
+        return answer[0][1] if answer else []
+
+
+def redis_client(address: str) -> tuple[Any, str]:
+    """Return a client, and the name of the stream that an address ends in; ``?db=1`` chooses a data base."""
+    try:
+        import redis
+    except ImportError:
+        raise MissingExtraError.needed("a Redis stream", extra="redis") from None
+    parts = urlsplit(address)
+    stream = parts.path.strip("/")
+    if not stream:
+        raise ArgumentError("a Redis stream is named as redis://host/stream.")
+    db = parse_qs(parts.query).get("db", ["0"])[0]
+    if not db.isdigit():
+        raise ArgumentError("the data base of a Redis address is a number, as in redis://host/stream?db=1.")
+    server = urlunsplit((parts.scheme, parts.netloc, f"/{db}", "", ""))
+    return redis.Redis.from_url(server, protocol=2, socket_connect_timeout=5, retry_on_timeout=True), stream
+
+
+def _message(fields: dict[bytes, bytes]) -> bytes:
+    """Return an entry as one JSON object: its only field, or its fields as texts."""
+    if len(fields) == 1:
+        name, content = next(iter(fields.items()))
+        if name in _FIELDS:
+            return content
+    return json.dumps({_text(name): _text(content) for name, content in fields.items()}).encode()
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="replace")

@@ -1,0 +1,9 @@
+"""The same measures, and releases, over a moving window of a stream."""
+
+from __future__ import annotations
+
+from unveil.stream.derived import Decimals, GridCell, Hours, Weekday
+from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures
+from unveil.stream.window import Window
+
+__all__ = ["Decimals", "GridCell", "Hours", "KeyFigures", "NeedFigure", "Weekday", "Window", "WindowFigures"]

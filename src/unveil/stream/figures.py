@@ -1,0 +1,252 @@
+"""What the records of a window disclose, and what they are good for, at one moment.
+
+Every figure is the one that the same records in a table have: the window hands its count table to the same measures.
+Where a person may occur often (`person`), every person counts once in a combination of values: the rate is that of the table of
+distinct persons and values, k is the fewest persons that look alike, and a class of one person is unique.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from unveil import __version__
+from unveil.counts import Counts
+from unveil.errors import UndefinedMeasureError
+from unveil.measures.chance import beyond_chance
+from unveil.measures.discrimination import DiscriminationRate, rate_of
+from unveil.measures.kinds import IdentifierKind
+from unveil.project import Need
+from unveil.results import Figure, Made, Result, Table, View
+from unveil.results.masking import MASK, SMALL
+from unveil.results.numbers import number
+
+__all__ = ["KeyFigures", "KeySet", "NeedFigure", "NeedSet", "WindowFigures", "key_figures", "need_figure", "riskiest"]
+
+_ALIKE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """A key that is measured: its columns as the caller names them, and what they are called in the count table."""
+
+    names: tuple[str, ...]
+    key: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    person: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSet:
+    """A need that is measured, and what its columns are called in the count table."""
+
+    need: Need
+    given: tuple[str, ...]
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """What one key discloses.
+
+    Attributes
+    ----------
+    key
+        The columns.
+    dr, reason
+        The Discrimination Rate; None where it is undefined, and then why.
+    kind
+        The kind of identifier.
+    k, uniques, classes
+        The size of the smallest class, the classes of one record (or person), and all classes.
+    """
+
+    key: tuple[str, ...]
+    dr: float | None
+    reason: str | None
+    kind: IdentifierKind | None
+    k: int
+    uniques: int
+    classes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        plain = {"dr": self.dr, "kind": self.kind, "k": self.k, "uniques": self.uniques, "classes": self.classes}
+        return {"key": list(self.key), **plain} | ({"reason": self.reason} if self.reason else {})
+
+
+@dataclass(frozen=True, slots=True)
+class NeedFigure:
+    """How far a window serves a need: its degree, plain and adjusted for chance, and whether the degree asked for is reached."""
+
+    name: str
+    degree: float | None
+    adjusted: float | None
+    met: bool | None
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        plain = {"degree": self.degree, "adjusted": self.adjusted, "met": self.met}
+        return plain | ({"reason": self.reason} if self.reason else {})
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WindowFigures(Result):
+    """The figures of a window at one moment.
+
+    Attributes
+    ----------
+    number
+        The figures of a stream are numbered from 1.
+    start, to
+        From where to where the window reaches: record numbers, or times.
+    records
+        The records that it holds.
+    keys
+        What each key discloses; the properties `dr`, `kind`, `k` and `uniques` are those of the first.
+    needs
+        How far the window serves each need.
+    counters
+        What was left out so far: malformed, late, dropped for a null, outside of a partition.
+    alarms
+        The alarms that are raised.
+    partial
+        Whether they were not due yet: the stream ended, or the run was stopped.
+    """
+
+    number: int
+    start: Any
+    to: Any
+    records: int
+    keys: tuple[KeyFigures, ...]
+    needs: Mapping[str, NeedFigure] = field(default_factory=dict)
+    counters: Mapping[str, int] = field(default_factory=dict)
+    alarms: tuple[str, ...] = ()
+    partial: bool = False
+
+    @property
+    def dr(self) -> float | None:
+        """The Discrimination Rate of the first key."""
+        return self.keys[0].dr if self.keys else None
+
+    @property
+    def kind(self) -> IdentifierKind | None:
+        """The kind of the first key."""
+        return self.keys[0].kind if self.keys else None
+
+    @property
+    def k(self) -> int:
+        """The size of the smallest class of the first key; 0 where there is none."""
+        return self.keys[0].k if self.keys else 0
+
+    @property
+    def uniques(self) -> int:
+        """The classes of one record, or person, of the first key."""
+        return self.keys[0].uniques if self.keys else 0
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        rate = "-" if self.dr is None else number(self.dr)
+        return f"WindowFigures({self.number}: {self.records:,} records, dr {rate}, k {self.k:,}, uniques {self.uniques:,})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is written as one JSON line."""
+        window = {"number": self.number, "from": self.start, "to": self.to, "records": self.records}
+        if self.partial:
+            window["partial"] = True
+        plain: dict[str, Any] = {"window": window, "dr": self.dr, "kind": self.kind, "k": self.k, "uniques": self.uniques}
+        if self.dr is None:
+            plain["reason"] = self.keys[0].reason if self.keys else "the window holds no records"
+        if len(self.keys) > 1:
+            plain["keys"] = [one.to_dict() for one in self.keys]
+        plain["needs"] = {name: need.to_dict() for name, need in self.needs.items()}
+        return plain | {"alarms": list(self.alarms)} | ({"left_out": dict(self.counters)} if self.counters else {})
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per key."""
+        rows = [one.to_dict() for one in self.keys]
+        names = ("dr", "kind", "k", "uniques", "classes")
+        return {"key": [" + ".join(row["key"]) for row in rows], **{name: [row[name] for row in rows] for name in names}}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        figures = [
+            Figure("records", self.records, f"from {self.start} to {self.to}"),
+            Figure("Discrimination Rate", "-" if self.dr is None else self.dr),
+            Figure("k", self.k, "the smallest class"),
+            Figure("uniques", self.uniques, "classes of one"),
+        ]
+        figures += [Figure(f"need {name}", "-" if need.degree is None else need.degree) for name, need in self.needs.items()]
+        table = self.columns()
+        keys = Table(tuple(table), tuple(zip(*table.values(), strict=True)), title="Keys")
+        return View(f"Window {self.number}", tuple(figures), (keys,), tuple(f"Alarm: {alarm}" for alarm in self.alarms))
+
+
+def key_figures(counts: Counts, one: KeySet) -> KeyFigures:
+    """Measure one key on the count table of a window."""
+    try:
+        rate = _rate(counts, one)
+    except UndefinedMeasureError as problem:
+        return _sized(one, _class_sizes(counts, one), None, str(problem))
+    sizes = _class_sizes(counts, one) if one.person is not None and one.sensitive else rate.table.classes.n
+    return _sized(one, sizes, rate, None)
+
+
+def _sized(one: KeySet, sizes: Any, rate: DiscriminationRate | None, reason: str | None) -> KeyFigures:
+    value, kind = (None, None) if rate is None else (rate.value, rate.kind)
+    return KeyFigures(one.names, value, reason, kind, int(sizes.min()), int(np.count_nonzero(sizes == 1)), len(sizes))
+
+
+def _rate(counts: Counts, one: KeySet) -> DiscriminationRate:
+    made = Made(counts.records, "category", key=one.names, sensitive=one.sensitive, version=__version__)
+    if one.person is None:
+        return rate_of(counts.over([*one.key, *one.sensitive]), one.key, one.sensitive, made, adjust=False)
+    target = one.sensitive or (one.person,)
+    distinct = _persons(counts, [*one.key, *one.sensitive, one.person]).over([*one.key, *target])
+    return rate_of(distinct, one.key, target, made, adjust=False)
+
+
+def _class_sizes(counts: Counts, one: KeySet) -> Any:
+    """Return the records, or the distinct persons, of each class."""
+    if one.person is None:
+        return counts.classes(one.key).n
+    return _persons(counts, [*one.key, one.person]).classes(one.key).n
+
+
+def _persons(counts: Counts, names: Sequence[str]) -> Counts:
+    """Return the table in which every combination that occurs counts once."""
+    distinct = counts.over(names)
+    return replace(distinct, n=np.ones(len(distinct), dtype=np.int64))
+
+
+def need_figure(counts: Counts, one: NeedSet) -> NeedFigure:
+    """Measure how far the records of a window serve a need."""
+    made = Made(counts.records, "category", key=one.given, sensitive=(one.target,), version=__version__)
+    least = one.need.at_least
+    try:
+        rate = rate_of(counts.over([*one.given, one.target]), one.given, (one.target,), made, adjust=least is not None)
+    except UndefinedMeasureError as problem:
+        return NeedFigure(one.need.name, None, None, None if least is None else False, str(problem))
+    met = None if least is None else beyond_chance(rate.adjusted) >= least - _ALIKE
+    return NeedFigure(one.need.name, rate.value, rate.adjusted, met)
+
+
+def riskiest(counts: Counts, one: KeySet, most: int) -> list[dict[str, Any]]:
+    """Return the classes that disclose most, masked as reports are: values of small or disclosing classes are not shown."""
+    try:
+        table = _rate(counts, one).table
+    except UndefinedMeasureError:
+        return []
+    rows = []
+    for at in table.riskiest(most).tolist():
+        size, masked = int(table.classes.n[at]), bool(table.telling[at]) or int(table.classes.n[at]) < SMALL
+        values = [column.values[int(codes[at])] for column, codes in zip(table.classes.columns, table.classes.codes, strict=True)]
+        shown = MASK if masked else ", ".join("-" if value is None else str(value) for value in values)
+        rows.append(
+            {"class": shown, "size": size if not masked or size < SMALL else None, "posterior": float(table.posterior[at])}
+        )
+    return rows

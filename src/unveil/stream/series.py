@@ -1,0 +1,147 @@
+"""The figures of a whole run, over time: every one of a short run, of a long one the riskiest of each stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unveil.results import Chart, Figure, Result, Table, View
+from unveil.results.numbers import counted, number
+from unveil.stream.figures import WindowFigures
+
+__all__ = ["Series", "WatchRun"]
+
+_MOST = 2_000
+"""Points kept; beyond it, two neighbours become the riskier of them."""
+_SHOWN = 20
+
+
+class Series:
+    """Points of a run: number, end, rate, k, uniques, records, needs and alarms of each."""
+
+    def __init__(self) -> None:
+        self.points: list[dict[str, Any]] = []
+        self.total = 0
+        self._stretch = 1
+        self._open = 0
+
+    def add(self, figures: WindowFigures) -> None:
+        """Take note of figures."""
+        point = {
+            "number": figures.number, "to": figures.to, "dr": figures.dr, "k": figures.k, "uniques": figures.uniques,
+            "records": figures.records, "needs": {name: need.degree for name, need in figures.needs.items()},
+            "alarms": list(figures.alarms),
+        }  # fmt: skip
+        self.total += 1
+        if self._open:
+            self.points[-1] = _riskier(self.points[-1], point)
+        else:
+            self.points.append(point)
+        self._open = (self._open + 1) % self._stretch
+        if len(self.points) >= _MOST and not self._open:
+            pairs = zip(self.points[::2], self.points[1::2], strict=False)
+            self.points = [_riskier(one, other) for one, other in pairs]
+            self._stretch *= 2
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        return {"points": self.points, "total": self.total, "stretch": self._stretch, "open": self._open}
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Series:
+        """Return the series that a checkpoint keeps."""
+        series = cls()
+        series.points, series.total = list(state["points"]), int(state["total"])
+        series._stretch, series._open = int(state["stretch"]), int(state["open"])
+        return series
+
+
+def _riskier(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return the point with the higher rate, with the alarms of both."""
+    worse = one if (one["dr"] or 0.0) >= (other["dr"] or 0.0) else other
+    return {**worse, "alarms": list(dict.fromkeys([*one["alarms"], *other["alarms"]]))}
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class WatchRun(Result):
+    """A whole run of a watch.
+
+    Attributes
+    ----------
+    question
+        What was measured, and over which window.
+    points, figures
+        The figures over time, and how many there were.
+    left_out
+        Records that were not counted, and why.
+    alarms
+        The alarms that were ever raised.
+    riskiest
+        The classes of the last window that disclose most, masked.
+    """
+
+    question: str
+    points: Sequence[Mapping[str, Any]]
+    figures: int
+    left_out: Mapping[str, int]
+    alarms: Sequence[str]
+    riskiest: Sequence[Mapping[str, Any]]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"WatchRun({self.question}: {counted(self.figures, 'window')}, {counted(len(self.alarms), 'alarm')})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "question": self.question,
+            "windows": self.figures,
+            "points": [dict(point) for point in self.points],
+            "left_out": dict(self.left_out),
+            "alarms": list(self.alarms),
+            "riskiest": [dict(row) for row in self.riskiest],
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per point."""
+        names = ("number", "to", "records", "dr", "k", "uniques")
+        table: dict[str, Sequence[Any]] = {name: [point[name] for point in self.points] for name in names}
+        return table | {"alarms": ["; ".join(point["alarms"]) for point in self.points]}
+
+    def view(self) -> View:
+        """Return what a person should see: the rate over time, k, needs, the last windows, and what stood out."""
+        defined = [point for point in self.points if point["dr"] is not None]
+        worst = max(defined, key=lambda point: point["dr"], default=None)
+        figures = [Figure("windows", self.figures)]
+        if worst is not None:
+            figures.append(Figure("highest rate", worst["dr"], f"in window {worst['number']:,}"))
+            figures.append(Figure("smallest k", min(point["k"] for point in defined)))
+        figures.append(Figure("alarms", len(self.alarms), "; ".join(self.alarms)))
+        notes = [f"Left out: {name} {number(value)}." for name, value in self.left_out.items() if value]
+        return View(f"Watched: {self.question}", tuple(figures), tuple(self._tables()), tuple(notes), tuple(self._charts()))
+
+    def _charts(self) -> list[Chart]:
+        names = list(dict.fromkeys(name for point in self.points for name in point["needs"]))
+        lines = [("Discrimination Rate", point["number"], point["dr"]) for point in self.points]
+        lines += [(f"need {name}", point["number"], point["needs"].get(name)) for name in names for point in self.points]
+        rate = tuple(row for row in lines if row[2] is not None)
+        sizes = tuple(("k", point["number"], point["k"]) for point in self.points)
+        uniques = tuple(("uniques", point["number"], point["uniques"]) for point in self.points)
+        charts = [
+            Chart("rate", "lines", "Privacy and utility over time", ("figure", "window", "from 0 to 1"), rate),
+            Chart("k", "lines", "The smallest class over time", ("figure", "window", "records"), sizes),
+            Chart("uniques", "lines", "Unique records over time", ("figure", "window", "classes of one"), uniques),
+        ]
+        return [chart for chart in charts if chart.rows]
+
+    def _tables(self) -> list[Table]:
+        rows = tuple(
+            (str(point["number"]), str(point["to"]), point["records"], "-" if point["dr"] is None else point["dr"], point["k"],
+             point["uniques"], "; ".join(point["alarms"]))
+            for point in self.points[-_SHOWN:]
+        )  # fmt: skip
+        last = Table(("window", "to", "records", "rate", "k", "uniques", "alarms"), rows, title="The last windows")
+        risk = tuple((row["class"], "-" if row["size"] is None else row["size"], row["posterior"]) for row in self.riskiest)
+        shown = Table(("class", "size", "posterior"), risk, title="Classes of the last window that disclose most")
+        return [last, shown] if risk else [last]

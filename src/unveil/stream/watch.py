@@ -1,0 +1,180 @@
+"""A stream watched: figures of its window as they are due, alarms, and a state from which a run goes on after any end.
+
+Records are pulled when there is time for them, so a source that is faster than the measures waits. The state is kept between
+batches only: the window, the position of the source behind it, the alarms and the place of the lines written, together.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from unveil.sources.streams import Batch, StreamSource
+from unveil.stream.alarms import Alarm, Fact
+from unveil.stream.checkpoint import Checkpoint
+from unveil.stream.figures import WindowFigures
+from unveil.stream.series import Series
+from unveil.stream.sinks import Sink
+from unveil.stream.window import Window
+
+__all__ = ["Judge", "Watch"]
+
+Judge = Callable[[Window], Mapping[str, bool | None]]
+"""Says of each rule of a policy whether it is broken (True), met (False), or undecided (None)."""
+
+
+class Watch:
+    """A window fed from a source.
+
+    Parameters
+    ----------
+    source
+        Where records come from.
+    window
+        The window, with `every`.
+    alarms
+        Conditions on the figures; they wait until the window is full once, or the stream ends.
+    judge
+        What says which rules of a policy are broken.
+    checkpoint, interval
+        Where the state is kept, and after how many seconds.
+    malformed
+        Where records go that cannot be read; none: they are counted only.
+    lines
+        Where each line of figures goes; its place is part of the state.
+    """
+
+    def __init__(
+        self,
+        source: StreamSource,
+        window: Window,
+        *,
+        alarms: Sequence[Alarm] = (),
+        judge: Judge | None = None,
+        checkpoint: Checkpoint | None = None,
+        interval: float = 5.0,
+        malformed: Sink | None = None,
+        lines: Sink | None = None,
+    ) -> None:
+        self._source, self.window = source, window
+        self._alarms = list(alarms)
+        self._judge = judge
+        self._rules: dict[str, Fact] = {}
+        self._checkpoint, self._interval = checkpoint, interval
+        self._malformed, self._lines = malformed, lines
+        self._position: Any = None
+        self._stopping = False
+        self.series = Series()
+        self.ever_raised: list[str] = []
+        self.malformed = 0
+
+    def stop(self) -> None:
+        """Let the run end at the next batch."""
+        self._stopping = True
+
+    def run(self) -> Generator[WindowFigures | None, None, None]:
+        """Give the figures as they are due, and None now and then while nothing comes; the last may be partial."""
+        try:
+            self._resume()
+            yield from self._followed()
+            self._save()
+            last = self.window.finish()
+            if last is not None:
+                yield self._told(last)
+            for sink in self._sinks:
+                sink.position()
+        finally:
+            for sink in self._sinks:
+                sink.close()
+
+    def _followed(self) -> Iterator[WindowFigures | None]:
+        """Give figures until the source ends, or the run is stopped; keep the state now and then."""
+        saved, changed = time.monotonic(), False
+        for batch in self._source.batches(self.window.columns, self._position):
+            if batch is not None:
+                for figures in self.window.feed(self._sorted_out(batch)):
+                    yield self._told(figures)
+                self._position, changed = batch.position, True
+            else:
+                yield None
+            if changed and time.monotonic() - saved >= self._interval:
+                self._save()
+                saved, changed = time.monotonic(), False
+            if self._stopping:
+                return
+
+    @property
+    def _sinks(self) -> list[Sink]:
+        return [sink for sink in (self._lines, self._malformed) if sink is not None]
+
+    def _sorted_out(self, batch: Batch) -> Any:
+        """Put malformed records apart, and return the others."""
+        for content in batch.malformed:
+            self.malformed += 1
+            if self._malformed is not None:
+                self._malformed.write(self.malformed, content)
+        return batch.frame
+
+    def _told(self, figures: WindowFigures) -> WindowFigures:
+        """Return figures with the alarms that they raise, noted in the series."""
+        counters = {**figures.counters, **({"malformed": self.malformed} if self.malformed else {})}
+        figures = replace(figures, counters=counters)
+        if self.window.full or figures.partial:
+            for alarm in self._alarms:
+                alarm.hear(alarm.value_in(figures))
+            for rule, broken in (self._judge(self.window) if self._judge is not None and figures.records else {}).items():
+                self._rules.setdefault(rule, Fact(rule)).hear(broken)
+        raised = [alarm.text for alarm in self._alarms if alarm.raised]
+        raised += [rule for rule, fact in self._rules.items() if fact.raised]
+        self.ever_raised += [text for text in raised if text not in self.ever_raised]
+        figures = replace(figures, alarms=tuple(raised))
+        self.series.add(figures)
+        if self._lines is not None:
+            self._lines.write(figures.number, json.dumps(figures.to_dict()).encode())
+        return figures
+
+    # State --------------------------------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        """Keep the state, and tell the source that it is kept."""
+        if self._checkpoint is None or self._position is None:
+            return
+        document, arrays = self.window.state()
+        sinks = {
+            "lines": None if self._lines is None else self._lines.position(),
+            "apart": None if self._malformed is None else self._malformed.position(),
+        }
+        alarms = [alarm.state() for alarm in self._alarms]
+        rules = [fact.state() for fact in self._rules.values()]
+        own = {
+            "alarms": alarms,
+            "rules": rules,
+            "ever": self.ever_raised,
+            "malformed": self.malformed,
+            "series": self.series.state(),
+        }
+        self._checkpoint.write({"window": document, "position": self._position, **sinks, **own}, arrays)
+        self._source.committed(self._position)
+
+    def _resume(self) -> None:
+        """Go on from the checkpoint, where there is one."""
+        kept = None if self._checkpoint is None else self._checkpoint.read()
+        if kept is None:
+            for sink in self._sinks:
+                sink.go_to(None)
+            return
+        document, arrays = kept
+        self.window.restore(document["window"], arrays)
+        self._position, self.malformed = document["position"], document["malformed"]
+        self.ever_raised = list(document["ever"])
+        self.series = Series.of(document["series"])
+        for alarm, state in zip(self._alarms, document["alarms"], strict=True):
+            alarm.raised, alarm.calm = state["raised"], state["calm"]
+        self._rules = {state["text"]: Fact(**state) for state in document["rules"]}
+        if self._lines is not None:
+            self._lines.go_to(document["lines"])
+        if self._malformed is not None:
+            self._malformed.go_to(document["apart"])
