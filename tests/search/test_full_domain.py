@@ -33,11 +33,11 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from unveil.models.asked import completed
 from unveil.models.orders import Scale
+from unveil.models.required import completed
 from unveil.search import full_domain
-from unveil.search.judge import Judge
 from unveil.search.objectives import OBJECTIVES, Candidate, Separable, objective_of
+from unveil.search.requirements import NodeRequirements
 from unveil.search.space import Space, key_attributes
 from unveil.sources import load
 
@@ -495,7 +495,7 @@ def test_what_violates_in_every_node_below_does(model: str, rows: list[tuple[int
     scale = Scale("job", ("a", "b", "c"), JOBS)
     models = list(completed(MODELS[model](), {"job": scale}).values())
     space = Space(counts, key_attributes(counts, TREES), [("job",)])
-    judge = Judge(space, models, limit=len(rows))
+    judge = NodeRequirements(space, models, limit=len(rows))
     lasting, violating = {}, {}
     for node in NODES:
         table = space.classes(node).copy()

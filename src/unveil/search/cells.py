@@ -17,7 +17,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts.grouping import group
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.search.axes import TreeAxis
@@ -25,7 +25,7 @@ from unveil.search.inputs import limit_of
 from unveil.search.parts import Parts, split_parts
 from unveil.search.recoding import Recoded, Recoding, fully_general, released
 from unveil.search.request import Hierarchies, Request, finer_request
-from unveil.search.requirements import Requirements
+from unveil.search.requirements import PartRequirements
 from unveil.search.space import KeyAttribute
 from unveil.search.subtrees import subtree_cuts
 from unveil.sources import Data
@@ -42,7 +42,7 @@ __all__ = ["generalize_cells"]
 def generalize_cells(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Hierarchies,
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
@@ -149,7 +149,7 @@ def _opened(
     parts, extents = split_parts(
         [axis.dimension(cells) for axis in axes],
         n,
-        Requirements(request, cells, n),
+        PartRequirements(request, cells, n),
         start=Parts.of(of_unit, len(first[0])),
         pooled=True,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, KAnonymity
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.project import Need
 from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
 from unveil.reproduce.experiments.taxonomies import hierarchies
@@ -19,7 +19,7 @@ __all__ = ["KEYS", "run"]
 KEYS = ("age", "education", "native-country", "race")
 INCOME = "income-per-year"
 _FIVE, _TEN, _DIVERSE, _ORIGINAL = "5-anonymity", "10-anonymity", "2-diversity", "original"
-_MODELS: dict[str, list[AnyModel]] = {_FIVE: [KAnonymity(5)], _TEN: [KAnonymity(10)], _DIVERSE: [DistinctLDiversity(INCOME, 2)]}
+_MODELS: dict[str, list[Model]] = {_FIVE: [KAnonymity(5)], _TEN: [KAnonymity(10)], _DIVERSE: [DistinctLDiversity(INCOME, 2)]}
 _DEGREE, _VALUES = "degree to which the income can be told", "degree by value of race"
 _WEIGHTED = (
     "A value's degree is weighted by its share of the records, so a rare value comes near 1 whatever it tells. A release that "

@@ -7,14 +7,24 @@ needs records. The libraries that talk to the engines are optional, and imported
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from unveil.sources.engines.address import Address, parse
+from unveil.sources.engines.address import SCHEMES, Address, parse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from unveil.sources.frames import Data, Source
 
-__all__ = ["open_engine"]
+__all__ = ["open_engine", "register"]
+
+_OPENERS: dict[str, str | Callable[[Address], Source]] = {
+    "duckdb": "duckdb.open_database",
+    "postgresql": "postgres.open_table",
+    "spark": "spark.open_address",
+}
+"""What opens an address of each engine: a function, or its module and name."""
 
 
 def open_engine(data: Data) -> Source | None:
@@ -34,17 +44,15 @@ def open_engine(data: Data) -> Source | None:
     return None
 
 
+def register(scheme: str, opener: Callable[[Address], Source]) -> None:
+    """Add an engine of your own: addresses that begin with its scheme are opened by a function from address to source."""
+    SCHEMES[scheme] = scheme
+    _OPENERS[scheme] = opener
+
+
 def _open_address(address: Address) -> Source:
-    match address.engine:
-        case "duckdb":
-            from unveil.sources.engines.duckdb import open_database
-
-            return open_database(address)
-        case "postgresql":
-            from unveil.sources.engines.postgres import open_table
-
-            return open_table(address)
-        case "spark":
-            from unveil.sources.engines.spark import open_address
-
-            return open_address(address)
+    opener = _OPENERS[address.engine]
+    if isinstance(opener, str):  # imported when it is needed
+        module, _, function = opener.rpartition(".")
+        opener = getattr(import_module(f"unveil.sources.engines.{module}"), function)
+    return opener(address)
