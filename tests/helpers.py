@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 import polars as pl
 import pytest
-from hypothesis import strategies as st
 
 from unveil.run import Limits, Run
 
@@ -75,17 +74,6 @@ def kind(x: Sequence[Any], y: Sequence[Any]) -> str:
     if all(n_xy[a, b] * total == n_x[a] * n_y[b] for a in n_x for b in n_y):
         return "zero-identifier"
     return "partial-identifier" if any(n == 1 for n in values_in_class.values()) else "sketchy-identifier"
-
-
-@st.composite
-def tables(draw: st.DrawFn, *, columns: int = 3, max_rows: int = 14, nulls: bool = True) -> pl.DataFrame:
-    """A small table of columns a, b, c... with few values, nulls among them, and at least two rows."""
-    rows = draw(st.integers(2, max_rows))
-    found = {}
-    for name in "abcdefgh"[:columns]:
-        values = st.sampled_from([None, "x", "y", "z"] if nulls else ["x", "y", "z"])
-        found[name] = pl.Series(draw(st.lists(values, min_size=rows, max_size=rows)), dtype=pl.String)
-    return pl.DataFrame(found)
 
 
 def varied(frame: pl.DataFrame, column: str) -> bool:

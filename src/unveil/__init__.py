@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from unveil import mechanisms as mechanisms
     from unveil import models as models
     from unveil import queries as queries
-    from unveil import tables as tables
     from unveil import stream as stream
+    from unveil import tables as tables
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
@@ -64,13 +64,13 @@ if TYPE_CHECKING:
     from unveil.search.suppression.local import suppress_locally as suppress_locally
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
+    from unveil.stream.window import Window as Window
     from unveil.study import Pair as Pair
     from unveil.study import Study as Study
     from unveil.tables.attacks import TableAttack as TableAttack
     from unveil.tables.attacks import attack_table as attack_table
     from unveil.tables.build import table as table
     from unveil.tables.crosstable import CrossTable as CrossTable
-    from unveil.stream.window import Window as Window
     from unveil.utility.loss import Loss as Loss
     from unveil.utility.loss import loss as loss
     from unveil.utility.needs import Utility as Utility

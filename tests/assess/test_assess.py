@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given
 
 import unveil
-from helpers import kind, rate, tables, together
+from helpers import kind, rate, together
 from unveil.cli import run
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError
 from unveil.report import page, write
 from unveil.results import Result
+from unveil.testing import tables
 
 KEYS = ["age", "sex", "race", "education"]
 HOSTILE = "<script>alert('x')</script>"

@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from helpers import tables, together, varied
+from helpers import together, varied
 from unveil.assess.policy.junit import junit
 from unveil.assess.policy.rules import _READERS
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError, ProjectError
-from unveil.models.classes import DISTANCES
+from unveil.models.closeness import DISTANCES
 from unveil.project import Policy
 from unveil.project.policy import DISTANCE_WORDS, RULES
+from unveil.testing import tables
 
 KEY = ("sex", "race", "age")
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from helpers import tables
 from unveil.errors import ArgumentError, DataFileError
+from unveil.testing import tables
 
 RULES = {"k_anonymity": 1, "sample_uniqueness": 1, "distinct_l_diversity": 1}
 SIDES: dict[str, Any] = {"key": ["a"], "sensitive": "x"}

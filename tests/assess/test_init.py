@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from helpers import rate, shared, tables
+from helpers import rate, shared
 from unveil.assess.alone import alone
 from unveil.assess.start import Start
 from unveil.errors import OutputError
+from unveil.testing import tables
 
 
 def people(number: int = 60) -> pl.DataFrame:

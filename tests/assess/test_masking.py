@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from helpers import tables
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
 from unveil.protect.chain import Chain
 from unveil.report import page, write
 from unveil.results.masking import disclosing, masked_values
+from unveil.testing import tables
 
 
 def gives_away(secrets: Sequence[Any], everyone: Sequence[Any]) -> bool:

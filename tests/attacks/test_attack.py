@@ -16,13 +16,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import unveil
-from helpers import entropy, rate, shared, tables, together, varied
+from helpers import entropy, rate, shared, together, varied
 from unveil.attacks import structure_linkage
 from unveil.attacks.disclosure import classes_of, knowledge
 from unveil.cli import run
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, HierarchyError
 from unveil.sources import load
 from unveil.sources.alignment import write_link
+from unveil.testing import tables
 
 PUBLISHED = unveil.datasets.published()
 

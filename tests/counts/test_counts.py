@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from helpers import tables, together
+from helpers import together
 from unveil.counts import Counts
 from unveil.counts.grouping import group, tally
 from unveil.counts.values import places_among
 from unveil.errors import ColumnNotFoundError, CountsError, UnsupportedDataError
+from unveil.testing import tables
 
 COLUMNS = ["a", "b", "c"]
 

@@ -13,8 +13,9 @@ from sklearn.metrics import adjusted_mutual_info_score, homogeneity_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 import unveil
-from helpers import entropy, kind, rate, tables, together, varied
+from helpers import entropy, kind, rate, together, varied
 from unveil.measures.chance import expected_information_bits
+from unveil.testing import tables
 
 TINY = 1e-12
 

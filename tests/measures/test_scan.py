@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import tables, varied
+from helpers import varied
 from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.testing import tables
 
 COLUMNS = ["a", "b", "c", "d"]
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import unveil
-from helpers import tables
 from unveil import mechanisms
 from unveil.errors import ArgumentError, NullsError
 from unveil.mechanisms.agglomeration.calibration import raked
 from unveil.mechanisms.agglomeration.strata import agglomerate, donors, least_change
 from unveil.sources.coding import encode
+from unveil.testing import tables
 
 KEY = ["age", "education", "race", "native-country"]
 

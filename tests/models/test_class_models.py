@@ -17,7 +17,7 @@ from scipy.stats import entropy as scipy_entropy
 from scipy.stats import wasserstein_distance
 
 import unveil
-from helpers import shared, tables, together
+from helpers import shared, together
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.models import (
     AlphaK,
@@ -30,6 +30,7 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
+from unveil.testing import tables
 
 CLOSE = 1e-9
 
@@ -409,9 +410,9 @@ def test_a_figure_for_which_no_threshold_would_do_meets_not_even_an_infinite_one
 def test_a_requirement_named_twice_or_no_model_is_refused() -> None:
     with pytest.raises(ArgumentError, match="required twice"):
         unveil.measure("paper-2", "Age*", "Disease", models=[KAnonymity(5), KAnonymity(2)])
-    with pytest.raises(ArgumentError, match=r"models: entry 1 must be a Model .*, not a text"):
+    with pytest.raises(ArgumentError, match=r"models: entry 1 must be a Model, not a text"):
         unveil.measure("paper-2", "Age*", "Disease", models=["k=5"])  # type: ignore[list-item]
-    with pytest.raises(ArgumentError, match=r"entry 1 must be a Model .*, not a class"):
+    with pytest.raises(ArgumentError, match=r"entry 1 must be a Model, not a class"):
         unveil.measure("paper-2", "Age*", "Disease", models=[KAnonymity])  # type: ignore[list-item]
 
 

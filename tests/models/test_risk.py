@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from helpers import tables, together
+from helpers import together
 from unveil.errors import ArgumentError, ColumnNotFoundError
 from unveil.models import AverageRisk, DeltaPresence, KMap
+from unveil.testing import tables
 
 keyed = {"suppressed": "class"}
 

@@ -14,7 +14,7 @@ import unveil
 from helpers import rate, shared, together
 from unveil.cli import run
 from unveil.models import DistinctLDiversity, KAnonymity
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.partitions import Hierarchy
 from unveil.reproduce.experiments import Experiment, Experiments, experiments, five_measures, identity, income, semantic
 from unveil.reproduce.experiments.frame import Finding, released
@@ -160,7 +160,7 @@ def test_notes_follow_from_the_releases(found: Experiments) -> None:
 
 
 def test_releases_pass_the_measure_of_their_model() -> None:
-    models: dict[str, list[AnyModel]] = {"k": [KAnonymity(10)], "l": [DistinctLDiversity("occupation", 10)]}
+    models: dict[str, list[Model]] = {"k": [KAnonymity(10)], "l": [DistinctLDiversity("occupation", 10)]}
     for name, release in released(identity.KEYS, "occupation", models, hierarchies(), suppression=0.05).items():
         kept = release.data.filter(pl.col("race") != "*")
         measured = unveil.measure(kept, key=identity.KEYS, sensitive="occupation").to_dict()["models"]
@@ -259,7 +259,7 @@ def test_the_mending_is_said_in_the_result(found: Experiments) -> None:
 def test_arx_hierarchies_give_other_releases() -> None:
     folder = shared("data/arx-adult")
     trees = Hierarchy.read_folder(folder, identity.KEYS)
-    models: dict[str, list[AnyModel]] = {
+    models: dict[str, list[Model]] = {
         "10": [KAnonymity(10)],
         "15": [KAnonymity(15)],
         "l": [DistinctLDiversity("occupation", 10)],

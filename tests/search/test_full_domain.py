@@ -33,12 +33,12 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from unveil.models.asked import completed
 from unveil.models.orders import Scale
-from unveil.search.judge import Judge
+from unveil.models.required import completed
 from unveil.search.lattice import full_domain
 from unveil.search.lattice.objectives import OBJECTIVES, Candidate, Separable, objective_of
 from unveil.search.lattice.space import Space, key_attributes
+from unveil.search.requirements import NodeRequirements
 from unveil.sources import load
 
 AGES = unveil.Hierarchy.from_levels(
@@ -495,7 +495,7 @@ def test_what_violates_in_every_node_below_does(model: str, rows: list[tuple[int
     scale = Scale("job", ("a", "b", "c"), JOBS)
     models = list(completed(MODELS[model](), {"job": scale}).values())
     space = Space(counts, key_attributes(counts, TREES), [("job",)])
-    judge = Judge(space, models, limit=len(rows))
+    judge = NodeRequirements(space, models, limit=len(rows))
     lasting, violating = {}, {}
     for node in NODES:
         table = space.classes(node).copy()

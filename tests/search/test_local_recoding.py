@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import shared, tables
+from helpers import shared
 from search.recodings import KEYS, LEAVES, MODELS, TREES, as_one_class, loss_of, meets
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.request import finer_request
 from unveil.search.splitting.rounds import round_of
+from unveil.testing import tables
 
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import shared, tables
+from helpers import shared
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, ModelNotMetError
+from unveil.testing import tables
 
 KEYS = ["a", "b", "c"]
 ADULT = ["age", "education", "marital-status", "race", "sex", "native-country", "workclass"]

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import shared, tables
+from helpers import shared
 from search.recodings import KEYS, MODELS, TREES, as_one_class, meets
 from unveil.errors import ArgumentError, ColumnNotFoundError, HierarchyError, ModelNotMetError
 from unveil.models import KAnonymity, KMap, TCloseness
+from unveil.testing import tables
 
 ADULT = ["age", "education-num", "marital-status", "race", "sex", "native-country", "workclass"]
 

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import shared, tables
+from helpers import shared
 from search.recodings import KEYS, LEAVES, MODELS, TREES, as_one_class, loss_of, meets
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import EntropyLDiversity, KAnonymity
+from unveil.testing import tables
 
 BOTH = [unveil.generalize_subtrees, unveil.generalize_cells]
 CUTS = [("x", "y", "z", "w"), ("xy", "xy", "z", "w"), ("x", "y", "zw", "zw"), ("xy", "xy", "zw", "zw"), ("*", "*", "*", "*")]

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import shared, tables
+from helpers import shared
 from unveil.cli import run
 from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.testing import tables
 
 PEOPLE = pl.DataFrame(
     {

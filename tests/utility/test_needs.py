@@ -13,11 +13,12 @@ from hypothesis import assume, given
 from sklearn.metrics import adjusted_mutual_info_score
 
 import unveil
-from helpers import rate, shared, tables, together, varied
+from helpers import rate, shared, together, varied
 from unveil.cli import run
 from unveil.errors import ArgumentError, ProjectError
 from unveil.partitions.generalised import parse_generalised
 from unveil.project import Project
+from unveil.testing import tables
 
 PARTITIONS = unveil.datasets.published()["partitions"]
 

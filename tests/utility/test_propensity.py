@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import unveil
-from helpers import tables
 from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.testing import tables
 
 
 def people(records: int, seed: int) -> pl.DataFrame:

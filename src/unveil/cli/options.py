@@ -21,7 +21,7 @@ from unveil.output import cannot_write
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from unveil.models.asked import AnyModel
+    from unveil.models.base import Model
     from unveil.partitions import Partition
     from unveil.project import Project
     from unveil.results import Result
@@ -139,7 +139,7 @@ class Inputs:
     weights: str | None
     project: Project | None
 
-    def planned_models(self) -> list[AnyModel]:
+    def planned_models(self) -> list[Model]:
         """Return the models that the project asks for."""
         from unveil.models.requirements import parse_models
 

@@ -13,7 +13,7 @@ from unveil.cli.options import Inputs, pair_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
 
 if TYPE_CHECKING:
-    from unveil.models.asked import AnyModel
+    from unveil.models.base import Model
     from unveil.partitions import Hierarchy, Partition
     from unveil.project import Project
 
@@ -96,7 +96,7 @@ class ClassModelOptions:
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="One column's hierarchy (ARX CSV).")
     ] = None
 
-    def required(self, inputs: Inputs) -> list[AnyModel]:
+    def required(self, inputs: Inputs) -> list[Model]:
         """Return the models that the options name."""
         from unveil.models.requirements import parse_models
 
@@ -110,19 +110,18 @@ class ClassModelOptions:
         """Return the words of models that compare with a population."""
         return {}
 
-    def options(self, inputs: Inputs, models: Sequence[AnyModel]) -> dict[str, Any]:
+    def options(self, inputs: Inputs, models: Sequence[Model]) -> dict[str, Any]:
         """Return the arguments of a call."""
         return {
             "hierarchies": self.hierarchies(inputs, models),
             "orders": orders(self.order, inputs.project, inputs.source.names),
         }
 
-    def hierarchies(self, inputs: Inputs, models: Sequence[AnyModel]) -> dict[str, Hierarchy]:
+    def hierarchies(self, inputs: Inputs, models: Sequence[Model]) -> dict[str, Hierarchy]:
         """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
-        from unveil.models import TCloseness as Closeness
         from unveil.partitions import Hierarchy
 
-        distant = [model.attribute for model in models if isinstance(model, Closeness) and model.distance == "hierarchical"]
+        distant = [model.secret for model in models if model.secret is not None and model.needs_hierarchy]
         wanted = [*(inputs.key or ()), *distant]
         single = trees(self.hierarchy, inputs.source.names)
         known = hierarchies(None, inputs.project, wanted)
@@ -157,7 +156,7 @@ def asked(
     k_map: int | None,
     presence: str | None,
     average_risk: float | None,
-) -> list[AnyModel]:
+) -> list[Model]:
     """Return the requirements that the options name."""
     from unveil.models.requirements import parse_models
 

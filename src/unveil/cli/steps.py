@@ -17,7 +17,7 @@ from unveil.output import together
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unveil.models.asked import AnyModel
+    from unveil.models.base import Model
     from unveil.project import Step
 
 __all__ = ["MechanismOptions", "give_made"]
@@ -44,7 +44,7 @@ class MechanismOptions:
 
     def plan(
         self, inputs: Inputs, table: TableOptions, models: ModelOptions, search: SearchOptions
-    ) -> tuple[list[Step], list[AnyModel]]:
+    ) -> tuple[list[Step], list[Model]]:
         """Return the steps to run, those of the options or of the project; if there is none, the models to generalise for."""
         from unveil.protect.steps import fitting_step, planned_steps
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 _HOMES: dict[str, str] = {
     "add_noise": "noise",
@@ -35,8 +36,24 @@ _HOMES: dict[str, str] = {
 
 __all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names
 
+_OWN: dict[str, Callable[..., Any]] = {}
+_Mechanism = TypeVar("_Mechanism", bound=Callable[..., Any])
+
+
+def register(mechanism: _Mechanism) -> _Mechanism:
+    """Add a mechanism of your own, as a decorator of its function: steps of a protection may then name it."""
+    _OWN[mechanism.__name__] = mechanism
+    return mechanism
+
+
+def names() -> tuple[str, ...]:
+    """Return the functions that protect records, those registered last."""
+    return (*(name for name in _HOMES if not name[0].isupper() and name != "safepub_delta"), *_OWN)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _OWN:
+        return _OWN[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'unveil.mechanisms' has no attribute {name!r}")
     return getattr(import_module(f"unveil.mechanisms.{_HOMES[name]}"), name)

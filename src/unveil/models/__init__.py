@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unveil.models.base import Measured, Model
+from unveil.models.base import Measured, Model, SecretModel
 from unveil.models.classes import (
     AlphaK,
     BasicBetaLikeness,
@@ -13,9 +13,10 @@ from unveil.models.classes import (
     KAnonymity,
     PSensitiveKAnonymity,
     RecursiveLDiversity,
-    TCloseness,
 )
+from unveil.models.closeness import TCloseness
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.registry import register
 
 __all__ = [
     "AlphaK",
@@ -32,5 +33,7 @@ __all__ = [
     "Model",
     "PSensitiveKAnonymity",
     "RecursiveLDiversity",
+    "SecretModel",
     "TCloseness",
+    "register",
 ]

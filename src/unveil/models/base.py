@@ -1,14 +1,17 @@
 """What is a privacy model? A figure for every class, the class that decides, and, where a threshold is given, whether it holds.
 
 A model is a small frozen object. Without a threshold it is a measure ("what k does this table have?"), with one a requirement
-("k at least 5?"); both are answered by `measure`.
+("k at least 5?"); both are answered by `measure`. It carries all that others must know of it: how it is asked of a class, whether
+it needs a population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a
+class is split. A new model is one file with a subclass, and one line in `models/registry.py`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,9 +21,17 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.results import jsonable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from numpy.typing import NDArray
 
-__all__ = ["TOLERANCE", "Measured", "Model", "SecretModel", "check_threshold"]
+    from unveil.models.orders import Scale
+    from unveil.models.population import Population
+
+__all__ = ["TOLERANCE", "EarthMover", "Measured", "Model", "Place", "SecretModel", "bounded_share", "check_threshold"]
+
+Place: TypeAlias = tuple[str, ...]
+"""Where a model stands in an answer: its name, its sensitive attribute, and its distance or l where there are several."""
 
 _LARGEST = 2**63 - 1
 
@@ -67,6 +78,13 @@ class Measured:
         return found
 
 
+def bounded_share(figures: NDArray[np.float64], wrong: NDArray[np.bool_], bound: float) -> NDArray[np.float64]:
+    """Return the share that lasts of a figure that is convex in a class's distribution, and at most 1."""
+    found = np.zeros(len(figures))
+    found[wrong] = (figures[wrong] - bound - TOLERANCE) / (1.0 - bound - TOLERANCE)
+    return np.clip(found, 0.0, 1.0)
+
+
 def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, whole: bool) -> None:
     """Refuse a threshold outside its range; None is the absence of one."""
     if threshold is None:
@@ -82,14 +100,84 @@ def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, wh
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class EarthMover:
+    """An earth mover distance as compiled code takes it.
+
+    Attributes
+    ----------
+    groups
+        The group of every value at each level of a hierarchy; no level where values are ordered.
+    order, gaps
+        The values in their order, and the distance of each to the next; none where they are not ordered.
+    """
+
+    groups: NDArray[np.int64]
+    order: NDArray[np.int64]
+    gaps: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class Model:
-    """A figure for every class; the table's own is that of the class that is worst off."""
+    """A figure for every class; the table's own is that of the class that is worst off.
+
+    Attributes
+    ----------
+    name, label
+        What it is called in an answer, and in words.
+    safe_is_high, whole, range
+        Whether a higher figure is safer, whether it is a number of records or values, and what a threshold may be.
+    asked_of
+        What a requirement looks at: the figure of every "class"; the "size" of a class, and nothing else; its size in the
+        "population"; the chance of "presence" in every class of the population; or the "average" over all records.
+    """
 
     name: ClassVar[str]
+    label: ClassVar[str] = ""
     safe_is_high: ClassVar[bool]
-    whole: ClassVar[bool] = False  # the figure is a number of records or values
-    range: ClassVar[tuple[float, float]] = (1.0, math.inf)  # of the threshold
+    whole: ClassVar[bool] = False
+    range: ClassVar[tuple[float, float]] = (1.0, math.inf)
+    asked_of: ClassVar[Literal["class", "size", "population", "presence", "average"]] = "class"
+
+    @classmethod
+    def measures(cls) -> Iterator[Model]:
+        """Give the measures of this kind that every table has, without a threshold."""
+        yield cls()
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the table is compared with the population that it was drawn from."""
+        return self.asked_of in ("population", "presence")
+
+    @property
+    def secret(self) -> str | None:
+        """The sensitive attribute that it is about, several joined by " + "; None: the key alone."""
+        return None
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in an answer."""
+        return (self.name,) if self.secret is None else (self.name, self.secret)
+
+    @property
+    def needs_hierarchy(self) -> bool:
+        """Whether its sensitive attribute must have a hierarchy."""
+        return False
+
+    def with_scale(self, scales: Mapping[str, Scale]) -> Model:  # noqa: ARG002 - of those that have one
+        """Return the model with what it must know of how the values of its attribute lie to one another."""
+        return self
+
+    def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - no bound
+        """Return the share of each violating class's records that violate however the class is split; 0 is always right.
+
+        1, where a class that holds one which meets the requirement meets it too.
+        """
+        return np.zeros(len(figures))
+
+    def earth_mover(self, values: Sequence[Any]) -> EarthMover | None:  # noqa: ARG002 - none here
+        """Return the earth mover distance from the whole table that it bounds, where that is what it does."""
+        return None
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the figure of every class."""
@@ -122,7 +210,7 @@ class Model:
         """Return why a value is infinite, where it is."""
         return "no threshold would do" if math.isinf(value) else None
 
-    def measure(self, classes: Equivalence) -> Measured:
+    def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
         """Measure a table: the figure of the worst class, the class, and whether the requirement holds."""
         figures = self.by_class(classes)
         worst = _worst(figures, classes.size, high=not self.safe_is_high)
@@ -145,6 +233,16 @@ class SecretModel(Model):
     """A model of one sensitive attribute (or of several jointly, their names joined by " + ")."""
 
     attribute: str
+
+    @property
+    def secret(self) -> str | None:
+        """The sensitive attribute."""
+        return self.attribute
+
+    @classmethod
+    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SecretModel]:  # noqa: ARG003 - one for all
+        """Give the measures of this kind that an attribute has, without a threshold."""
+        yield cls(attribute)
 
     def _check_size(self, k: int | None) -> None:
         """Refuse a least size of a class that is none, or that stands without a threshold and would not be asked for."""

@@ -6,41 +6,37 @@ Written without a threshold a model measures; with one it is a requirement.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
-from unveil.errors import ArgumentError
 from unveil.measures import diversity
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models.base import TOLERANCE, Model, SecretModel
+from unveil.models.base import TOLERANCE, Model, Place, SecretModel, bounded_share
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from unveil.models.orders import Scale
 
 __all__ = [
-    "DISTANCES",
     "AlphaK",
     "BasicBetaLikeness",
     "DeltaDisclosure",
-    "Distance",
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "KAnonymity",
     "PSensitiveKAnonymity",
     "RecursiveLDiversity",
-    "TCloseness",
 ]
 
-Distance: TypeAlias = Literal["equal", "rank", "value", "hierarchical", "variational", "kl", "js"]
-"""How far two values are apart: equal, by rank in their order, by value, by their tree; or a divergence of the distributions."""
-
-DISTANCES: tuple[Distance, ...] = get_args(Distance)
+_MOST_DECISIVE = 64
+"""Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks."""
 
 
 @checked_arguments
@@ -56,6 +52,8 @@ class KAnonymity(Model):
 
     k: int | None = None
     name: ClassVar[str] = "k_anonymity"
+    label: ClassVar[str] = "k-anonymity"
+    asked_of = "size"
     whole: ClassVar[bool] = True
     safe_is_high: ClassVar[bool] = True
 
@@ -76,6 +74,7 @@ class DistinctLDiversity(SecretModel):
 
     l: int | None = None  # noqa: E741 - the model's own letter
     name: ClassVar[str] = "distinct_l_diversity"
+    label: ClassVar[str] = "distinct l-diversity"
     whole: ClassVar[bool] = True
     safe_is_high: ClassVar[bool] = True
 
@@ -88,6 +87,10 @@ class DistinctLDiversity(SecretModel):
         """The l asked for."""
         return self.l
 
+    def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - all of them
+        """Return 1: parts of a class hold no more values than the class."""
+        return wrong.astype(np.float64)
+
 
 @checked_arguments
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class PSensitiveKAnonymity(SecretModel):
     p: int | None = None
     k: int | None = None
     name: ClassVar[str] = "p_sensitivity"
+    label: ClassVar[str] = "p-sensitivity"
     whole: ClassVar[bool] = True
     safe_is_high: ClassVar[bool] = True
 
@@ -115,6 +119,10 @@ class PSensitiveKAnonymity(SecretModel):
         """The p asked for."""
         return self.p
 
+    def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - all of them
+        """Return 1: parts of a class hold no more values than the class."""
+        return wrong.astype(np.float64)
+
     @property
     def requirement(self) -> str | None:
         """The thresholds in words."""
@@ -132,6 +140,7 @@ class EntropyLDiversity(SecretModel):
 
     l: float | None = None  # noqa: E741 - the model's own letter
     name: ClassVar[str] = "entropy_l_diversity"
+    label: ClassVar[str] = "entropy l-diversity"
     safe_is_high: ClassVar[bool] = True
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -142,6 +151,13 @@ class EntropyLDiversity(SecretModel):
     def threshold(self) -> float | None:
         """The l asked for."""
         return self.l
+
+    def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the bound for the entropy, which is concave, and lies between 0 and log l where a class violates."""
+        found = np.zeros(len(figures))
+        if self.l is not None:
+            found[wrong] = 1.0 - np.log(figures[wrong]) / math.log(self.l)
+        return np.clip(found, 0.0, 1.0)
 
 
 @checked_arguments
@@ -155,6 +171,7 @@ class RecursiveLDiversity(SecretModel):
     l: int = 2  # noqa: E741 - the model's own letter
     c: float | None = None
     name: ClassVar[str] = "recursive_l_diversity"
+    label: ClassVar[str] = "recursive diversity, c for l"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
@@ -171,6 +188,16 @@ class RecursiveLDiversity(SecretModel):
     def threshold(self) -> float | None:
         """The c asked for."""
         return self.c
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in an answer: under its l."""
+        return (self.name, self.attribute, str(self.l))
+
+    @classmethod
+    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[RecursiveLDiversity]:  # noqa: ARG003
+        """Give c for l up to the distinct l, and no further than 64."""
+        yield from (cls(attribute, length) for length in range(2, min(int(spread.distinct.min()), _MOST_DECISIVE) + 1))
 
     @property
     def requirement(self) -> str | None:
@@ -194,6 +221,7 @@ class AlphaK(SecretModel):
     alpha: float | None = None
     k: int | None = None
     name: ClassVar[str] = "alpha"
+    label: ClassVar[str] = "alpha"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     safe_is_high: ClassVar[bool] = False
 
@@ -212,6 +240,12 @@ class AlphaK(SecretModel):
         """The alpha asked for."""
         return self.alpha
 
+    def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the bound for the largest share, at most 1; all of a class that is too small, as its parts are as well."""
+        if self.alpha is None or self.alpha + TOLERANCE >= 1.0:
+            return wrong.astype(np.float64)
+        return bounded_share(figures, wrong, self.alpha)
+
     @property
     def requirement(self) -> str | None:
         """The thresholds in words."""
@@ -224,73 +258,12 @@ class AlphaK(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class TCloseness(SecretModel):
-    """In no class is the distribution of the sensitive attribute farther than t from the whole table's (Li et al. 2007).
-
-    The distance is an earth mover distance with values equally far apart, apart by rank, by value or by the height of their
-    lowest common ancestor; or the variational distance (that with equal distances), Kullback-Leibler or Jensen-Shannon
-    divergence, these two in bits.
-    """
-
-    t: float | None = None
-    distance: Distance = "equal"
-    scale: Scale | None = field(default=None, repr=False)
-    name: ClassVar[str] = "t_closeness"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    safe_is_high: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        """Refuse a distance that does not exist, and a threshold that means nothing under it."""
-        if self.distance not in DISTANCES:
-            raise ArgumentError.not_one_of("distance", self.distance, DISTANCES)
-        super().__post_init__()
-        if self.t is not None and self.t > 1.0 and self.distance != "kl":
-            raise ArgumentError(f"the distance {self.distance} lies between 0 and 1, so t is not {self.t:g}.")
-
-    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the distance of every class."""
-        spread = self.spread(classes)
-        if self.distance in ("equal", "variational"):
-            return diversity.variational_closeness(spread)
-        if self.distance == "kl":
-            return diversity.kl_divergence(spread)
-        if self.distance == "js":
-            return diversity.js_divergence(spread)
-        return self._by_scale(spread)
-
-    def _by_scale(self, spread: Spread) -> NDArray[np.float64]:
-        """Return the distances that need to know how the values lie to one another."""
-        if self.scale is None:
-            raise ArgumentError(
-                f"the {self.distance} distance of {self.attribute!r} needs to know how its values lie to one another."
-            )
-        if self.distance == "hierarchical":
-            return diversity.hierarchical_closeness(spread, self.scale.levels(spread.values))
-        ordered, gaps = self.scale.gaps(spread, by_value=self.distance == "value")
-        return diversity.ordered_closeness(ordered, gaps)
-
-    @property
-    def threshold(self) -> float | None:
-        """The t asked for."""
-        return self.t
-
-    @property
-    def requirement(self) -> str | None:
-        """The threshold in words."""
-        return None if self.t is None else f"t_closeness ({self.distance}) <= {self.t:g}"
-
-    def reason(self, value: float) -> str | None:
-        """Return why the distance is infinite."""
-        return "a class holds a value that the reference table lacks" if np.isinf(value) else None
-
-
-@checked_arguments
-@dataclass(frozen=True)
 class BasicBetaLikeness(SecretModel):
     """No value gains more than beta in a class, relative to its share in the whole table (Cao and Karras 2012)."""
 
     beta: float | None = None
     name: ClassVar[str] = "basic_beta_likeness"
+    label: ClassVar[str] = "basic beta-likeness"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
@@ -311,6 +284,7 @@ class EnhancedBetaLikeness(SecretModel):
 
     beta: float | None = None
     name: ClassVar[str] = "enhanced_beta_likeness"
+    label: ClassVar[str] = "enhanced beta-likeness"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
@@ -335,6 +309,7 @@ class DeltaDisclosure(SecretModel):
 
     delta: float | None = None
     name: ClassVar[str] = "delta_disclosure"
+    label: ClassVar[str] = "delta-disclosure"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,34 +16,21 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
 from unveil.measures.risk import intruder_risk, vulnerability_of_records, vulnerability_of_secret
-from unveil.models.asked import AnyModel, completed, measured_models, nested, place_of
-from unveil.models.base import Measured
-from unveil.models.classes import (
-    AlphaK,
-    BasicBetaLikeness,
-    DeltaDisclosure,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    KAnonymity,
-    PSensitiveKAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
+from unveil.models.base import Measured, Model
 from unveil.models.orders import Scale
-from unveil.models.population import AverageRisk, DeltaPresence, KMap, Population
+from unveil.models.population import Population
+from unveil.models.required import completed, measured_models, nested
 from unveil.models.view import view_of
 from unveil.partitions import Hierarchy
 from unveil.results import Made, Result, View
 from unveil.results.masking import MASK
 from unveil.results.numbers import counted
+from unveil.run import in_run
 from unveil.sources import Data
 from unveil.study import Study, studied
 
-__all__ = ["AnyModel", "MeasureOptions", "Measurement", "measure", "measured_study"]
+__all__ = ["MeasureOptions", "Measurement", "measure", "measured_study"]
 
-_MOST_DECISIVE = 64
-"""Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks."""
 _FROM_BOTH_SIDES = (
     "Nulls match any value from both sides, so these figures hold against an intruder who has the release alone. Someone who "
     "knows true records may find fewer that fit: unveil attack, given the original, says how many (k_known)."
@@ -131,12 +118,13 @@ class Measurement(Result):
 
 
 @checked_arguments
+@in_run
 def measure(  # noqa: PLR0913 - the one call that reports everything
     data: Data,
     key: Names | None = None,
     sensitive: Names | None = None,
     *,
-    models: Sequence[AnyModel] = (),
+    models: Sequence[Model] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     partitions: Mapping[str, Any] | None = None,
@@ -231,7 +219,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
 class MeasureOptions:
     """What is asked beyond the models of a study: the arguments of `measure` that are not about the data."""
 
-    models: tuple[AnyModel, ...] = ()
+    models: tuple[Model, ...] = ()
     reference: Data | None = None
     sampling_fraction: float | None = None
     household: str | None = None
@@ -266,7 +254,7 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
     whole = None if study.population is None else _population(study.population, study, counts, classes)
     kept = without_suppressed(counts, keys) if options.suppressed == "apart" else counts
     homes = None if options.household is None else _homes(every, keys, options.household, options.suppressed)
-    plain = {place_of(model): model for model in _defaults(classes, scales, whole)}
+    plain = {model.place: model for model in measures(classes, scales, population=whole is not None)}
     measured = measured_models(plain | completed(options.models, scales), classes, whole)
     made = Made(
         records=counts.records,
@@ -309,40 +297,6 @@ def _class_text(worst: Mapping[str, Any] | None) -> str | None:
 
 def _class_size(worst: Mapping[str, Any] | None) -> float | None:
     return None if worst is None or worst["size"] is None else float(worst["size"])
-
-
-def _defaults(classes: Equivalence, scales: Mapping[str, Scale], population: Population | None) -> Iterator[AnyModel]:
-    """Return every model that can be measured."""
-    yield KAnonymity()
-    yield AverageRisk()
-    if population is not None:
-        yield KMap()
-        yield DeltaPresence()
-    for name, spread in classes.spreads.items():
-        yield PSensitiveKAnonymity(name)
-        yield DistinctLDiversity(name)
-        yield EntropyLDiversity(name)
-        for length in range(2, min(int(spread.distinct.min()), _MOST_DECISIVE) + 1):
-            yield RecursiveLDiversity(name, length)
-        yield from _closeness(name, spread.values, scales.get(name))
-        yield AlphaK(name)
-        yield BasicBetaLikeness(name)
-        yield EnhancedBetaLikeness(name)
-        yield DeltaDisclosure(name)
-
-
-def _closeness(name: str, values: Sequence[Any], scale: Scale | None) -> Iterator[TCloseness]:
-    """Return t-closeness under every distance that the attribute's values allow."""
-    yield TCloseness(name, distance="equal")
-    if scale is not None and scale.has_order(values):
-        yield TCloseness(name, distance="rank", scale=scale)
-    if scale is not None and scale.has_distances(values):
-        yield TCloseness(name, distance="value", scale=scale)
-    if scale is not None and scale.hierarchy is not None:
-        yield TCloseness(name, distance="hierarchical", scale=scale)
-    yield TCloseness(name, distance="variational")
-    yield TCloseness(name, distance="kl")
-    yield TCloseness(name, distance="js")
 
 
 def _risks(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +12,7 @@ from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.individual import population_sizes
-from unveil.models.base import TOLERANCE, Measured, Model, check_threshold
+from unveil.models.base import TOLERANCE, Measured, Model
 from unveil.results.masking import disclosing
 
 if TYPE_CHECKING:
@@ -52,25 +51,32 @@ class Population:
         return cls(size, whole, population_sizes(whole, sample))
 
 
+def _required(model: Model, population: Population | None) -> Population:
+    if population is None:
+        raise ArgumentError(f"{model.name} compares the table with its population; give the population's table.")
+    return population
+
+
 @checked_arguments
 @dataclass(frozen=True)
-class KMap:
+class KMap(Model):
     """Every record's key is shared by at least k records of the population (Sweeney 2002)."""
 
     k: int | None = None
     name: ClassVar[str] = "k_map"
-
-    def __post_init__(self) -> None:
-        """Refuse a k that means nothing."""
-        check_threshold(self.name, self.k, (1.0, math.inf), whole=True)
+    label: ClassVar[str] = "k-map"
+    safe_is_high: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
+    asked_of = "population"
 
     @property
-    def requirement(self) -> str | None:
-        """The threshold in words."""
-        return None if self.k is None else f"k_map >= {self.k:g}"
+    def threshold(self) -> float | None:
+        """The k asked for."""
+        return self.k
 
-    def measure(self, classes: Equivalence, population: Population) -> Measured:
+    def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
         """Return the smallest class of the population that a record of the table belongs to."""
+        population = _required(self, population)
         worst = int(np.argmin(population.size))
         violated = population.size < (self.k or 0)
         return Measured(
@@ -85,12 +91,15 @@ class KMap:
 
 @checked_arguments
 @dataclass(frozen=True)
-class DeltaPresence:
+class DeltaPresence(Model):
     """Whether someone is in the table cannot be told with a chance below `low` or above `high` (Nergiz et al. 2007)."""
 
     low: float | None = None
     high: float | None = None
     name: ClassVar[str] = "delta_presence"
+    label: ClassVar[str] = "delta-presence"
+    safe_is_high: ClassVar[bool] = False
+    asked_of = "presence"
 
     def __post_init__(self) -> None:
         """Refuse bounds that are no chances, or that no chance lies between."""
@@ -101,13 +110,19 @@ class DeltaPresence:
             raise ArgumentError(f"delta_presence lies between a low and a high bound; {self.low:g} is above {self.high:g}.")
 
     @property
+    def threshold(self) -> float | None:
+        """The highest chance allowed."""
+        return self.high
+
+    @property
     def requirement(self) -> str | None:
         """The bounds in words."""
         low, high = self.low or 0.0, 1.0 if self.high is None else self.high
         return None if self.low is None and self.high is None else f"{low:g} <= delta_presence <= {high:g}"
 
-    def measure(self, population: Population) -> Measured:
+    def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - the population's
         """Return the highest chance of presence; the lowest stands in the worst class's description."""
+        population = _required(self, population)
         chance = population.held / population.counts.n
         worst = int(np.argmax(chance))
         required = self.requirement is not None
@@ -140,6 +155,8 @@ class AverageRisk(Model):
 
     highest: float | None = None
     name: ClassVar[str] = "average_risk"
+    label: ClassVar[str] = "average risk"
+    asked_of = "average"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     safe_is_high: ClassVar[bool] = False
 
@@ -148,7 +165,7 @@ class AverageRisk(Model):
         """The share asked for."""
         return self.highest
 
-    def measure(self, classes: Equivalence) -> Measured:
+    def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
         """Return the mean over the records of one over the size of their class; no single class decides."""
         value = float((classes.own / classes.size).sum() / classes.own.sum())
         met = None if self.highest is None else value <= self.highest + TOLERANCE

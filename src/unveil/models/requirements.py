@@ -11,22 +11,19 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from unveil.errors import ArgumentError, listed, shown
-from unveil.models.asked import AnyModel
 from unveil.models.base import Model
 from unveil.models.classes import (
-    DISTANCES,
     AlphaK,
     BasicBetaLikeness,
     DeltaDisclosure,
-    Distance,
     DistinctLDiversity,
     EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     PSensitiveKAnonymity,
     RecursiveLDiversity,
-    TCloseness,
 )
+from unveil.models.closeness import DISTANCES, Distance, TCloseness
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
 
 __all__ = [
@@ -38,7 +35,7 @@ MODEL_WORDS = ("k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence"
 """The words that name a requirement, in a project file and, with dashes, on a command line."""
 
 
-def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> list[AnyModel]:
+def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> list[Model]:
     """Take the requirements out of a mapping from the words that name them to their figures.
 
     Examples
@@ -49,7 +46,7 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
     several: Mapping[str, Callable[[str, Sequence[str]], Model]] = {
         "p": parse_p, "l": parse_l, "t": parse_t, "alpha": parse_alpha, "beta": parse_beta, "delta": parse_delta,
     }  # fmt: skip
-    found: list[AnyModel] = []
+    found: list[Model] = []
     for word in MODEL_WORDS:
         value = given.pop(word, None)
         if value is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unveil.measures.individual import UNDERSTATES
+from unveil.models.registry import label_of
 from unveil.results import Figure, Table, View
 from unveil.results.masking import MASK
 from unveil.results.numbers import counted
@@ -15,23 +16,6 @@ if TYPE_CHECKING:
     from unveil.models.measure import Measurement
 
 __all__ = ["view_of"]
-
-_WORDS = {
-    "k_anonymity": "k-anonymity",
-    "average_risk": "average risk",
-    "k_map": "k-map",
-    "delta_presence": "delta-presence",
-    "p_sensitivity": "p-sensitivity",
-    "distinct_l_diversity": "distinct l-diversity",
-    "entropy_l_diversity": "entropy l-diversity",
-    "recursive_l_diversity": "recursive diversity, c for l",
-    "t_closeness": "t-closeness",
-    "alpha": "alpha",
-    "basic_beta_likeness": "basic beta-likeness",
-    "enhanced_beta_likeness": "enhanced beta-likeness",
-    "delta_disclosure": "delta-disclosure",
-}
-
 
 _VERDICTS = {
     "fits": "no fault found",
@@ -106,7 +90,7 @@ def _models(title: str, models: Sequence[tuple[tuple[str, ...], Measured]]) -> T
 
 
 def _name(place: tuple[str, ...]) -> str:
-    word = _WORDS.get(place[0], place[0])
+    word = label_of(place[0])
     return f"{word} {place[2]}" if place[0].startswith("recursive") else f"{word}, {place[2]}" if len(place) > 2 else word  # noqa: PLR2004
 
 

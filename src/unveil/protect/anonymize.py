@@ -14,7 +14,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, listed, shown
 from unveil.mechanisms.pseudonyms import pseudonymize
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.partitions import Hierarchy
 from unveil.protect.destination import Destination, Place
 from unveil.protect.generalised import Options, generalised_in_hand
@@ -43,7 +43,7 @@ __all__ = ["anonymize"]
 def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     data: Data,
     attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     out: Place | None = None,
     link: str | os.PathLike[str] | None = None,
@@ -193,7 +193,7 @@ def _checked_stream(
     chance: Chance,
     identifiers: Sequence[str],
     attributes: Names | Mapping[str, Any],
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
 ) -> Write | None:
     """Refuse what cannot be done where the records are; return what lets an engine write a table, where one does."""
     engine = isinstance(stream.source, EngineSource)
@@ -217,7 +217,7 @@ def _require_file(to: Destination, data: Data) -> None:
     to.require_other_files(data if isinstance(data, str | os.PathLike) else None)
 
 
-def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any], models: Sequence[AnyModel]) -> None:
+def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any], models: Sequence[Model]) -> None:
     """Refuse to pseudonymise a column that has another part to play."""
     if not options.pseudonyms:
         return

@@ -18,9 +18,9 @@ from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.models import KAnonymity
-from unveil.models.asked import AnyModel, completed
 from unveil.models.base import Model
 from unveil.models.orders import Scale
+from unveil.models.required import completed
 from unveil.partitions import Hierarchy
 from unveil.project import Need
 from unveil.protect.anonymize import anonymize
@@ -62,7 +62,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     *,
     sensitive: Names,
     hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
-    models: Sequence[AnyModel] = (),
+    models: Sequence[Model] = (),
     suppression: float = 0.0,
     prefer: Literal["utility", "privacy"] = "privacy",
     max_identity: float | None = None,
@@ -175,7 +175,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         raise thresholds_not_met(question, frontier(question.without_thresholds(), budget))
     settings = {
         "key": list(keys), "sensitive": list(secrets), "needs": [repr(need) for need in required.values()],
-        "models": [model.requirement for model in models if isinstance(model, Model)], "suppression": suppression,
+        "models": [model.requirement for model in models], "suppression": suppression,
         "prefer": prefer, "max_identity": max_identity, "max_homogeneity": max_homogeneity,
         "levels": {name: list(pair) for name, pair in (levels or {}).items()}, "nulls": nulls, "keep_order": keep_order,
         "time_limit": time_limit, "node_limit": node_limit,
@@ -186,7 +186,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
 def _request(
     columns: tuple[tuple[str, ...], Mapping[str, Hierarchy], tuple[str, ...]],
     table: tuple[Microdata, NDArray[np.int64]],
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     orders: Mapping[str, Sequence[Any]] | None,
     left_out: tuple[str, ...],
 ) -> Request:
@@ -236,7 +236,7 @@ class _Maker:
     """Makes the release of a transformation, the way `anonymize` does."""
 
     request: Request
-    required: Sequence[AnyModel]
+    required: Sequence[Model]
     suppression: float
     orders: Mapping[str, Sequence[Any]] | None
     keep_order: bool

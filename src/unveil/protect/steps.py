@@ -26,7 +26,7 @@ _RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees",
 
 def mechanism_names() -> tuple[str, ...]:
     """Return what a step may be: the mechanisms, and the recodings that are searched for."""
-    return (*_RECODINGS, *(name for name in mechanisms.__all__ if not name[0].isupper() and name != "safepub_delta"))
+    return (*_RECODINGS, *mechanisms.names())
 
 
 def planned_steps(project: Project | None) -> list[Step]:

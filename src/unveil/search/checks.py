@@ -11,8 +11,7 @@ import numpy as np
 from unveil.arguments import checked_share
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, listed, shown
-from unveil.models.asked import AnyModel
-from unveil.models.base import TOLERANCE, SecretModel
+from unveil.models.base import TOLERANCE, Model
 from unveil.partitions import Hierarchy
 from unveil.sources import Data
 from unveil.sources.microdata import Microdata, open_microdata
@@ -44,12 +43,12 @@ def hierarchies_of(
     return keys, trees
 
 
-def secrets_of(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ...]:
+def secrets_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...]:
     """Return the sensitive attributes that the models name."""
     if not models:
         raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
     require_thresholds(models)
-    parts = [part for model in models if isinstance(model, SecretModel) for part in model.attribute.split(" + ")]
+    parts = [part for model in models if model.secret is not None for part in model.secret.split(" + ")]
     secrets = tuple(dict.fromkeys(parts))
     for name in secrets:
         if name in keys:
@@ -57,7 +56,7 @@ def secrets_of(models: Sequence[AnyModel], keys: Sequence[str]) -> tuple[str, ..
     return secrets
 
 
-def require_thresholds(models: Sequence[AnyModel]) -> None:
+def require_thresholds(models: Sequence[Model]) -> None:
     """Refuse a model without a threshold: it would measure, and ask nothing of the release."""
     for model in models:
         if getattr(model, "requirement", "") is None:  # what is no model at all is refused elsewhere

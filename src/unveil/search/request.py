@@ -21,10 +21,10 @@ from unveil.counts.grouping import group
 from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, shown
 from unveil.measures.equivalence import Equivalence, equivalence
-from unveil.models.asked import AnyModel, Place, completed, measured_models
-from unveil.models.base import Measured, SecretModel
+from unveil.models.base import Measured, Model, Place
 from unveil.models.orders import Scale
-from unveil.models.population import DeltaPresence, KMap, Population
+from unveil.models.population import Population
+from unveil.models.required import completed, measured_models
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.randomness import Chance
@@ -77,7 +77,7 @@ class Request:
     rows: NDArray[np.int64]
     coded: CodedTable | None
     cells: Counts
-    models: Mapping[Place, AnyModel]
+    models: Mapping[Place, Model]
     left_out: tuple[str, ...] = ()
     population: Counts | None = None
 
@@ -129,7 +129,7 @@ class Request:
 
     def secret_groups(self) -> list[tuple[str, ...]]:
         """Return the sensitive attributes that models name, alone or several jointly."""
-        named = [model.attribute for model in self.models.values() if isinstance(model, SecretModel)]
+        named = [model.secret for model in self.models.values() if model.secret is not None]
         return [(name,) if name in self.secrets else tuple(name.split(" + ")) for name in dict.fromkeys(named)]
 
     def measured(self, counts: Counts, population: Counts | None = None) -> dict[Place, Measured]:
@@ -157,7 +157,7 @@ class Request:
 def request_of(
     data: Data | Passing,
     attributes: Names | Hierarchies,
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     hierarchies: Hierarchies | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -180,7 +180,7 @@ def request_of(
         whole, cells = _within(population, keys, cells)
     scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in secrets}
     required = completed(models, scales)
-    if whole is None and any(isinstance(model, KMap | DeltaPresence) for model in required.values()):
+    if whole is None and any(model.needs_population for model in required.values()):
         raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
     return Request(keys, secrets, given, table, rows, coded, cells, required, gone, whole)
 
@@ -188,7 +188,7 @@ def request_of(
 def finer_request(
     data: Data,
     attributes: Names | Hierarchies,
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     hierarchies: Hierarchies | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -197,7 +197,7 @@ def finer_request(
 ) -> Request:
     """Read a table for a recoding without a lattice, whose models are those of classes and can be met by one of them."""
     for model in models:
-        if isinstance(model, KMap | DeltaPresence):
+        if model.needs_population:
             raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
     request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
     request.require_reachable()

@@ -1,4 +1,17 @@
-"""Which parts of a table break a requirement? The models, asked of many parts at once.
+r"""The requirements of a release, asked of the classes of a lattice's nodes, or of the parts that a table is split into.
+
+How many of a class's records violate in *every* node below, where the class is split in whatever way? All of them, where a class
+that holds one which meets the requirement meets it too: k-anonymity, k-map, distinct l-diversity and p-sensitivity. The other
+class models set a bound b on a figure f that is convex in the class's distribution. Let s be the share of a class's records that
+lie in parts which meet the model; those parts together meet it as well, and no part exceeds the largest figure m there can be. So
+
+.. math:: f(C) \le s b + (1 - s) m , \qquad 1 - s \ge \frac{f(C) - b}{m - b} ,
+
+which is what a model's `lasting` says. Where the records that violate in every node below are more than may be suppressed, none
+of these nodes will do. Where nothing may be suppressed, one violating class is enough.
+
+An average risk is no property of a class. Once the other requirements have had their say, the smallest classes are suppressed
+until it is met (`average`), and so are no fewer records in any node below.
 
 All models of classes are closed under union: records that meet one in two classes meet it in both together. So parts that come
 out with equal labels, and are one class to a reader, do no harm.
@@ -7,7 +20,8 @@ out with equal labels, and are one class to a reader, do no harm.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,20 +29,182 @@ import numpy as np
 from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models import AverageRisk, KAnonymity
-from unveil.models.base import TOLERANCE, SecretModel
-from unveil.search.lattice.space import Secret
+from unveil.models.base import TOLERANCE, Model
+from unveil.search.lattice.average import gone_for_average
+from unveil.search.lattice.closeness_kernel import ruler_of
+from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.space import Node, Secret, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from unveil.models.population import DeltaPresence
     from unveil.search.request import Request
 
-__all__ = ["Requirements"]
+__all__ = ["NodeRequirements", "PartRequirements", "Requirements", "Verdict"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What the requirements say of a node.
+
+    Attributes
+    ----------
+    violating
+        Which classes are to be suppressed: those that violate one, and the smallest where the average risk is too high.
+    lasting
+        How many records have to be suppressed in every node below, at least.
+    fails
+        Whether the table as a whole does not do, whatever is suppressed.
+    """
+
+    violating: NDArray[np.bool_]
+    lasting: float
+    fails: bool = False
 
 
 class Requirements:
-    """The models of a request, ready to be asked of parts.
+    """Models to meet, sorted by what they look at.
+
+    Attributes
+    ----------
+    size, people
+        How many records a class must hold, in the table and in the population.
+    presence
+        Bounds on the chance that someone of a class is in the table.
+    average
+        The highest average risk.
+    of_classes
+        The models that ask for the figure of every class.
+    """
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        by_kind: dict[str, list[Any]] = {}
+        for model in models:
+            by_kind.setdefault(model.asked_of, []).append(model)
+        self.size: int = max([0, *(int(model.threshold or 0) for model in by_kind.get("size", ()))])
+        self.people: int = max([0, *(int(model.threshold or 0) for model in by_kind.get("population", ()))])
+        averages = [model.threshold for model in by_kind.get("average", ()) if model.threshold is not None]
+        self.average: float = min([1.0, *averages])
+        self.presence: Sequence[DeltaPresence] = by_kind.get("presence", [])
+        self.of_classes: Sequence[Model] = by_kind.get("class", [])
+
+
+class NodeRequirements(Requirements):
+    """The requirements, ready to be asked of a lattice's nodes.
+
+    Parameters
+    ----------
+    space
+        The lattice; its secrets are the attributes that the models are about.
+    models
+        The requirements.
+    limit
+        How many records may be suppressed.
+    """
+
+    def __init__(self, space: Space, models: Sequence[Model], limit: int) -> None:
+        super().__init__(models)
+        self._space, self._limit = space, limit
+        self._rulers = (
+            {model: ruler_of(model, space.secrets[model.secret]) for model in self.of_classes if model.secret is not None}
+            if space.dense
+            else {}
+        )
+
+    def small(self, table: Table) -> NDArray[np.bool_]:
+        """Return which classes are too small, in the table or in its population."""
+        found = table.n < self.size
+        if self.people:
+            found |= self._space.population(table) < self.people
+        return found & (table.n > 0)
+
+    @property
+    def only_small(self) -> bool:
+        """Whether size is all that is asked for."""
+        return not (self.presence or self.of_classes or self.average < 1.0)
+
+    @property
+    def least(self) -> int | None:
+        """The smallest size of a class, where that is all that is asked for."""
+        return self.size if self.only_small and not self.people else None
+
+    def verdict(self, node: Node, table: Table, small: NDArray[np.bool_]) -> Verdict:
+        """Ask every requirement of a node's classes, where `small` are too small already."""
+        violating, lasting = small.copy(), np.where(small, table.n, 0).astype(np.float64)
+        fails = self._ask_presence(table, violating)
+        if self.of_classes and not fails:
+            self._ask_classes(node, table, violating, lasting)
+        staying = float(lasting.sum())
+        if self.average < 1.0:
+            least = gone_for_average(table, self._space.fields, small, self.average)
+            staying = max(staying, float(table.n[least].sum()))
+            plain = np.array_equal(violating, small)
+            violating = least if plain else gone_for_average(table, self._space.fields, violating, self.average)
+        emptied = bool(violating.any()) and any((model.low or 0.0) > TOLERANCE for model in self.presence)
+        return Verdict(violating, staying, fails or emptied)  # who is suppressed is less present than a lower bound allows
+
+    def _ask_presence(self, table: Table, violating: NDArray[np.bool_]) -> bool:
+        """Mark the classes whose presence is out of bounds; return whether that of one is that holds no record to suppress."""
+        fails = False
+        for model in self.presence:
+            chance = table.n / self._space.population(table)
+            high = 1.0 if model.high is None else model.high
+            beyond = (chance > high + TOLERANCE) | (chance < (model.low or 0.0) - TOLERANCE)
+            violating |= beyond & (table.n > 0)
+            fails = fails or bool((beyond & (table.n == 0)).any())
+        return fails
+
+    def _ask_classes(self, node: Node, table: Table, violating: NDArray[np.bool_], lasting: NDArray[np.float64]) -> None:
+        """Mark the classes that a model finds wanting, until it is clear that they are too many."""
+        equivalence: Equivalence | None = None
+        classes = np.flatnonzero(~violating & (table.n > 0))
+        for model in self.of_classes:
+            if not len(classes):
+                return
+            ruler = self._rulers.get(model)
+            if ruler is not None and model.secret is not None:
+                ruler.mark(table.n, self._space.held(table, model.secret), violating, lasting, self._limit)
+            else:
+                equivalence = equivalence or self._equivalence(node, table, classes)
+                figures = model.by_class(equivalence)
+                wrong = model.violated(figures)
+                violating[classes[wrong]] = True
+                staying = table.n[classes] * model.lasting(figures, wrong)
+                lasting[classes] = np.maximum(lasting[classes], staying)
+            if lasting.sum() > self._limit:
+                return
+
+    def _equivalence(self, node: Node, table: Table, classes: NDArray[np.int64]) -> Equivalence:
+        """Return some classes of a node, with the spread of the sensitive attributes over them."""
+        size = table.n[classes].astype(np.int64)
+        spreads = self._dense_spreads(table, classes) if self._space.dense else self._sparse_spreads(node, table, classes)
+        bare = Classes(np.zeros(0, dtype=np.int64), (), (), size, size.astype(np.float64))
+        return Equivalence(bare, bare.mass, bare.mass, spreads, self._space.records, 0)
+
+    def _dense_spreads(self, table: Table, classes: NDArray[np.int64]) -> dict[str, Spread]:
+        found = {}
+        for secret in self._space.secrets.values():
+            held = self._space.held(table, secret.name)[classes]
+            of_class, value = np.nonzero(held)
+            found[secret.name] = _spread(secret, of_class, value, held[of_class, value])
+        return found
+
+    def _sparse_spreads(self, node: Node, table: Table, classes: NDArray[np.int64]) -> dict[str, Spread]:
+        place = np.full(len(table), -1, dtype=np.int64)
+        place[classes] = np.arange(len(classes))
+        of_part, codes, n = self._space.joint(node, table)
+        parts = np.flatnonzero(place[of_part] >= 0)
+        found = {}
+        for secret in self._space.secrets.values():
+            sizes = [len(classes), len(secret.values)]
+            of_pair, (of_class, value) = group([place[of_part[parts]], codes[secret.name][parts]], sizes)
+            found[secret.name] = _spread(secret, of_class, value, summed(of_pair, n[parts], len(of_class)))
+        return found
+
+
+class PartRequirements(Requirements):
+    """The requirements of a request, ready to be asked of parts.
 
     Parameters
     ----------
@@ -41,24 +217,24 @@ class Requirements:
     """
 
     def __init__(self, request: Request, of_unit: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        models = request.models.values()
-        self.smallest = max([1, *(model.k or 1 for model in models if isinstance(model, KAnonymity))])
-        self.highest = min(
-            [1.0, *(model.highest for model in models if isinstance(model, AverageRisk) and model.highest is not None)]
-        )
-        self._secret = [model for model in models if isinstance(model, SecretModel)]
+        super().__init__(request.models.values())
         known = [Secret.of(request.cells, names) for names in request.secret_groups()]
         self._secrets: Mapping[str, tuple[Secret, NDArray[np.int64]]] = {one.name: (one, one.of_cell[of_unit]) for one in known}
         self._n = n
 
     @property
+    def smallest(self) -> int:
+        """The fewest records of a part."""
+        return max(1, self.size)
+
+    @property
     def only_size(self) -> bool:
         """Whether the size of a part is all that is asked of it."""
-        return not self._secret
+        return not self.of_classes
 
     def most_parts(self, records: int) -> int:
         """Return into how many parts so many records may fall, on average over all."""
-        return math.floor(self.highest * records + TOLERANCE)
+        return math.floor(self.average * records + TOLERANCE)
 
     def violated(
         self, of_unit: NDArray[np.int64], number: int, units: NDArray[np.int64] | slice = slice(None)
@@ -67,17 +243,22 @@ class Requirements:
         n = self._n[units]
         size = summed(of_unit, n, number)
         found = size < self.smallest
-        if self._secret:
-            spreads = {name: _spread(one, of_unit, codes[units], n, number) for name, (one, codes) in self._secrets.items()}
+        if self.of_classes:
+            spreads = {name: _spread_of(one, of_unit, codes[units], n, number) for name, (one, codes) in self._secrets.items()}
             bare = Classes(np.zeros(0, dtype=np.int64), (), (), size.astype(np.int64), size)
             classes = Equivalence(bare, size, size, spreads, int(size.sum()), 0)
-            for model in self._secret:
+            for model in self.of_classes:
                 found |= model.violated(model.by_class(classes))
         return found
 
 
-def _spread(secret: Secret, of_unit: NDArray[np.int64], codes: NDArray[Any], n: NDArray[np.int64], number: int) -> Spread:
+def _spread_of(secret: Secret, of_unit: NDArray[np.int64], codes: NDArray[Any], n: NDArray[np.int64], number: int) -> Spread:
+    """Return how a sensitive attribute spreads over parts, given the part and the value of every unit."""
     of_pair, (parts, value) = group([of_unit, codes], [number, len(secret.values)])
-    part = parts.astype(np.int64)
-    starts = np.flatnonzero(np.diff(part, prepend=-1))
-    return Spread(secret.name, secret.values, part, value.astype(np.int64), summed(of_pair, n, len(part)), starts, secret.share)
+    return _spread(secret, parts, value, summed(of_pair, n, len(parts)))
+
+
+def _spread(secret: Secret, of_class: NDArray[Any], value: NDArray[Any], n: NDArray[Any]) -> Spread:
+    rows = of_class.astype(np.int64)
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    return Spread(secret.name, secret.values, rows, value.astype(np.int64), n.astype(np.float64), starts, secret.share)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unveil import models as class_models
 from unveil.assess.policy.case import Case
 from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
 from unveil.errors import MissingExtraError, UnveilError
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.measures.risk import intruder_risk
-from unveil.models import classes as class_models
 from unveil.models.base import TOLERANCE, Model
 from unveil.partitions import Partition
 from unveil.project.policy import Rule

@@ -8,7 +8,7 @@ import numpy as np
 
 from unveil.counts import count
 from unveil.models import EntropyLDiversity, KAnonymity, RecursiveLDiversity, TCloseness
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.reproduce.experiments.frame import Conclusion, Experiment, Finding, Step, released
 from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.sources import datasets
@@ -123,7 +123,7 @@ def _setting(size: int, parameter: int) -> str:
     return f"key of {size}, k = l = {parameter}"
 
 
-def _models(parameter: int) -> dict[str, list[AnyModel]]:
+def _models(parameter: int) -> dict[str, list[Model]]:
     anonymous = KAnonymity(parameter)
     return {
         _ANONYMOUS: [anonymous],
@@ -134,7 +134,7 @@ def _models(parameter: int) -> dict[str, list[AnyModel]]:
     }
 
 
-def _figures(size: int, models: Sequence[AnyModel]) -> dict[str, float]:
+def _figures(size: int, models: Sequence[Model]) -> dict[str, float]:
     """Return time, discernibility and average class size of the best releases under some models."""
     keys, trees = KEYS[:size], hierarchies()
     best = {

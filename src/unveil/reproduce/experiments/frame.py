@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.partitions import Hierarchy
 from unveil.protect.anonymize import anonymize
 from unveil.releases import Release
@@ -198,7 +198,7 @@ class Experiments(Result):
 def released(
     keys: Sequence[str],
     sensitive: str,
-    models: Mapping[str, Sequence[AnyModel]],
+    models: Mapping[str, Sequence[Model]],
     trees: Mapping[str, Hierarchy],
     **options: Any,
 ) -> dict[str, Release[Any]]:

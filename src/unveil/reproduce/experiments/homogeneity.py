@@ -9,7 +9,7 @@ from typing import Any
 from unveil.measures.discrimination import discrimination_rate
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.releases import Release
 from unveil.reproduce.experiments.frame import (
     KEPT,
@@ -37,7 +37,7 @@ _ANONYMOUS, _DISTINCT, _ENTROPY, _RECURSIVE = (
     "entropy 10-diversity",
     "recursive (5, 10)-diversity",
 )
-_MODELS: dict[str, list[AnyModel]] = {
+_MODELS: dict[str, list[Model]] = {
     _ANONYMOUS: [KAnonymity(10)],
     _DISTINCT: [DistinctLDiversity("occupation", 10)],
     _ENTROPY: [EntropyLDiversity("occupation", 10)],

@@ -7,7 +7,7 @@ from typing import Any
 
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, KAnonymity
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.project import Need
 from unveil.releases import Release
 from unveil.reproduce.experiments.frame import (
@@ -31,7 +31,7 @@ __all__ = ["KEYS", "run"]
 KEYS = ("age", "education", "native-country", "race")
 INCOME = "income-per-year"
 _FIVE, _TEN, _DIVERSE, _ORIGINAL = "5-anonymity", "10-anonymity", "2-diversity", "original"
-_MODELS: dict[str, list[AnyModel]] = {_FIVE: [KAnonymity(5)], _TEN: [KAnonymity(10)], _DIVERSE: [DistinctLDiversity(INCOME, 2)]}
+_MODELS: dict[str, list[Model]] = {_FIVE: [KAnonymity(5)], _TEN: [KAnonymity(10)], _DIVERSE: [DistinctLDiversity(INCOME, 2)]}
 _DEGREE, _VALUES, _RECORDS = "degree to which the income can be told", "degree by value of race", "records by race"
 _LOWER = "<=50K"
 _WEIGHTED = (

@@ -8,7 +8,7 @@ from typing import Any
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, TCloseness
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.partitions import Partition
 from unveil.releases import Release
 from unveil.reproduce.experiments.frame import (
@@ -30,7 +30,7 @@ __all__ = ["KEYS", "run"]
 
 KEYS = ("age", "education", "race", "sex")
 _DIVERSE, _CLOSE = "10-diversity", "0.3-closeness"
-_MODELS: dict[str, list[AnyModel]] = {_DIVERSE: [DistinctLDiversity("occupation", 10)], _CLOSE: [TCloseness("occupation", 0.3)]}
+_MODELS: dict[str, list[Model]] = {_DIVERSE: [DistinctLDiversity("occupation", 10)], _CLOSE: [TCloseness("occupation", 0.3)]}
 _PLAIN, _SEMANTIC = "DR of the occupation", "semantic DR of the occupation"
 _READINGS = "semantic DR of the occupation given the sex, by reading of the partition"
 _FIRST = "the first group that names it"

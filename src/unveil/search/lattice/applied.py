@@ -10,9 +10,9 @@ import numpy as np
 
 from unveil.counts import Column, Counts
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.search.judge import Judge
 from unveil.search.lattice.rollup import Table, classes_of, packed
 from unveil.search.lattice.space import KeyAttribute, Node, Space
+from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,11 +39,11 @@ class Applied:
     suppressed: NDArray[np.bool_]
 
 
-def suppressed_classes(space: Space, judge: Judge, node: Node) -> tuple[Table, NDArray[np.bool_]]:
+def suppressed_classes(space: Space, requirements: NodeRequirements, node: Node) -> tuple[Table, NDArray[np.bool_]]:
     """Return the classes of a node, and which of them violate a requirement."""
     table = space.classes(node).copy()
-    small = judge.small(table)
-    return table, small if judge.only_small else judge.verdict(node, table, small).violating
+    small = requirements.small(table)
+    return table, small if requirements.only_small else requirements.verdict(node, table, small).violating
 
 
 def applied(space: Space, node: Node, table: Table, gone: NDArray[np.bool_], codes: Sequence[NDArray[Any]]) -> Applied:

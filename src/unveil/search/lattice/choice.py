@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import EmptyDataError, ModelNotMetError
-from unveil.models.asked import Place
-from unveil.models.base import Measured
+from unveil.models.base import Measured, Place
 from unveil.results.numbers import counted
 from unveil.search.checks import limit_of
-from unveil.search.judge import Judge
 from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
 from unveil.search.lattice.full_domain import Budget, Found, search
 from unveil.search.lattice.objectives import Candidate, Objective, objective_of
 from unveil.search.lattice.rollup import Table
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
+from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +37,7 @@ class Lattice:
     ----------
     request
         The table and its models.
-    space, judge, objective
+    space, requirements, objective
         The lattice, the requirements, and the cost of a node.
     limit
         How many records may be suppressed.
@@ -46,7 +45,7 @@ class Lattice:
 
     request: Request
     space: Space
-    judge: Judge
+    requirements: NodeRequirements
     objective: Objective
     limit: int
 
@@ -65,14 +64,18 @@ class Lattice:
         attributes = request.key_attributes(levels)
         space = Space(request.cells, attributes, request.secret_groups(), request.population)
         limit = limit_of(suppression, space.records)
-        judge = Judge(space, list(request.models.values()), limit)
+        requirements = NodeRequirements(space, list(request.models.values()), limit)
         return cls(
-            request, space, judge, objective_of(objective, attributes, space.records, weights=weights, factor=factor), limit
+            request,
+            space,
+            requirements,
+            objective_of(objective, attributes, space.records, weights=weights, factor=factor),
+            limit,
         )
 
     def searched(self, budget: Budget | None = None) -> Found:
         """Search for the best node."""
-        return search(self.space, self.judge, self.objective, self.limit, budget=budget)
+        return search(self.space, self.requirements, self.objective, self.limit, budget=budget)
 
     def chosen(self, budget: Budget | None = None) -> Choice:
         """Search for the best node, and say why if there is none, or if it leaves no record."""
@@ -85,7 +88,7 @@ class Lattice:
                 f"the cheapest generalisation suppresses all {self.space.records:,} records, so nothing is left; "
                 "allow less suppression, or let it cost more."
             )
-        classes, gone = suppressed_classes(self.space, self.judge, found.node)
+        classes, gone = suppressed_classes(self.space, self.requirements, found.node)
         return Choice(self, found, found.node, classes, gone, time.perf_counter() - began)
 
     def _unmet(self, found: Found) -> ModelNotMetError:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.compilation import compiled
-from unveil.models.base import TOLERANCE, SecretModel
-from unveil.models.classes import TCloseness
+from unveil.models.base import TOLERANCE, Model
 from unveil.search.lattice.space import Secret
 
 if TYPE_CHECKING:
@@ -75,22 +74,14 @@ class Ruler:
         )  # fmt: skip
 
 
-def ruler_of(model: SecretModel, secret: Secret) -> Ruler | None:
-    """Return the ruler of t-closeness under an earth mover distance; None for any other model."""
-    if not isinstance(model, TCloseness) or model.t is None or model.distance in ("kl", "js"):
+def ruler_of(model: Model, secret: Secret) -> Ruler | None:
+    """Return the ruler of a model that bounds an earth mover distance; None for any other."""
+    if model.threshold is None:
         return None
-    threshold, values = model.t + TOLERANCE, len(secret.values)
-    none = np.zeros(0, dtype=np.int64)
-    if model.distance in ("equal", "variational"):
-        return Ruler(threshold, secret.share, np.arange(values)[np.newaxis], none, np.zeros(0)).with_farthest()
-    if model.scale is None:
+    distance = model.earth_mover(secret.values)
+    if distance is None:
         return None
-    if model.distance == "hierarchical":
-        groups = np.stack(model.scale.levels(secret.values))
-        return Ruler(threshold, secret.share, groups, none, np.zeros(0)).with_farthest()
-    ranks, gaps = model.scale.ranked(secret.values, by_value=model.distance == "value")
-    none = np.zeros((0, values), dtype=np.int64)
-    return Ruler(threshold, secret.share, none, np.argsort(ranks), gaps).with_farthest()
+    return Ruler(model.threshold + TOLERANCE, secret.share, distance.groups, distance.order, distance.gaps).with_farthest()
 
 
 @compiled

@@ -25,7 +25,6 @@ import numpy as np
 
 from unveil.errors import ArgumentError
 from unveil.run import active_run
-from unveil.search.judge import Judge
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.full_domain import Budget
 from unveil.search.lattice.node_rates import Identity, Rate
@@ -33,6 +32,7 @@ from unveil.search.lattice.objectives import Separable
 from unveil.search.lattice.rollup import Table
 from unveil.search.lattice.space import Node, Space
 from unveil.search.lattice.undominated import Point, Thresholds, Undominated, exceeds
+from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class Question:
 
     Attributes
     ----------
-    space, judge, limit
+    space, requirements, limit
         The lattice, the models, and how many records may be suppressed.
     cells
         For each key attribute the codes of the count table's cells.
@@ -62,7 +62,7 @@ class Question:
     """
 
     space: Space
-    judge: Judge
+    requirements: NodeRequirements
     limit: int
     cells: Sequence[NDArray[Any]]
     identity: Identity
@@ -79,14 +79,14 @@ class Question:
         """Return the rate of all original key attributes together given all protected ones."""
         if not point.suppressed:
             return self.identity.combined(point.node, None)
-        classes, violating = suppressed_classes(self.space, self.judge, point.node)
+        classes, violating = suppressed_classes(self.space, self.requirements, point.node)
         return self.identity.combined(point.node, self.gone(point.node, classes, violating))
 
     def adjusted(self, point: Point) -> dict[str, float | None]:
         """Return the degrees of a release without what chance would give."""
         gone = None
         if point.suppressed:
-            gone = self.gone(point.node, *suppressed_classes(self.space, self.judge, point.node))
+            gone = self.gone(point.node, *suppressed_classes(self.space, self.requirements, point.node))
         return self.adjusted_at(point.node, gone)
 
     def adjusted_at(self, node: Node, gone: NDArray[np.bool_] | None) -> dict[str, float | None]:
@@ -241,7 +241,7 @@ class _Search:
 
     def _suppressed(self, place: Node, node: Node, table: Table) -> NDArray[np.bool_] | None:
         """Return the classes to suppress; None where there is no release here, and then often none below."""
-        verdict = self.ask.judge.verdict(node, table, self.ask.judge.small(table))
+        verdict = self.ask.requirements.verdict(node, table, self.ask.requirements.small(table))
         lost = int(table.n[verdict.violating].sum())
         if lost == self.ask.space.records:
             return None  # nothing would be left

@@ -25,10 +25,10 @@ import numpy as np
 from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError
 from unveil.run import active_run
-from unveil.search.judge import Judge
 from unveil.search.lattice.objectives import Objective, Separable
 from unveil.search.lattice.rollup import Table
 from unveil.search.lattice.space import Node, Space
+from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,7 +116,7 @@ class _Spent(Exception):  # noqa: N818 - no error: the budget is used up
 
 def search(
     space: Space,
-    judge: Judge,
+    requirements: NodeRequirements,
     objective: Objective,
     limit: int,
     *,
@@ -126,26 +126,26 @@ def search(
 
     Parameters
     ----------
-    space, judge, objective
+    space, requirements, objective
         The lattice, the requirements and what to make small.
     limit
         How many records may be suppressed.
     budget
         When to stop early; the answer then says how far from the best it may be.
     """
-    return _Search(space, judge, objective, limit, budget or Budget()).run()
+    return _Search(space, requirements, objective, limit, budget or Budget()).run()
 
 
 class _Search:
     def __init__(
         self,
         space: Space,
-        judge: Judge,
+        requirements: NodeRequirements,
         objective: Objective,
         limit: int,
         budget: Budget,
     ) -> None:
-        self.space, self.judge, self.objective, self.limit, self.budget = space, judge, objective, limit, budget
+        self.space, self.requirements, self.objective, self.limit, self.budget = space, requirements, objective, limit, budget
         self.active = active_run()
         self.seen = _Seen()
         self.began = time.monotonic()
@@ -185,7 +185,7 @@ class _Search:
 
     def _survey(self) -> Found | None:
         """Settle all nodes in one pass, where class sizes are all that requirements and objective ask for."""
-        least, name = self.judge.least, self.objective.name
+        least, name = self.requirements.least, self.objective.name
         limited = self.budget.seconds is not None or self.budget.nodes is not None
         if limited or least is None or name not in ("discernibility", "class-size") or self.space.size > _MOST_RAISED:
             return None
@@ -229,18 +229,18 @@ class _Search:
 
     def _evaluate(self, node: Node) -> bool:
         table = self.space.classes(node)
-        small = self.judge.small(table)
+        small = self.requirements.small(table)
         lost = int(table.n[small].sum())
         if lost > self.limit:
             self._close_below(node, lost)
             return False
         floor = self._floor(node, table, small)
-        if self.judge.only_small:
+        if self.requirements.only_small:
             self._offer(node, self.objective.score(self.space, node, table, small), lost)
             return True
         if not self._hopeful(node, floor):
             return True  # it may or may not meet the other requirements: it is no better in any case
-        verdict = self.judge.verdict(node, table, small)
+        verdict = self.requirements.verdict(node, table, small)
         lost = int(table.n[verdict.violating].sum())
         if lost > self.limit or verdict.fails:
             lasting = verdict.lasting > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
@@ -296,7 +296,7 @@ class _Search:
             gone = small if self.objective.rises == "more" else np.zeros_like(small)
             return self.objective.score(self.space, node, table, gone)
         added = self.objective.added(self.space, node, table, small)
-        if self.whole and self.judge.only_small and added.any() and math.prod(level + 1 for level in node) <= _MOST_RAISED:
+        if self.whole and self.requirements.only_small and added.any() and math.prod(level + 1 for level in node) <= _MOST_RAISED:
             part = self.bounds[_below(node)]
             np.maximum(part, self.objective.bounds(node, added), out=part)
         return self.objective.floor(node, added)

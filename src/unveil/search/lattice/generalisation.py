@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil.attributes import in_line
-from unveil.models.asked import Place, published
-from unveil.models.base import Measured
+from unveil.models.base import Measured, Place
+from unveil.models.required import published
 from unveil.releases import Protection, Release, against_key
 from unveil.results import Figure, Table, View, jsonable
 from unveil.results.numbers import counted, number

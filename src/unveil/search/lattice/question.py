@@ -8,18 +8,17 @@ import numpy as np
 
 from unveil.arguments import checked_share, shown_number
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, shown
-from unveil.models.asked import AnyModel
-from unveil.models.base import Model, SecretModel
+from unveil.models.base import Model
 from unveil.project import Need
 from unveil.results.numbers import counted, number
 from unveil.search.checks import limit_of
-from unveil.search.judge import Judge
 from unveil.search.lattice.frontier import Frontier, Question
 from unveil.search.lattice.node_rates import Identity, Rate
 from unveil.search.lattice.objectives import Separable, objective_of
 from unveil.search.lattice.space import Space
 from unveil.search.lattice.undominated import Thresholds
 from unveil.search.request import Request
+from unveil.search.requirements import NodeRequirements
 from unveil.sources.microdata import Microdata
 
 __all__ = ["further_columns", "question_of", "thresholds_not_met", "thresholds_of", "uncovered_levels", "undefined_figures"]
@@ -37,7 +36,7 @@ def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None
 
 
 def further_columns(
-    records: Microdata, keys: Sequence[str], secrets: Sequence[str], needs: Mapping[str, Need], models: Sequence[AnyModel]
+    records: Microdata, keys: Sequence[str], secrets: Sequence[str], needs: Mapping[str, Need], models: Sequence[Model]
 ) -> tuple[str, ...]:
     """Return the columns that are counted besides the key: secrets, those of the models, and those of the needs."""
     for name in secrets:
@@ -47,7 +46,7 @@ def further_columns(
         for name in (need.target, *need.given):
             if name not in records.names:
                 raise ColumnNotFoundError(f"need {shown(need.name)}: {ColumnNotFoundError.among(name, records.names)}")
-    named = [part for model in models if isinstance(model, SecretModel) for part in model.attribute.split(" + ")]
+    named = [part for model in models if model.secret is not None for part in model.secret.split(" + ")]
     used = [name for need in needs.values() for name in (*need.given, need.target)]
     return tuple(name for name in dict.fromkeys([*secrets, *named, *used]) if name not in keys)
 
@@ -64,7 +63,7 @@ def question_of(
     """Put together what is asked of every node."""
     checked_share("the share of records that may be suppressed", suppression)
     models = list(request.models.values())
-    if strange := [model.name for model in models if not isinstance(model, Model)]:
+    if strange := [model.name for model in models if model.needs_population]:
         raise ArgumentError(f"{strange[0]} compares the table with its population, which a front does not know; use anonymize.")
     counts, known = request.cells, request.key_attributes(levels)
     space = Space(counts, known, request.secret_groups())
@@ -74,7 +73,7 @@ def question_of(
         raise TypeError(loss)
     return Question(
         space,
-        Judge(space, models, limit),
+        NodeRequirements(space, models, limit),
         limit,
         [counts.codes[counts.names.index(name)] for name in request.keys],
         Identity(counts, known),

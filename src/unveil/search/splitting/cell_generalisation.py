@@ -17,13 +17,13 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts.grouping import group
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.search.checks import limit_of
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request
-from unveil.search.requirements import Requirements
+from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import TreeAxis
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, released
 from unveil.search.splitting.parts import Parts, split_parts
@@ -42,7 +42,7 @@ __all__ = ["generalize_cells"]
 def generalize_cells(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Hierarchies,
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
@@ -149,7 +149,7 @@ def _opened(
     parts, extents = split_parts(
         [axis.dimension(cells) for axis in axes],
         n,
-        Requirements(request, cells, n),
+        PartRequirements(request, cells, n),
         start=Parts.of(of_unit, len(first[0])),
         pooled=True,
     )

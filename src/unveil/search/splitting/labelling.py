@@ -12,8 +12,7 @@ import numpy as np
 from unveil.counts import Column, Counts
 from unveil.errors import ModelNotMetError, listed, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.models.asked import Place
-from unveil.models.base import Measured
+from unveil.models.base import Measured, Place
 from unveil.randomness import Chance
 from unveil.releases import Release, drawn_order, marked, repeatable_of
 from unveil.results import Figure, Table, View, jsonable

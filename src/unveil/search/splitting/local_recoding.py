@@ -16,7 +16,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names
 from unveil.errors import ArgumentError
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
@@ -45,7 +45,7 @@ _MOST_NODES = 250
 def recode_locally(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Hierarchies,
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,

@@ -10,11 +10,11 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.search.request import Hierarchies, Request, finer_request
-from unveil.search.requirements import Requirements
+from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import Axis, axis_of
 from unveil.search.splitting.labelling import Recoded, Recoding, released
 from unveil.search.splitting.parts import Extents, one_part, split_parts
@@ -32,7 +32,7 @@ __all__ = ["mondrian"]
 def mondrian(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Hierarchies,
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     strict: bool = True,
     hierarchies: Hierarchies | None = None,
@@ -119,7 +119,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     axes = [axis_of(request, name, orders) for name in request.keys]
     dimensions = [axis.dimension(cells) for axis in axes]
     unit = request.of_row if strict else np.argsort(canonical)
-    made = [split_parts(dimensions, n, Requirements(request, cells, n), relaxed=not strict), one_part(dimensions)]
+    made = [split_parts(dimensions, n, PartRequirements(request, cells, n), relaxed=not strict), one_part(dimensions)]
     candidates = [_recoded(request, axes, extents, parts.of_unit()[unit]) for parts, extents in made]
     kind = "strict" if strict else "relaxed"
     return released(

@@ -16,7 +16,7 @@ import numpy as np
 from unveil.compilation import compiled
 from unveil.counts.grouping import summed
 from unveil.run import active_run
-from unveil.search.requirements import Requirements
+from unveil.search.requirements import PartRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class _Board:
 def split_parts(
     dimensions: Sequence[Dimension],
     n: NDArray[np.int64],
-    requirements: Requirements,
+    requirements: PartRequirements,
     *,
     start: Parts | None = None,
     relaxed: bool = False,
@@ -173,7 +173,7 @@ def _whole(units: int) -> Parts:
 class _Splitter:
     """Rounds of splitting: every part proposes the split along its widest attribute not yet refused."""
 
-    def __init__(self, board: _Board, n: NDArray[np.int64], requirements: Requirements, mode: int, number: int) -> None:
+    def __init__(self, board: _Board, n: NDArray[np.int64], requirements: PartRequirements, mode: int, number: int) -> None:
         self.board, self.n, self.requirements, self.mode = board, n, requirements, mode
         self.room = requirements.most_parts(int(n.sum())) - number
         self.tried = np.zeros((number, len(board.codes)), dtype=bool)

@@ -10,15 +10,15 @@ import numpy as np
 
 from unveil.counts.values import places_among
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.partitions.levels import Levels
-from unveil.search.judge import Judge
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.full_domain import Budget, search
 from unveil.search.lattice.objectives import objective_of
 from unveil.search.lattice.rollup import Table
 from unveil.search.lattice.space import KeyAttribute, Node, Secret, Space
 from unveil.search.request import Request
+from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,20 +59,20 @@ def round_of(
     own = tuple(_restricted(one, request.codes(one.name)[cells], request.cells.n[cells]) for one in known)
     space = Space(counts, own, request.secret_groups())
     whole = [Secret.of(request.cells, names) for names in request.secret_groups()]
-    judge = _PartJudge(space, list(request.models.values()), limit, {secret.name: secret for secret in whole})
+    requirements = _RequirementsOfPart(space, list(request.models.values()), limit, {secret.name: secret for secret in whole})
     goal = objective_of("loss", own, space.records, factor=factor)
-    found = search(space, judge, goal, limit, budget=budget)
+    found = search(space, requirements, goal, limit, budget=budget)
     if found.node is None:
         return None
-    table, gone = suppressed_classes(space, judge, found.node)
+    table, gone = suppressed_classes(space, requirements, found.node)
     codes = [counts.codes[counts.names.index(one.name)] for one in own]
     return found.node, applied(space, found.node, table, gone, codes).suppressed
 
 
-class _PartJudge(Judge):
-    """A judge of a part of a table that compares classes with the whole of it."""
+class _RequirementsOfPart(NodeRequirements):
+    """The requirements of a part of a table, whose classes are compared with the whole of it."""
 
-    def __init__(self, space: Space, models: Sequence[AnyModel], limit: int, whole: Mapping[str, Secret]) -> None:
+    def __init__(self, space: Space, models: Sequence[Model], limit: int, whole: Mapping[str, Secret]) -> None:
         super().__init__(space, models, limit)
         self._rulers = {}  # they know the part's shares only
         self._whole = whole

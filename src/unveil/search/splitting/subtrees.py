@@ -18,7 +18,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts.grouping import group
-from unveil.models.asked import AnyModel
+from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
@@ -26,7 +26,7 @@ from unveil.search.checks import limit_of
 from unveil.search.lattice.full_domain import Budget
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request
-from unveil.search.requirements import Requirements
+from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, of_levels, released
 from unveil.search.splitting.rounds import round_of
 from unveil.sources import Data
@@ -46,7 +46,7 @@ _NOTHING = 1e-6
 def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names | Hierarchies,
-    models: Sequence[AnyModel],
+    models: Sequence[Model],
     *,
     hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
@@ -169,7 +169,7 @@ class Cut:
     ) -> None:
         self.request, self.known, self.limit = request, known, limit
         self.n = request.cells.n
-        self.requirements = Requirements(request, np.arange(len(request.cells)), self.n)
+        self.requirements = PartRequirements(request, np.arange(len(request.cells)), self.n)
         self.codes = [request.codes(one.name) for one in known]
         self.level = [np.full(len(one.levels.groups[0]), level) for one, level in zip(known, levels, strict=True)]
         self.scale = [1.0 / max(one.levels.leaves - 1, 1) * one.levels.leaves / len(known) for one in known]

@@ -22,8 +22,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import equivalence, suppressed_cells
 from unveil.models import KAnonymity
-from unveil.models.asked import Place
-from unveil.models.base import Measured
+from unveil.models.base import Measured, Place
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, drawn_order, marked, repeatable_of
 from unveil.run import Progress, active_run, in_run

@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from unveil.sources.engines.address import Address, parse
+from unveil.sources.engines.address import SCHEMES, Address, parse
 
 if TYPE_CHECKING:
-    from unveil.sources.base import Data
-    from unveil.sources.engines.table import EngineSource
+    from collections.abc import Callable
 
-__all__ = ["open_engine"]
+    from unveil.sources.base import Data, Source
+
+__all__ = ["open_engine", "register"]
+
+_OPENERS: dict[str, str | Callable[[Address, ExitStack | None], Source]] = {
+    "duckdb": "duckdb.FileTable",
+    "postgresql": "postgres.PostgresTable",
+    "spark": "spark.open_address",
+}
+"""What opens an address of each engine: a function of the address and of what keeps its connection, or its module and name."""
 
 
-def open_engine(data: Data, held: ExitStack | None = None) -> EngineSource | None:
+def open_engine(data: Data, held: ExitStack | None = None) -> Source | None:
     """Open an address of an engine, a DuckDB relation or a PySpark data frame; None where it is none of these.
 
     A connection that is needed to look at the columns is kept until `held` is closed, where that is given.
@@ -39,17 +48,15 @@ def open_engine(data: Data, held: ExitStack | None = None) -> EngineSource | Non
     return None
 
 
-def _open_address(address: Address, held: ExitStack | None) -> EngineSource:
-    match address.engine:
-        case "duckdb":
-            from unveil.sources.engines.duckdb import FileTable
+def register(scheme: str, opener: Callable[[Address], Source]) -> None:
+    """Add an engine of your own: addresses that begin with its scheme are opened by a function from address to source."""
+    SCHEMES[scheme] = scheme
+    _OPENERS[scheme] = lambda address, _: opener(address)
 
-            return FileTable(address, held)
-        case "postgresql":
-            from unveil.sources.engines.postgres import PostgresTable
 
-            return PostgresTable(address, held)
-        case "spark":
-            from unveil.sources.engines.spark import open_address
-
-            return open_address(address)
+def _open_address(address: Address, held: ExitStack | None) -> Source:
+    opener = _OPENERS[address.engine]
+    if isinstance(opener, str):  # imported when it is needed
+        module, _, function = opener.rpartition(".")
+        opener = getattr(import_module(f"unveil.sources.engines.{module}"), function)
+    return opener(address, held)

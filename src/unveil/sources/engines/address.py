@@ -10,21 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
-__all__ = ["Address", "parse"]
+__all__ = ["SCHEMES", "Address", "parse"]
 
-Engine: TypeAlias = Literal["duckdb", "postgresql", "spark"]
-
-_SCHEMES: dict[str, Engine] = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql", "spark": "spark"}
+SCHEMES: dict[str, str] = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql", "spark": "spark"}
 _FILES = (".duckdb", ".ddb")
 _SERVER = re.compile(r"(?:(?:\[[0-9a-fA-F:.]+\]|local\[[0-9*]+\]|[\w.%-]*)(?::[0-9]+)?,?)*")
 
-_MISTYPED = re.compile(rf"(?:{'|'.join(_SCHEMES)}):", re.IGNORECASE)
 _PAIR = re.compile(r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=", re.IGNORECASE)
 """A setting as libpq takes them in its other form, `host=... dbname=...`."""
 
@@ -45,7 +41,7 @@ class Address:
         The other settings as they were written, for the engine itself; they may hold credentials.
     """
 
-    engine: Engine
+    engine: str
     target: str = field(repr=False)
     table: str | None = None
     schema: str | None = None
@@ -84,15 +80,16 @@ def parse(text: str) -> Address | None:
     if not found:
         _require_no_address(text)
         return _address("duckdb", before, query) if before.lower().endswith(_FILES) else None
-    engine = _SCHEMES.get(scheme.lower())
+    engine = SCHEMES.get(scheme.lower())
     if engine is None:
-        raise ArgumentError.not_one_of("scheme", scheme, tuple(_SCHEMES))
+        raise ArgumentError.not_one_of("scheme", scheme, tuple(SCHEMES))
     return _address(engine, unquote(target) if engine == "duckdb" else target, query)
 
 
 def _require_no_address(text: str) -> None:
     """Refuse what is meant for an address, and would be taken for a file and repeated with its password."""
-    if _MISTYPED.match(text) or len(_PAIR.findall(text)) > 1:
+    mistyped = text.partition(":")[0].lower() in SCHEMES and ":" in text
+    if mistyped or len(_PAIR.findall(text)) > 1:
         raise ArgumentError(
             "this is no address that can be read; one of PostgreSQL is postgresql://host:port/database?table=NAME, one of a "
             "DuckDB file duckdb:///folder/file?table=NAME, one of Spark spark://host:port?table=NAME."
@@ -116,7 +113,7 @@ def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
     return f"{engine}://{server}{'/' if database else ''}{unquote(database)}"
 
 
-def _address(engine: Engine, target: str, query: str) -> Address:
+def _address(engine: str, target: str, query: str) -> Address:
     """Take from the settings what says which table; the others are the engine's."""
     ours: dict[str, str] = {}
     rest = []

@@ -10,7 +10,7 @@ import socket
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
@@ -149,7 +149,7 @@ def _escaped(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def open_address(address: Address) -> SparkSource:
+def open_address(address: Address, held: ExitStack | None = None) -> SparkSource:  # noqa: ARG001 - a session is kept anyway
     """Open a table of the session's catalogue, or Parquet files by their path."""
     _check_target(address)
     session = _session(address)

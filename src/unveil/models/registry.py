@@ -1,0 +1,68 @@
+"""Every privacy model there is. A new one is a subclass of `Model` or `SecretModel` in a file of its own, and a line here.
+
+The order is that of an answer: first what is said of the key alone, then what is said of each sensitive attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from unveil.measures.equivalence import Equivalence
+from unveil.models.base import Model, SecretModel
+from unveil.models.classes import (
+    AlphaK,
+    BasicBetaLikeness,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    PSensitiveKAnonymity,
+    RecursiveLDiversity,
+)
+from unveil.models.closeness import TCloseness
+from unveil.models.orders import Scale
+from unveil.models.population import AverageRisk, DeltaPresence, KMap
+
+__all__ = ["MODELS", "label_of", "measures", "register"]
+
+_Kind = TypeVar("_Kind", bound=type[Model])
+
+MODELS: list[type[Model]] = [
+    KAnonymity,
+    AverageRisk,
+    KMap,
+    DeltaPresence,
+    PSensitiveKAnonymity,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+    TCloseness,
+    AlphaK,
+    BasicBetaLikeness,
+    EnhancedBetaLikeness,
+    DeltaDisclosure,
+]
+
+
+def register(kind: _Kind) -> _Kind:
+    """Add a model of your own, as a decorator of its class: `unveil.measure` then reports it of every table."""
+    MODELS.append(kind)
+    return kind
+
+
+def measures(classes: Equivalence, scales: Mapping[str, Scale], *, population: bool) -> Iterator[Model]:
+    """Give every measure that a table has; those that compare with a population only where there is one."""
+    about_secrets = [kind for kind in MODELS if issubclass(kind, SecretModel)]
+    for kind in MODELS:
+        if not issubclass(kind, SecretModel):
+            yield from (one for one in kind.measures() if population or not one.needs_population)
+    for name, spread in classes.spreads.items():
+        for kind in about_secrets:
+            yield from kind.measures_of(name, spread, scales.get(name))
+
+
+def label_of(name: str) -> str:
+    """Return a model's name in words."""
+    return next((kind.label for kind in MODELS if kind.name == name and kind.label), name)

@@ -1,0 +1,57 @@
+"""The models that are required of a table, their places in an answer, and what each says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from unveil.errors import ArgumentError
+from unveil.measures.equivalence import Equivalence
+from unveil.models.base import Measured, Model, Place
+from unveil.models.orders import Scale
+from unveil.models.population import Population
+from unveil.results.masking import masked_class
+
+__all__ = ["completed", "measured_models", "nested", "published"]
+
+
+def completed(models: Sequence[Model], scales: Mapping[str, Scale]) -> dict[Place, Model]:
+    """Return the requirements by their place, each once, with what they must know of how values lie to one another."""
+    found: dict[Place, Model] = {}
+    for model in models:
+        if model.place in found:
+            raise ArgumentError(f"{' of '.join(model.place[:2])} is required twice; name it once, with the stricter figure.")
+        found[model.place] = model.with_scale(scales)
+    return found
+
+
+def measured_models(models: Mapping[Place, Model], classes: Equivalence, population: Population | None) -> dict[Place, Measured]:
+    """Return what each model says of a table."""
+    return {place: model.measure(classes, population) for place, model in models.items()}
+
+
+def published(models: Mapping[Place, Measured], *, original: bool = False) -> dict[str, Any]:
+    """Return the answers as `nested` does, fit to be shown: a class of the `original` records not at all, another one as masked.
+
+    Parameters
+    ----------
+    models
+        What each model says.
+    original
+        Whether it says so of the data that is protected, whose values nobody is to see.
+    """
+    return nested(
+        {place: replace(one, worst_class=None if original else masked_class(one.worst_class)) for place, one in models.items()}
+    )
+
+
+def nested(models: Mapping[Place, Measured]) -> dict[str, Any]:
+    """Return the answers as they are written to JSON, one level for each part of their place."""
+    found: dict[str, Any] = {}
+    for place, measured in models.items():
+        level = found
+        for name in place[:-1]:
+            level = level.setdefault(name, {})
+        level[place[-1]] = measured.to_dict()
+    return found

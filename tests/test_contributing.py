@@ -1,0 +1,92 @@
+"""The worked examples of CONTRIBUTING.md: a model, a mechanism and an engine of one's own work through the public calls."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+import pytest
+
+import unveil
+from helpers import ROOT
+from unveil import mechanisms
+from unveil.models.registry import MODELS
+from unveil.sources import engines
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [21, 24, 27, 33, 35, 38, 41, 44, 47, 52, 55, 58],
+        "sex": ["f", "m"] * 6,
+        "ill": ["flu", "flu", "gout", "flu", "gout", "flu", "flu", "flu", "flu", "gout", "flu", "gout"],
+    }
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def added() -> Iterator[dict[str, Any]]:
+    """Run the examples as a module, and take what they register away again."""
+    tables = MODELS, mechanisms._OWN, engines.SCHEMES, engines._OPENERS  # noqa: SLF001 - to leave no trace
+    before = [one.copy() for one in tables]
+    module = ModuleType("contributed")
+    sys.modules["contributed"] = module
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL):
+        exec(compile(block, "CONTRIBUTING.md", "exec"), module.__dict__)  # noqa: S102 - our own
+    yield module.__dict__
+    del sys.modules["contributed"]
+    for now, then in zip(tables, before, strict=True):
+        now.clear()
+        now.extend(then) if isinstance(now, list) else now.update(then)  # type: ignore[arg-type]
+
+
+def collision(values: list[Any]) -> float:
+    """The definition: the sum of the squared shares."""
+    return sum((n / len(values)) ** 2 for n in Counter(values).values())
+
+
+def by_definition(frame: pl.DataFrame, key: list[str]) -> float:
+    return max(collision(part["ill"].to_list()) for _, part in frame.group_by(key))
+
+
+def test_a_model_is_measured_and_shown() -> None:
+    found = unveil.measure(PEOPLE, "sex", "ill")
+    assert found["collision_probability", "ill"].value == pytest.approx(by_definition(PEOPLE, ["sex"]))
+    assert "collision probability" in found._repr_html_()
+    assert found.to_dict()["models"]["collision_probability"]["ill"]["worst_class"]["size"] == 6
+
+
+@pytest.mark.parametrize("search", [unveil.anonymize, unveil.mondrian, unveil.generalize_subtrees])
+def test_a_model_is_enforced_by_every_search(search: Any, added: dict[str, Any]) -> None:
+    assert by_definition(PEOPLE, ["age", "sex"]) == 1.0
+    release = search(PEOPLE, ["age", "sex"], [added["CollisionProbability"]("ill", 0.6)])
+    assert by_definition(release.data, ["age", "sex"]) <= 0.6 + 1e-9
+
+
+def test_a_threshold_outside_the_range_is_refused(added: dict[str, Any]) -> None:
+    with pytest.raises(unveil.UnveilError, match="from 0 to 1"):
+        added["CollisionProbability"]("ill", 2.0)
+
+
+def test_a_mechanism_is_a_step_like_any_other() -> None:
+    made = unveil.protect(PEOPLE, [unveil.Step("round_down", ["age"], {"step": 20})], keep_order=True)
+    assert made.data["age"].to_list() == [age // 20 * 20 for age in PEOPLE["age"]]
+    assert unveil.mechanisms.round_down(PEOPLE, "age", keep_order=True).data["age"][0] == 20.0
+
+
+def test_an_engine_counts_where_its_data_is(tmp_path: Path) -> None:
+    file = tmp_path / "people.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE people (age INTEGER, sex TEXT, ill TEXT)")
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?)", PEOPLE.rows())
+    connection.close()
+    place = f"sqlite://{file}?table=people"
+    assert unveil.discrimination_rate(place, ["sex"], "ill").value == pytest.approx(
+        unveil.discrimination_rate(PEOPLE, ["sex"], "ill").value
+    )
+    assert unveil.measure(place, ["age"], "ill").to_dict()["models"] == unveil.measure(PEOPLE, ["age"], "ill").to_dict()["models"]
