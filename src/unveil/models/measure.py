@@ -19,6 +19,7 @@ from unveil.measures.risk import intruder_risk, vulnerability_of_records, vulner
 from unveil.models.base import Measured, Model
 from unveil.models.orders import Scale
 from unveil.models.population import Population
+from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested
 from unveil.models.view import view_of
 from unveil.partitions import Hierarchy
