@@ -19,6 +19,7 @@ from helpers import ROOT
 from unveil import mechanisms
 from unveil.models.registry import MODELS
 from unveil.sources import engines
+from unveil.sources.engines.address import SCHEMES
 
 PEOPLE = pl.DataFrame(
     {
@@ -32,7 +33,7 @@ PEOPLE = pl.DataFrame(
 @pytest.fixture(scope="module", autouse=True)
 def added() -> Iterator[dict[str, Any]]:
     """Run the examples as a module, and take what they register away again."""
-    tables = MODELS, mechanisms._OWN, engines.SCHEMES, engines._OPENERS  # noqa: SLF001 - to leave no trace
+    tables: list[Any] = [MODELS, mechanisms._OWN, SCHEMES, engines._OPENERS]  # noqa: SLF001 - to leave no trace
     before = [one.copy() for one in tables]
     module = ModuleType("contributed")
     sys.modules["contributed"] = module
@@ -42,7 +43,7 @@ def added() -> Iterator[dict[str, Any]]:
     del sys.modules["contributed"]
     for now, then in zip(tables, before, strict=True):
         now.clear()
-        now.extend(then) if isinstance(now, list) else now.update(then)  # type: ignore[arg-type]
+        now.extend(then) if isinstance(now, list) else now.update(then)
 
 
 def collision(values: list[Any]) -> float:

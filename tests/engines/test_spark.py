@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as PySpark's own documentation does
 
 import unveil
-from unveil.errors import ArgumentError, EngineError, UnsupportedDataError
+from unveil.errors import ArgumentError, CancelledError, EngineError, UnsupportedDataError
 from unveil.models import KAnonymity
+from unveil.run import Run
 
 
 def test_a_table_and_files_by_address(spark: SparkSession, tmp_path: Path) -> None:
@@ -135,3 +138,21 @@ def test_why_a_table_cannot_be_made(spark: Any) -> None:
     with pytest.raises(EngineError, match="there is such a table already"):
         unveil.anonymize(one, ["x"], [KAnonymity(2)], out="spark://local?table=taken")
     assert not spark.catalog.tableExists("two_cases")
+
+
+def test_a_cancelled_run_ends_its_jobs(spark: SparkSession) -> None:
+    numbers = spark.range(10**13).selectExpr("id % 7 AS a")  # hours
+    run, tracker = Run(), spark.sparkContext.statusTracker()
+
+    def cancel() -> None:
+        while not tracker.getActiveJobsIds():
+            time.sleep(0.05)
+        run.cancel()
+
+    threading.Thread(target=cancel, daemon=True).start()
+    with pytest.raises(CancelledError), run:
+        unveil.count(numbers, ["a"])
+    end = time.monotonic() + 30
+    while tracker.getActiveJobsIds() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not tracker.getActiveJobsIds()
