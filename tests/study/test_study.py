@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,16 +69,17 @@ class Watched(FrameSource):
 
 def test_a_study_stands_for_its_data_in_every_call() -> None:
     study = unveil.Study(PEOPLE, key=["age", "sex"], sensitive="ill")
-    named = {"key": ["age", "sex"], "sensitive": "ill"}
-    for call in (unveil.discrimination_rate, unveil.measure, unveil.scan, unveil.assess):
-        assert call(study).to_dict() == call(PEOPLE, **named).to_dict()  # type: ignore[operator]
+    named: dict[str, Any] = {"key": ["age", "sex"], "sensitive": "ill"}
+    calls: tuple[Callable[..., Any], ...] = (unveil.discrimination_rate, unveil.measure, unveil.scan, unveil.assess)
+    for call in calls:
+        assert call(study).to_dict() == call(PEOPLE, **named).to_dict()
     rules = {"k_anonymity": 2}
-    assert unveil.check(study, rules).to_dict() == unveil.check(PEOPLE, rules, **named).to_dict()  # type: ignore[arg-type]
+    assert unveil.check(study, rules).to_dict() == unveil.check(PEOPLE, rules, **named).to_dict()
     need = unveil.Need("illness", target="ill", given="age")
     assert unveil.utility(study, need).to_dict() == unveil.utility(PEOPLE, need).to_dict()
     assert unveil.direct_identifiers(study).to_dict() == unveil.direct_identifiers(PEOPLE).to_dict()
     both = {"original": study, "copy": PEOPLE}
-    assert unveil.compare(both).to_dict() == unveil.compare({"original": PEOPLE, "copy": PEOPLE}, **named).to_dict()  # type: ignore[arg-type]
+    assert unveil.compare(both).to_dict() == unveil.compare({"original": PEOPLE, "copy": PEOPLE}, **named).to_dict()
     assert unveil.count(study, "sex") == unveil.count(PEOPLE, "sex")
 
 
@@ -177,8 +179,15 @@ def test_a_project_gives_what_is_not_named(project: Path) -> None:
 
 def test_every_call_takes_a_project_file(project: Path) -> None:
     study = unveil.Study.of(project)
-    for call in (unveil.discrimination_rate, unveil.measure, unveil.scan, unveil.assess, unveil.utility):
-        assert call(str(project)).to_dict() == call(study).to_dict()  # type: ignore[operator]
+    calls: tuple[Callable[..., Any], ...] = (
+        unveil.discrimination_rate,
+        unveil.measure,
+        unveil.scan,
+        unveil.assess,
+        unveil.utility,
+    )
+    for call in calls:
+        assert call(str(project)).to_dict() == call(study).to_dict()
     assert unveil.utility(study).needs.keys() == {"illness"}
     assert unveil.check(unveil.Study.of(project), {"k_anonymity": 2}).made.key == ("age", "sex")
     assert unveil.count(project, "sex") == unveil.count(project.parent / "people.csv", "sex")
@@ -231,8 +240,8 @@ def test_partitions_of_a_study_are_read_everywhere() -> None:
 def test_a_pair_stands_for_both_tables() -> None:
     release = PEOPLE.with_columns(age=pl.col("age") // 10 * 10)
     pair = unveil.Pair(PEOPLE, release, ["age", "sex"], "ill", same_order=True)
-    said = {"key": ["age", "sex"], "sensitive": "ill", "same_order": True}
-    assert unveil.attack(pair).to_dict() == unveil.attack(PEOPLE, release, **said).to_dict()  # type: ignore[arg-type]
+    said: dict[str, Any] = {"key": ["age", "sex"], "sensitive": "ill", "same_order": True}
+    assert unveil.attack(pair).to_dict() == unveil.attack(PEOPLE, release, **said).to_dict()
     assert unveil.loss(pair).to_dict() == unveil.loss(PEOPLE, release, same_order=True).to_dict()
     with pytest.raises(ArgumentError, match="a Pair is given"):
         unveil.attack(pair, release)

@@ -125,9 +125,10 @@ class Study:
 
         Examples
         --------
-        >>> import tempfile, pathlib, unveil
+        >>> import pathlib, tempfile, unveil
         >>> place = pathlib.Path(tempfile.mkdtemp(), "unveil.toml")
-        >>> _ = place.write_text('data.path = "paper-4"; attributes.Age.role = "key"'.replace("; ", chr(10)))
+        >>> unveil.datasets.load("paper-4").write_csv(place.with_name("people.csv"))
+        >>> _ = place.write_text('data.path = "people.csv"; attributes.Age.role = "key"'.replace("; ", chr(10)))
         >>> unveil.Study.of(place).key
         ('Age',)
         """
