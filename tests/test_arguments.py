@@ -123,5 +123,5 @@ def test_what_is_no_share_is_refused(share: Any) -> None:
 
 
 def test_a_call_without_its_arguments_is_still_the_mistake_that_python_names() -> None:
-    with pytest.raises(TypeError, match="key"):
-        unveil.discrimination_rate("paper-2")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="columns"):
+        unveil.count("paper-2")  # type: ignore[call-arg]

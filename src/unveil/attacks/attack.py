@@ -189,7 +189,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
     said = {"mapping": mapping, "id": id, "link": link, "same_order": same_order, "hierarchies": hierarchies, "nulls": nulls}
     with paired(original, release, key=key, sensitive=sensitive, **said) as pair:
-        _check_hierarchies({} if hierarchies is None else hierarchies, pair)
+        _check_hierarchies(hierarchies or {}, pair)
         models = _models(partitions, pair)
         others = _Others(external, control, seed, link_records=link_records)
         return attacked(pair, models, others)
@@ -285,9 +285,9 @@ def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> d
 
 def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], pair: Pair) -> None:
     """Refuse a hierarchy of a column that is not there, or that lacks values of its column."""
-    compared = {one.original for one in pair.columns}
-    for column, tree in hierarchies.items():
+    for column in hierarchies:
         if column not in pair.original.names:
             raise ColumnNotFoundError(f"a hierarchy: {ColumnNotFoundError.among(column, pair.original.names)}")
-        if column in compared:
-            tree.check_covers(pair.original.counts([column], nulls="category", partitions={}).columns[0].values)
+    for column in dict.fromkeys(one.original for one in pair.columns if one.original in pair.original.names):
+        if (hierarchy := pair.hierarchy(column)) is not None:
+            hierarchy.check_covers(pair.original.counts([column], nulls="category", partitions={}).columns[0].values)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
-from unveil.attributes import Role
 from unveil.cli.apart import check_read
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, listed, shown
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from unveil.models.base import Model
     from unveil.partitions import Partition
-    from unveil.project import Project
+    from unveil.project import Need, Project
     from unveil.results import Result
     from unveil.sources import Source
+    from unveil.study import Study
 
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "KeyFile", "Missing", "NullPolicy", "Out",
-    "PartitionFile", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive", "Separator", "SpreadsheetSafe", "Testing", "TwoTables",
+    "PartitionFile", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive", "Separator", "SpreadsheetSafe", "Testing",
     "Weights", "gather", "gather_two",
     "give", "one_sensitive", "pair_of", "showing_progress",
 ]  # fmt: skip
@@ -129,23 +130,50 @@ Out = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a verb measures, from the command line and the project file together."""
+    """The study of a command line; where it names nothing of a kind, that is None."""
 
-    source: Source
-    key: tuple[str, ...] | None
-    sensitive: tuple[str, ...] | None
-    partitions: dict[str, Partition]
-    nulls: str
-    weights: str | None
-    project: Project | None
+    study: Study
+
+    @property
+    def source(self) -> Source:
+        """Where the data is."""
+        return self.study.source
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        """The key attributes."""
+        return self.study.key or None
+
+    @property
+    def sensitive(self) -> tuple[str, ...] | None:
+        """The sensitive attributes."""
+        return self.study.sensitive or None
+
+    @property
+    def nulls(self) -> str:
+        """What a null means."""
+        return self.study.nulls
+
+    @property
+    def project(self) -> Project | None:
+        """The project."""
+        return self.study.project
+
+    def required_key(self) -> tuple[str, ...]:
+        """Return the key attributes; there have to be some."""
+        if not self.study.key:
+            raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+        return self.study.key
 
     def planned_models(self) -> list[Model]:
         """Return the models that the project asks for."""
         from unveil.models.requirements import parse_models
 
-        if self.project is None:
-            return []
-        return parse_models(dict(self.project.models), self.sensitive or self.source.names)
+        return [] if self.project is None else parse_models(dict(self.project.models), self.sensitive or self.source.names)
+
+    def planned_needs(self) -> list[Need]:
+        """Return the needs that the project names."""
+        return [] if self.project is None else list(self.project.needs.values())
 
 
 def gather(
@@ -160,9 +188,11 @@ def gather(
     separator: str | None,
     encoding: str | None,
     missing: Sequence[str] | None,
+    partial: bool = False,
 ) -> Inputs:
-    """Put the command line's words and the project's defaults together; the command line wins."""
+    """Open the study of a command line; what it does not name is the project's. One connection serves the whole command."""
     from unveil.sources import ReadOptions, open_source
+    from unveil.study import Study
 
     plan = _project(project, data)
     section = plan.data if plan is not None else None
@@ -177,33 +207,30 @@ def gather(
         encoding=encoding or (section.encoding if section else None),
         missing=tuple(missing or (section.missing if section else ())),
     )
-    source = open_source(path, options)
-    secrets = tuple(sensitive) if sensitive else _role(plan, "sensitive")
+    source = open_source(path, options, held=_held())
+    partitions = dict(_partition(text, plan, source.names) for text in partition or ())
     return Inputs(
-        source=source,
-        key=tuple(key) if key else _role(plan, "key"),
-        sensitive=secrets,
-        partitions=dict(_partition(text, plan, source.names) for text in partition or ()),
-        nulls=nulls or (section.nulls if section else None) or "category",
-        weights=weights or (section.weights if section else None),
-        project=plan,
+        Study(
+            source,
+            key or None,
+            sensitive or None,
+            partitions=partitions,
+            nulls=nulls,
+            weights=weights,
+            project=plan,
+            partial=partial,
+        )
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TwoTables:
-    """An original and its release, opened, and what the project says of the columns that both hold."""
-
-    original: Source
-    release: Source
-    project: Project | None
-
-    def role(self, given: Sequence[str] | None, role: Role, known: Sequence[str] = ()) -> list[str] | None:
-        """Return the columns named; else those of the project's role that both tables hold."""
-        if given:
-            return list(given)
-        held = {*self.release.names, *known}
-        return [name for name in _role(self.project, role) or () if name in self.original.names and name in held] or None
+def _held() -> ExitStack | None:
+    """Return what is closed when the command ends."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return None
+    held = ExitStack()
+    context.call_on_close(held.close)
+    return held
 
 
 def gather_two(
@@ -214,16 +241,21 @@ def gather_two(
     separator: str | None,
     encoding: str | None,
     missing: Sequence[str] | None,
-) -> TwoTables:
-    """Open an original and its release; how the project reads its data holds for the original, its missing texts for both."""
-    from unveil.sources import source
+) -> tuple[Study, Study]:
+    """Open the studies of an original and its release.
+
+    How the project reads its data holds for the original, its missing texts and its roles for both.
+    """
+    from unveil.sources import ReadOptions, open_source
+    from unveil.study import Study
 
     inputs = gather(
         original, key=None, sensitive=None, partition=None, nulls=None, weights=None, project=project,
-        separator=separator, encoding=encoding, missing=missing,
+        separator=separator, encoding=encoding, missing=missing, partial=True,
     )  # fmt: skip
     texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
-    return TwoTables(inputs.source, source(release, separator=separator, encoding=encoding, missing=texts), inputs.project)
+    options = ReadOptions(separator=separator, encoding=encoding, missing=texts)
+    return inputs.study, Study(open_source(release, options, held=_held()), project=inputs.project, partial=True)
 
 
 def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: bool = True) -> None:
@@ -303,11 +335,6 @@ def _project(path: Path | None, data: str | None) -> Project | None:
     return Project.read(here) if data is None and here.exists() else None
 
 
-def _role(plan: Project | None, role: Role) -> tuple[str, ...] | None:
-    names = plan.names(role) if plan is not None else ()
-    return names or None
-
-
 def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:
     """Read COLUMN=FILE, or COLUMN=NAME where the project has a partition of that name."""
     from unveil.partitions import Partition
@@ -328,12 +355,12 @@ def pair_of(text: str, columns: Sequence[str], option: str, form: str) -> tuple[
     return next(((name, rest) for name, rest in splits if name in columns), splits[0])
 
 
-def one_sensitive(inputs: Inputs, given: Sequence[str] | None, *, identity: bool) -> tuple[str, ...] | None:
-    """Return the sensitive side; several of a project are not taken together unless the command line says so."""
+def one_sensitive(inputs: Inputs, given: Sequence[str] | None, *, identity: bool) -> Study:
+    """Return the study with its sensitive side; several of a project are not taken together unless the command line says so."""
     if identity:
         if given:
             raise ArgumentError("--identity measures against record identity, so no --sensitive column goes with it.")
-        return None
+        return inputs.study.changed(sensitive=())
     if not given and inputs.sensitive is not None and len(inputs.sensitive) > 1:
         raise ProjectError(f"the project has several sensitive attributes ({listed(inputs.sensitive)}); choose with --sensitive.")
-    return inputs.sensitive
+    return inputs.study

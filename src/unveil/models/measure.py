@@ -208,7 +208,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         alpha=alpha,
         suppressed=suppressed,
     )
-    meant = {"hierarchies": hierarchies, "orders": orders, "partitions": partitions, "population": population}
+    meant: dict[str, Any] = {"hierarchies": hierarchies, "orders": orders, "partitions": partitions, "population": population}
     with studied(data, key=key, sensitive=sensitive, nulls=nulls, weights=weights, **meant) as study:
         keys, secrets = sides_of(study.key, study.sensitive or None)
         _check_hierarchies(hierarchies, orders, secrets)

@@ -133,7 +133,7 @@ def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, we
     records = _records(tally.n, numbered.height)
     if not records:
         raise EmptyDataError.no_records(place)
-    kept = _kept(numbered, tally.n, columns, nulls)
+    kept = _kept(numbered, tally.n, columns, checked_nulls(nulls))
     n = tally.n
     if kept is not None:
         numbered, n = numbered.filter(kept), None if n is None else n[kept]

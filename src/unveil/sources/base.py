@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, DuplicateColumnError, UnsupportedDataError, is_unicode
@@ -61,9 +61,9 @@ class Source(ABC):
         The columns.
     """
 
-    can_count: ClassVar[bool] = False
+    can_count: bool = False
     """Whether combinations are counted where the data is, without its records coming here."""
-    ordered: ClassVar[bool] = True
+    ordered: bool = True
     """Whether the records have an order, so that a row number means something."""
 
     def __init__(self, place: str, names: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ class FilledSource(Source):
     def __init__(self, source: Source, lacking: Sequence[str], like: Callable[[Sequence[str]], pl.DataFrame]) -> None:
         super().__init__(source.place, (*source.names, *lacking))
         self._source, self._lacking, self._like = source, set(lacking), like
-        self.can_count, self.ordered = source.can_count, source.ordered  # type: ignore[misc] - of the source within
+        self.can_count, self.ordered = source.can_count, source.ordered
 
     def held(self) -> AbstractContextManager[object]:
         """Keep what the source within is asked through."""

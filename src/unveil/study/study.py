@@ -60,6 +60,8 @@ class Study:
         The table that the data was drawn from.
     project
         A project, or its file: what is not named here is taken from it.
+    partial
+        Whether the data may lack columns that the project names, as a release does.
 
     Attributes
     ----------
@@ -110,10 +112,11 @@ class Study:
         weights: str | None = None,
         population: Data | None = None,
         project: Project | str | os.PathLike[str] | None = None,
+        partial: bool = False,
     ) -> None:
         said = {"key": key, "sensitive": sensitive, "identifiers": identifiers, "weights": weights}
         meant = {"kinds": kinds, "partitions": partitions, "hierarchies": hierarchies, "orders": orders, "nulls": nulls}
-        self._fill(_opened(data, _project(project), None, None), said, {**meant, "population": population}, partial=False)
+        self._fill(_opened(data, _project(project), None, None), said, {**meant, "population": population}, partial=partial)
 
     @classmethod
     @checked_arguments
@@ -122,9 +125,10 @@ class Study:
 
         Examples
         --------
-        >>> import tempfile, pathlib, unveil
+        >>> import pathlib, tempfile, unveil
         >>> place = pathlib.Path(tempfile.mkdtemp(), "unveil.toml")
-        >>> _ = place.write_text('data.path = "paper-4"; attributes.Age.role = "key"'.replace("; ", chr(10)))
+        >>> unveil.datasets.load("paper-4").write_csv(place.with_name("people.csv"))
+        >>> _ = place.write_text('data.path = "people.csv"; attributes.Age.role = "key"'.replace("; ", chr(10)))
         >>> unveil.Study.of(place).key
         ('Age',)
         """
@@ -223,7 +227,8 @@ class Study:
         require_columns([*roles.key, *roles.sensitive, *([roles.weights] if roles.weights is not None else [])], self.names)
         checked = _Meaning.of(self.names, meant)
         given = {name: value for name, value in meant.items() if value is not None}
-        changes = {name: getattr(checked, name) for name in ("kinds", "partitions", "hierarchies", "orders") if name in given}
+        read = ("kinds", "partitions", "hierarchies", "orders")
+        changes: dict[str, Any] = {name: getattr(checked, name) for name in read if name in given}
         changes |= {name: given[name] for name in ("nulls", "population", "project") if name in given}
         _checked_nulls(changes.get("nulls", self.nulls))
         return self._copied({"roles": roles, **changes})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from unveil.sources.frames import frame_of
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = ["HeldSource", "Tables"]
 
@@ -64,7 +65,7 @@ class Tables:
             found = self.source.collect(missing)
             known = {**self._read, **{name: found.get_column(name) for name in missing}}
             for name in missing:
-                if self._fits(found.get_column(name).estimated_size()):
+                if self._fits(int(found.get_column(name).estimated_size())):
                     self._read[name] = known[name]
             return frame_of({name: known[name] for name in columns})
 
@@ -149,7 +150,7 @@ class HeldSource(Source):
 
     def __init__(self, tables: Tables) -> None:
         super().__init__(tables.source.place, tables.source.names)
-        self._tables, self.ordered = tables, tables.source.ordered  # type: ignore[misc] - of the source that is held
+        self._tables, self.ordered = tables, tables.source.ordered
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         return self._tables.records(columns)
@@ -157,7 +158,8 @@ class HeldSource(Source):
 
 def _combinations(table: CodedTable, counts: Counts) -> CodedTable:
     """Return a table with one row per combination."""
-    columns = (Coded(column.name, column.values, codes) for column, codes in zip(counts.columns, counts.codes, strict=True))
+    pairs = zip(counts.columns, counts.codes, strict=True)
+    columns = (Coded(column.name, column.values, cast("NDArray[np.unsignedinteger[Any]]", codes)) for column, codes in pairs)
     return CodedTable(tuple(columns), table.records, table.dropped, None, counts.n)
 
 

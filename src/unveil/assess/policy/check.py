@@ -117,7 +117,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
     rules = asked.in_force() if earlier is None or policy is not None else earlier.rules
-    meant = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
+    meant: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
     with studied(release, key=key, sensitive=sensitive, project=plan, partial=True, **meant) as study:
         on_trial, assumed = _sides(study, rules)
         paired = None

@@ -64,13 +64,8 @@ def assess(
     )  # fmt: skip
     with showing_progress():
         result = assess_table(
-            inputs.source,
-            key,
-            sensitive,
-            project=inputs.project,
+            inputs.study,
             partitions=requirements.attackers(partition, inputs.source.names),
-            nulls=inputs.nulls,
-            weights=inputs.weights,
             max_size=max_size,
             redact=redact,
             small=small,

@@ -75,32 +75,33 @@ def attack(
     from unveil.attacks.attack import attack as attack_release
     from unveil.cli import requirements
     from unveil.sources import source
+    from unveil.study import Pair
 
-    both = gather_two(original, release, project=project, separator=separator, encoding=encoding, missing=missing)
-    one, other, plan = both.original, both.release, both.project
+    one, other = gather_two(original, release, project=project, separator=separator, encoding=encoding, missing=missing)
     pairs = [pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
-    mapped = [before for before, _ in pairs]
 
     def opened(table: str | None) -> Source | None:
         return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
 
-    keys, secrets = both.role(key, "key", mapped), both.role(sensitive, "sensitive")
+    pair = Pair(
+        one,
+        other,
+        key or None,
+        sensitive or None,
+        mapping=pairs,
+        id=identity,
+        link=link,
+        same_order=same_order,
+        hierarchies=requirements.trees(hierarchy, one.names),
+        nulls=nulls,
+    )
     with showing_progress():
         result = attack_release(
-            one,
-            other,
-            keys,
-            secrets,
-            mapping=pairs,
-            id=identity,
-            link=link,
-            same_order=same_order,
-            partitions=requirements.planned_attackers(plan, secrets or ()) | requirements.attackers(partition, other.names),
-            hierarchies=requirements.hierarchies(None, plan, [*(keys or ()), *(secrets or ())])
-            | requirements.trees(hierarchy, one.names),
+            pair,
+            partitions=requirements.planned_attackers(one.project, pair.sensitive)
+            | requirements.attackers(partition, other.names),
             external=opened(external),
             control=opened(control),
-            nulls=nulls or (plan.data.nulls if plan is not None else None) or "category",
             link_records=linkage,
             seed=seed,
         )

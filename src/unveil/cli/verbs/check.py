@@ -91,11 +91,11 @@ def check(
     plan = project if project is not None or own is None else own.path
     inputs = gather(
         release, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=plan,
-        separator=separator, encoding=encoding, missing=missing,
+        separator=separator, encoding=encoding, missing=missing, partial=True,
     )  # fmt: skip
     if asked is None and inputs.project is not None and inputs.project.policy:
         asked = inputs.project.policy
-    secrets = [name for name in inputs.sensitive or () if name in inputs.source.names]
+    secrets = inputs.sensitive or ()
     paired: dict[str, Any] = {}
     if original is not None:
         first = source(original, separator=separator, encoding=encoding, missing=tuple(missing or ()))
@@ -103,14 +103,10 @@ def check(
         paired = {"original": first, "mapping": pairs, "id": identity, "link": link, "same_order": same_order}
     with showing_progress():
         result = check_release(
-            inputs.source,
+            inputs.study,
             asked,
-            key=key,
-            sensitive=sensitive,
-            project=inputs.project,
             hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
             orders=requirements.orders(order, inputs.project, secrets),
-            nulls=inputs.nulls,
             baseline=baseline,
             allow=allow,
             record=record,

@@ -70,21 +70,19 @@ def compare(
         original, key=key, sensitive=sensitive, partition=None, nulls=None, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    if inputs.key is None:
-        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+    keys = inputs.required_key()
     texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
     tables = {
         name: source(path, separator=separator, encoding=encoding, missing=texts)
         for name, path in _named(releases, "a release", "NAME=RELEASE").items()
     }
-    planned = list(inputs.project.needs.values()) if inputs.project is not None else []
     with showing_progress():
         result = compare_releases(
-            {"original": inputs.source, **tables},
-            inputs.key,
+            {"original": inputs.study, **tables},
+            keys,
             inputs.sensitive,
             privacy=privacy or ("k", "prosecutor"),
-            needs=[*planned, *(Need.parse(text) for text in need or ())],
+            needs=[*inputs.planned_needs(), *(Need.parse(text) for text in need or ())],
             tasks=[Task(f"task {column}", column) for column in task or ()],
             losses=loss or ("entropy_loss", "suppressed"),
             id=identity,

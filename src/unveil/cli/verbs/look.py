@@ -70,32 +70,22 @@ def dr(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    if inputs.key is None:
-        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
-    secrets = one_sensitive(inputs, sensitive, identity=identity)
-    if max_distinct is not None and (inputs.partitions or inputs.weights or interval or inputs.nulls != "category"):
+    keys, study = inputs.required_key(), one_sensitive(inputs, sensitive, identity=identity)
+    secrets = study.sensitive or None
+    if max_distinct is not None and (study.partitions or study.weights or interval or study.nulls != "category"):
         raise ArgumentError(
             "--max-distinct does not go with --partition, --weights, --interval or another --nulls than category."
         )
     with showing_progress():
         if max_distinct is not None:
             give(
-                approximate_rate(inputs.source, inputs.key, secrets, max_distinct=max_distinct, seed=seed),
+                approximate_rate(study.source, keys, secrets, max_distinct=max_distinct, seed=seed),
                 as_json=as_json,
                 out=out,
                 spreadsheet_safe=spreadsheet_safe,
             )
             return
-        result = discrimination_rate(
-            inputs.source,
-            inputs.key,
-            secrets,
-            partitions=inputs.partitions,
-            nulls=inputs.nulls,
-            weights=inputs.weights,
-            interval=interval,
-            confidence=confidence,
-        )
+        result = discrimination_rate(study, sensitive=secrets, interval=interval, confidence=confidence)
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 
 
@@ -133,16 +123,13 @@ def scan(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    kept = default_place(inputs.source.place) if resume and checkpoint is None else checkpoint
+    study = one_sensitive(inputs, sensitive, identity=identity)
+    kept = default_place(study.place) if resume and checkpoint is None else checkpoint
     with _told_what_is_kept(kept), showing_progress():
         result = scan_subsets(
-            inputs.source,
-            inputs.key,
-            one_sensitive(inputs, sensitive, identity=identity),
+            study,
+            sensitive=study.sensitive or None,
             max_size=max_size,
-            partitions=inputs.partitions,
-            nulls=inputs.nulls,
-            weights=inputs.weights,
             threads=threads,
             checkpoint=kept,
             resume=resume,
@@ -179,8 +166,8 @@ def identifiers(
 
     inputs = gather(
         data, key=None, sensitive=None, partition=None, nulls=None, weights=None, project=project,
-        separator=separator, encoding=encoding, missing=missing,
+        separator=separator, encoding=encoding, missing=missing, partial=True,
     )  # fmt: skip
     with showing_progress():
-        found = direct_identifiers(inputs.source)
+        found = direct_identifiers(inputs.study)
     give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

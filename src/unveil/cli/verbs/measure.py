@@ -38,7 +38,6 @@ from unveil.cli.requirements import (
     SensitiveColumns,
     TCloseness,
 )
-from unveil.errors import ArgumentError
 
 
 @app.command(epilog="Example: unveil measure adult --key sex --key race --sensitive occupation --k 5 --t 0.4:equal:occupation")
@@ -97,8 +96,7 @@ def measure(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
-    if inputs.key is None:
-        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+    inputs.required_key()
     secrets = inputs.sensitive or ()
 
     def opened(table: str | None) -> Any:
@@ -110,22 +108,17 @@ def measure(
     ) or inputs.planned_models()  # fmt: skip
     with showing_progress():
         result = measure_table(
-            inputs.source,
-            inputs.key,
-            inputs.sensitive,
+            inputs.study,
             models=asked,
             hierarchies=requirements.hierarchies(hierarchy, inputs.project, secrets),
             orders=requirements.orders(order, inputs.project, secrets),
-            partitions=inputs.partitions,
             population=opened(population),
             reference=opened(reference),
             sampling_fraction=sampling_fraction,
-            weights=inputs.weights,
             household=household,
             special=suda,
             loglinear=loglinear,
             threshold=threshold,
-            nulls=inputs.nulls,
             alpha=wildcard_weight,
             suppressed=suppressed,
         )

@@ -51,14 +51,13 @@ def utility(
 
     inputs = gather(
         data, key=None, sensitive=None, partition=None, nulls=nulls, weights=None, project=project,
-        separator=separator, encoding=encoding, missing=missing,
+        separator=separator, encoding=encoding, missing=missing, partial=True,
     )  # fmt: skip
-    planned = list(inputs.project.needs.values()) if inputs.project is not None else []
-    asked = [*planned, *(Need.parse(text) for text in need or ())]
+    asked = [*inputs.planned_needs(), *(Need.parse(text) for text in need or ())]
     if not asked:
         raise ArgumentError("no need is named; write one with --need, or in a project file.")
     with showing_progress():
-        result = serve(inputs.source, asked, nulls=inputs.nulls)
+        result = serve(inputs.study, asked)
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     shown = not as_json and out is None
     for line in [f"{counted(len(result.failed), 'need')} could not be evaluated."] if shown and result.failed else result.failed:
@@ -114,8 +113,7 @@ def loss(
     from unveil.utility.loss import loss as lost
     from unveil.utility.tasks import Task
 
-    both = gather_two(original, release, project=project, separator=separator, encoding=encoding, missing=missing)
-    one, other = both.original, both.release
+    one, other = gather_two(original, release, project=project, separator=separator, encoding=encoding, missing=missing)
     pairs = [pair_of(text, one.names, "--map", "COLUMN=COLUMN") for text in mapping or ()]
     held = {*other.names, *dict(pairs)}
     paired = [name for name in one.names if name in held and name != identity]
@@ -128,10 +126,10 @@ def loss(
             link=link,
             same_order=same_order,
             mapping=pairs,
-            key=both.role(key, "key", list(dict(pairs))),
+            key=key or [name for name in one.key if name in held] or None,
             continuous=continuous,
             categorical=categorical,
-            orders=requirements.orders(None, both.project, paired) | requirements.orders(order, None, one.names),
+            orders=requirements.orders(None, one.project, paired) | requirements.orders(order, None, one.names),
             hierarchies=requirements.trees(hierarchy, one.names),
             ways=ways,
             pmse=pmse,
