@@ -19,5 +19,6 @@ for _verbs in (
     "check",
     "hierarchy",
     "reference",
+    "warm_up",
 ):
     import_module(f"{__name__}.{_verbs}")

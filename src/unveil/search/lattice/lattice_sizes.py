@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.compilation import compiled
-from unveil.search.lattice.rollup import merge_word
+from unveil.search.lattice.rollup_kernels import merge_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
