@@ -9,8 +9,6 @@ minimal uniques found so far lies within the set, the set is one more.
 Two things keep the walk short. Cells that no column still to come tells apart are taken together (they stay as neighbours
 that others are compared with, but can never stand alone), and a class without a record that could stand alone is dropped.
 Cells are in the order of their codes from the first column on, and splitting keeps that order, so such cells are neighbours.
-
-numba is imported with this module; import it where a search begins, not before.
 """
 
 from __future__ import annotations

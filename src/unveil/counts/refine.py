@@ -3,8 +3,6 @@
 The classes of a set of columns are kept as runs of cells; a class of a single cell cannot split any more and is stripped,
 its part carried along as two sums. Splitting by a column costs what the cells that are left cost, whatever the column's
 cardinality: the counters have one entry a value and are cleared through the list of entries touched.
-
-numba is imported with this module; import it where a scan begins, not before.
 """
 
 from __future__ import annotations
@@ -13,10 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 
-from unveil.compilation import compiled
+from unveil.compilation import compiled, compiled_in_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +137,7 @@ def _m_log_m(m: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(m * np.log2(np.maximum(m, 1.0)))
 
 
-@numba.njit(inline="always")
+@compiled_in_place
 def _term(n, logs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return n log2 n, from the table where n is small."""
     if n < logs.shape[0]:

@@ -1,7 +1,7 @@
 """How often does each key occur? A compiled loop that counts keys as they come, without widening them first.
 
-numba is imported with this module, which takes longer than most counts; `grouping` uses it where numba is loaded anyway, or
-where there are so many rows that it pays.
+Loading numba takes longer than most counts; `grouping` calls this where numba is loaded anyway, or where there are so many rows
+that it pays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who changes places with whom? The compiled loop of rank swapping; numba is imported with this module."""
+"""Who changes places with whom? The compiled loop of rank swapping."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ The codes of a record are packed into the bits of one or more words, each column
 far; where a dictionary outgrows its bits, the combinations held are packed anew. They are counted in a hash table. When that
 holds as many combinations as are allowed, its entries go to temporary files, by a hash of their codes, so that each file can be
 counted by itself at the end. The files have no name: none is left, however the process ends.
-
-numba is imported with this module; import it where a stream begins, not before.
 """
 
 from __future__ import annotations
@@ -17,10 +15,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Self
 
-import numba
 import numpy as np
 
-from unveil.compilation import compiled
+from unveil.compilation import compiled, compiled_in_place
 from unveil.errors import OutputError
 
 if TYPE_CHECKING:
@@ -323,7 +320,7 @@ def _add(
     return found
 
 
-@numba.njit(inline="always")
+@compiled_in_place
 def _scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Spread the bits of a word over all of them."""
     key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)

@@ -23,5 +23,6 @@ for _verbs in (
     "reproduce",
     "datasets",
     "table",
+    "warm_up",
 ):
     import_module(f"{__name__}.{_verbs}")

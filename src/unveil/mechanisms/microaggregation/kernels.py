@@ -6,7 +6,7 @@ A record is a column of `points` (attributes x records, so that a loop over reco
 nominal attribute in which they differ, by its weight. That is the squared Euclidean distance when each nominal value has a
 coordinate of its own, so the centre of a set is its mean point and the shares of its values. Of records at the same distance
 the first comes first. Sums are taken in one order, so every machine finds the same groups. Once `stop` holds true the loops end,
-and what they give is nothing. numba is imported with this module.
+and what they give is nothing.
 """
 # ruff: noqa: ANN001, ANN201, ANN202
 
@@ -78,10 +78,14 @@ def optimal(values, k):
     return np.array(cuts[::-1])
 
 
-@compiled
 def mdav(points, codes, weights, k, stop):
     """Return the group of every record: two groups a round while 3k records are left, one of 2k or more, then the rest."""
-    pool, left, made = _pool(points, codes, weights), points.shape[1], 0
+    return _mdav(_pool(points, codes, weights), k, stop)
+
+
+@compiled
+def _mdav(pool, k, stop):
+    left, made = pool.row.shape[0], np.int64(0)
     while left >= 2 * k and not stop[0]:
         _from_centre(pool, left)
         _from_record(pool, left, _farthest(pool, left))
@@ -97,17 +101,21 @@ def mdav(points, codes, weights, k, stop):
     return pool.group
 
 
-@compiled
 def v_mdav(points, codes, weights, k, gain, stop):
     """Return the group of every record: k around the one farthest from the centre of all, and up to k - 1 more that fit.
 
     A record fits when it is nearer to the group than `gain` times its distance to any other record without a group. The last
     records, fewer than k, go to the group of the record nearest to them.
     """
-    n = points.shape[1]
-    pool, left, made = _pool(points, codes, weights), n, 0
-    _from_centre(pool, n)
-    outermost, gap = np.argsort(-pool.distance, kind="mergesort"), np.empty(n)
+    pool = _pool(points, codes, weights)
+    _from_centre(pool, points.shape[1])
+    return _v_mdav(pool, np.argsort(-pool.distance, kind="stable"), k, gain, stop)
+
+
+@compiled
+def _v_mdav(pool, outermost, k, gain, stop):
+    n = pool.row.shape[0]
+    left, made, gap = n, np.int64(0), np.empty(n)
     for record in outermost:
         if stop[0]:
             return pool.group
@@ -118,7 +126,8 @@ def v_mdav(points, codes, weights, k, gain, stop):
             made += 1
     for at in range(left):
         _from_record(pool, n, at)
-        pool.distance[:left] = np.inf
+        for other in range(left):
+            pool.distance[other] = np.inf
         pool.group[pool.row[at]] = pool.group[pool.row[_nearest(pool, n, 1)[0]]]
     return pool.group
 
@@ -126,7 +135,8 @@ def v_mdav(points, codes, weights, k, gain, stop):
 @compiled
 def _extend(pool, left, made, k, gain, gap):
     """Add to the group just made, which stands behind the records left, one by one those that fit, up to 2k - 1."""
-    gap[:] = np.inf
+    for at in range(gap.shape[0]):
+        gap[at] = np.inf
     for member in range(left, left + k):
         _narrow(pool, left, member, gap)
     for _ in range(min(k - 1, left)):
@@ -135,7 +145,10 @@ def _extend(pool, left, made, k, gain, gap):
         closest = _nearest(pool, left, 1)
         _from_record(pool, left, closest[0])
         pool.distance[closest[0]] = np.inf
-        if gap[pool.row[closest[0]]] >= gain * pool.distance[:left].min():
+        least = np.inf
+        for at in range(left):
+            least = min(least, pool.distance[at])
+        if gap[pool.row[closest[0]]] >= gain * least:
             break
         left = _take(pool, left, closest, made)
         _narrow(pool, left, left, gap)
@@ -150,22 +163,29 @@ def _narrow(pool, left, member, gap):
         gap[pool.row[at]] = min(gap[pool.row[at]], pool.distance[at])
 
 
-@compiled
 def _pool(points, codes, weights):
+    """Return the records as they begin; made by array operations, which need no compiling."""
     n = points.shape[1]
-    count = np.zeros((codes.shape[0], codes.max() + 1 if codes.size else 0), dtype=np.int64)
-    for attribute in range(codes.shape[0]):
-        for at in range(n):
-            count[attribute, codes[attribute, at]] += 1
-    group = np.full(n, -1)
-    total = points.sum(axis=1)
-    return _Pool(points.copy(), codes.copy(), weights, np.arange(n), np.arange(n), group, total, count, np.empty(n))
+    values = int(codes.max()) + 1 if codes.size else 0
+    often = [np.bincount(line, minlength=values) for line in codes]
+    return _Pool(
+        points.copy(),
+        codes.copy(),
+        weights,
+        np.arange(n),
+        np.arange(n),
+        np.full(n, -1),
+        np.cumsum(points, axis=1)[:, -1].copy(),  # summed in one order, on every machine
+        np.array(often, dtype=np.int64).reshape(len(codes), values),
+        np.empty(n),
+    )
 
 
 @compiled
 def _from_centre(pool, left):
     """Measure the records left from their centre; what a nominal attribute adds for every record is left out."""
-    pool.distance[:left] = 0.0
+    for at in range(left):
+        pool.distance[at] = 0.0
     for attribute in range(pool.points.shape[0]):
         _add_squares(pool.points[attribute], pool.total[attribute] / left, left, pool.distance)
     for attribute in range(pool.codes.shape[0]):
@@ -177,7 +197,8 @@ def _from_centre(pool, left):
 @compiled
 def _from_record(pool, left, record):
     """Measure the records left from the one at a place."""
-    pool.distance[:left] = 0.0
+    for at in range(left):
+        pool.distance[at] = 0.0
     for attribute in range(pool.points.shape[0]):
         _add_squares(pool.points[attribute], pool.points[attribute, record], left, pool.distance)
     for attribute in range(pool.codes.shape[0]):
@@ -231,7 +252,13 @@ def _before(pool, one, other):
 @compiled
 def _take(pool, left, places, group):
     """Put the records at these places into a group, behind those left, and return how many are left."""
-    for at in np.sort(places)[::-1]:
+    for number in range(1, places.shape[0]):  # the last place first, so that the others stay where they are
+        at, to = places[number], number
+        while to > 0 and places[to - 1] < at:
+            places[to] = places[to - 1]
+            to -= 1
+        places[to] = at
+    for at in places:
         pool.group[pool.row[at]] = group
         for attribute in range(pool.points.shape[0]):
             pool.total[attribute] -= pool.points[attribute, at]

@@ -111,14 +111,18 @@ class Generalisation(Searched):
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return what JSON says of the generalisation."""
+        common = Searched.account(self, release)
         return {
             "transformation": dict(self.transformation),
             "heights": dict(self.heights),
             "objective": self.objective,
+            "score": common["score"],
             "optimal": self.optimal,
             "bound": jsonable(self.bound),
+            "suppressed": self.suppressed,
+            "records": release.records.records,
             "nodes": {"lattice": self.lattice, "evaluated": self.evaluated},
-            **Searched.account(self, release),
+            **common,
         }
 
     def line(self, release: Release[Any]) -> str:

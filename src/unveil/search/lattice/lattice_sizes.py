@@ -13,7 +13,7 @@ import numpy as np
 
 from unveil.compilation import compiled
 from unveil.run import active_run
-from unveil.search.lattice.rollup import merge_word
+from unveil.search.lattice.rollup_kernels import merge_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

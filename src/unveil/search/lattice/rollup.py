@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.compilation import compiled, compiled_in_place
+from unveil.compilation import Pace
+from unveil.search.lattice import rollup_arrays, rollup_kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Field", "RollUp", "Table", "classes_of", "code_sums", "fields_of", "merge_word", "packed"]
+__all__ = ["Field", "Merger", "RollUp", "Table", "classes_of", "code_sums", "fields_of", "packed"]
 
 _WORD = 64
+_PACE = Pace()
 _MOST_KEPT = 1 << 28
 """Bytes of tables kept on the way, together."""
 
@@ -109,7 +111,7 @@ class RollUp:
         self._maps: dict[tuple[int, int, int], NDArray[np.uint64]] = {}
         coded = [*(groups[column] for groups, column in zip(lowest, codes, strict=False)), *codes[len(levels) :]]
         self.order = sorted(range(len(levels)), key=lambda at: -base[at])
-        self._merger = _Merger(amounts, self.fields[-1].word + 1)
+        self._merger = Merger(amounts, self.fields[-1].word + 1)
         whole = Table(packed(coded, self.fields, len(amounts)), amounts)
         self.base = self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
         self._kept: OrderedDict[tuple[int, ...], Table] = OrderedDict()
@@ -156,7 +158,7 @@ class RollUp:
         return table
 
 
-class _Merger:
+class Merger:
     """Room to merge tables in, used again and again; a slot belongs to the merge under way when it is at or above its epoch."""
 
     def __init__(self, amounts: NDArray[np.integer[Any]], words: int) -> None:
@@ -169,11 +171,23 @@ class _Merger:
 
     def merged(self, table: Table, field: Field, groups: NDArray[np.uint64]) -> Table:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
+        if not _PACE.pays(len(table)):
+            return Table(*rollup_arrays.merged(_regrouped(table.keys, field, groups), table.amounts))
         self._epoch += self._step
         slots = self._slots[: _slots(len(table))]
         shift, mask = np.uint64(field.shift), np.uint64(field.mask)
-        rows = _merge(table.keys, table.amounts, field.word, shift, mask, groups, slots, self._epoch, self._keys, self._amounts)
+        rows = rollup_kernels.merge(
+            table.keys, table.amounts, field.word, shift, mask, groups, slots, self._epoch, self._keys, self._amounts
+        )
         return Table(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
+
+
+def _regrouped(keys: Sequence[NDArray[np.uint64]], field: Field, groups: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    """Return keys with one column's codes replaced by their groups."""
+    words, shift, mask = list(keys), np.uint64(field.shift), np.uint64(field.mask)
+    word = words[field.word]
+    words[field.word] = (word & ~(mask << shift)) | (groups[(word >> shift) & mask] << shift)
+    return words
 
 
 def packed(codes: Sequence[NDArray[Any]], fields: Sequence[Field], rows: int) -> tuple[NDArray[np.uint64], ...]:
@@ -190,8 +204,10 @@ def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[Field]) ->
     for field in fields:
         masks[field.word] |= np.uint64(field.mask << field.shift)
     rows = len(keys[0])
+    if not _PACE.pays(rows):
+        return rollup_arrays.numbered([word & mask for word, mask in zip(keys, masks, strict=True)])
     of_row, first = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
-    number = _number(keys, masks, np.full(_slots(rows), -1, dtype=np.int64), of_row, first)
+    number = rollup_kernels.number(keys, masks, np.full(_slots(rows), -1, dtype=np.int64), of_row, first)
     return of_row, first[:number]
 
 
@@ -199,111 +215,15 @@ def code_sums(
     table: Table, fields: Sequence[Field], costs: Sequence[NDArray[np.float64]], chosen: NDArray[np.bool_]
 ) -> tuple[int, NDArray[np.float64]]:
     """Return the records of the rows chosen, and for each column the cost of their codes, summed over them."""
+    if not _PACE.pays(len(table)):
+        rows = np.flatnonzero(chosen)
+        n = table.n[rows].astype(np.int64)
+        return int(n.sum()), rollup_arrays.summed_codes(n, [table.codes(one, rows) for one in fields], costs)
     at = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64)
     starts = np.cumsum([0, *(len(cost) for cost in costs)])
     sums = np.zeros(len(fields))
-    return _sum_codes(table.keys, table.amounts, at, starts, np.concatenate(costs), chosen, sums), sums
+    return rollup_kernels.sum_codes(table.keys, table.amounts, at, starts, np.concatenate(costs), chosen, sums), sums
 
 
 def _slots(rows: int) -> int:
     return 1 << max(4, (4 * rows - 1).bit_length())
-
-
-@compiled_in_place
-def _mixed(mixed, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
-    return mixed ^ (mixed >> np.uint64(32))
-
-
-@compiled
-def _merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Rewrite one field of every key and add up the records of equal keys; returns how many keys there are."""
-    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
-    for row in range(keys[0].shape[0]):
-        mixed = np.uint64(0)
-        for at in range(len(keys)):
-            part = keys[at][row]
-            if at == word:
-                part = (part & keep) | (groups[(part >> shift) & mask] << shift)
-            out[at][found] = part
-            mixed = _mixed(mixed, part)
-        slot = mixed & last
-        while True:
-            other = slots[slot] - epoch
-            if other < 0:
-                slots[slot] = epoch + found
-                for at in range(amounts.shape[1]):
-                    sums[found, at] = amounts[row, at]
-                found += 1
-                break
-            same = True
-            for at in range(len(keys)):
-                same = same and out[at][other] == out[at][found]
-            if same:
-                for at in range(amounts.shape[1]):
-                    sums[other, at] += amounts[row, at]
-                break
-            slot = (slot + np.uint64(1)) & last
-    return found
-
-
-@compiled
-def _number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Give rows of one masked key one number, in the order in which they come; returns how many numbers there are."""
-    found, last = 0, np.uint64(slots.shape[0] - 1)
-    for row in range(of_row.shape[0]):
-        mixed = np.uint64(0)
-        for at in range(len(keys)):
-            mixed = _mixed(mixed, keys[at][row] & masks[at])
-        slot = mixed & last
-        while True:
-            other = slots[slot]
-            if other < 0:
-                slots[slot] = found
-                first[found] = row
-                of_row[row] = found
-                found += 1
-                break
-            same = True
-            for at in range(len(keys)):
-                same = same and (keys[at][first[other]] ^ keys[at][row]) & masks[at] == 0
-            if same:
-                of_row[row] = other
-                break
-            slot = (slot + np.uint64(1)) & last
-    return found
-
-
-@compiled
-def _sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Add up the cost of every column's codes over the records of the rows chosen; returns how many records they are."""
-    records = np.int64(0)
-    for row in range(chosen.shape[0]):
-        if chosen[row]:
-            n = amounts[row, 0]
-            records += n
-            for column in range(fields.shape[0]):
-                code = (keys[np.int64(fields[column, 0])][row] >> fields[column, 1]) & fields[column, 2]
-                sums[column] += n * costs[starts[column] + np.int64(code)]
-    return records
-
-
-@compiled
-def merge_word(keys, n, rows, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Merge as `_merge` does the first rows of keys of one word with one amount each; returns how many keys there are."""
-    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
-    for row in range(rows):
-        key = (keys[row] & keep) | (groups[(keys[row] >> shift) & mask] << shift)
-        slot = _mixed(np.uint64(0), key) & last
-        while True:
-            other = slots[slot] - epoch
-            if other < 0:
-                slots[slot] = epoch + found
-                out[found], sums[found] = key, n[row]
-                found += 1
-                break
-            if out[other] == key:
-                sums[other] += n[row]
-                break
-            slot = (slot + np.uint64(1)) & last
-    return found

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +100,7 @@ def _is_union(lost: int, differs: NDArray[np.int64]) -> bool:
     return int(np.bitwise_or.reduce(differs[(differs & ~lost) == 0], initial=0)) == lost
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _least(needs, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return the sum of the least few of some numbers; infinite where there are too few."""
     if number <= 0:
@@ -109,7 +110,7 @@ def _least(needs, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
     return np.sort(needs)[:number].sum()
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _missing_cover(differs, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return what must still be paid at least so that every true record is covered, records from `done` on being undecided."""
     highest = 0.0
@@ -121,7 +122,7 @@ def _missing_cover(differs, costs, lost, k, done):  # type: ignore[no-untyped-de
     return highest
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _missing_matches(differs, held, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return what must still be paid at least so that every record decided, unless it is emptied, matches k."""
     highest = 0.0
@@ -135,7 +136,7 @@ def _missing_matches(differs, held, costs, lost, k, done):  # type: ignore[no-un
     return highest
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _search(differs, held, options, weights, numbers, costs, k, known, first, limit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Go through the ways depth first, and return what each record loses in the best."""
     records = differs.shape[0]

@@ -7,13 +7,14 @@ groups, -1 for a record that still waits, and `sizes` counts their members.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from unveil.compilation import compiled
 
 __all__ = ["regroup"]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in for every record the set of attributes in which it differs from one."""
     found[:] = 0
@@ -23,7 +24,7 @@ def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: AN
             found[other] |= bit * np.int32(column[other] != own)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Let a record join the cheapest group that it belongs to with no more cells lost than the limit allows."""
     best, least = -1, limit
@@ -39,13 +40,13 @@ def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _spared(gone, group_of, sizes, k, costs, price, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Whether a record can leave its group, and loses no more than before in one whose members lose cells of this price."""
     return group_of[other] < 0 or (sizes[group_of[other]] > k and costs[gone[other]] >= price)
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Form a group around a record of others that differ from it within a set and can be spared; False: they are too few."""
     before_gone, before_group = np.empty(k, np.int32), np.empty(k, np.int64)
@@ -73,7 +74,7 @@ def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):  # typ
     return False
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Replace every entry by the sum of those of its subsets."""
     for at in range(attributes):
@@ -83,7 +84,7 @@ def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: AN
                 sums[chosen] += sums[chosen ^ bit]
 
 
-@numba.njit(nogil=True, cache=True)
+@compiled
 def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Go through records that wait; let each join or form a group that loses one of the cell sets, which cost the same.
 

@@ -1,0 +1,16 @@
+"""What is slow at first is made fast."""
+
+from __future__ import annotations
+
+from unveil.cli.application import app
+from unveil.cli.options import Json, Out, SpreadsheetSafe, give, showing_stages
+
+
+@app.command("warm-up", epilog="Example: unveil warm-up")
+def warm_up(as_json: Json = False, out: Out = None, spreadsheet_safe: SpreadsheetSafe = True) -> None:
+    """Compile every loop now, and keep it, so that no later call has to wait for that."""
+    from unveil.warm_up import warm_up as compile_all
+
+    with showing_stages() as progress:
+        ready = compile_all(progress)
+    give(ready, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

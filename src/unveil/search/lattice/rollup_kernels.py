@@ -1,0 +1,113 @@
+"""The compiled loops under `rollup`: keys are merged, numbered and summed up by hashing, row after row.
+
+Arrays of keys come as tuples of 64-bit words. Hash tables are open: a slot holds the number of a key, and a key that is not at
+its slot is at one of the next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unveil.compilation import compiled, compiled_in_place
+
+__all__ = ["merge", "merge_word", "number", "sum_codes"]
+
+
+@compiled_in_place
+def _mixed(mixed, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@compiled
+def merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Rewrite one field of every key and add up the records of equal keys; returns how many keys there are."""
+    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
+    for row in range(keys[0].shape[0]):
+        mixed = np.uint64(0)
+        for at in range(len(keys)):
+            part = keys[at][row]
+            if at == word:
+                part = (part & keep) | (groups[(part >> shift) & mask] << shift)
+            out[at][found] = part
+            mixed = _mixed(mixed, part)
+        slot = mixed & last
+        while True:
+            other = slots[slot] - epoch
+            if other < 0:
+                slots[slot] = epoch + found
+                for at in range(amounts.shape[1]):
+                    sums[found, at] = amounts[row, at]
+                found += 1
+                break
+            same = True
+            for at in range(len(keys)):
+                same = same and out[at][other] == out[at][found]
+            if same:
+                for at in range(amounts.shape[1]):
+                    sums[other, at] += amounts[row, at]
+                break
+            slot = (slot + np.uint64(1)) & last
+    return found
+
+
+@compiled
+def number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Give rows of one masked key one number, in the order in which they come; returns how many numbers there are."""
+    found, last = 0, np.uint64(slots.shape[0] - 1)
+    for row in range(of_row.shape[0]):
+        mixed = np.uint64(0)
+        for at in range(len(keys)):
+            mixed = _mixed(mixed, keys[at][row] & masks[at])
+        slot = mixed & last
+        while True:
+            other = slots[slot]
+            if other < 0:
+                slots[slot] = found
+                first[found] = row
+                of_row[row] = found
+                found += 1
+                break
+            same = True
+            for at in range(len(keys)):
+                same = same and (keys[at][first[other]] ^ keys[at][row]) & masks[at] == 0
+            if same:
+                of_row[row] = other
+                break
+            slot = (slot + np.uint64(1)) & last
+    return found
+
+
+@compiled
+def sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Add up the cost of every column's codes over the records of the rows chosen; returns how many records they are."""
+    records = np.int64(0)
+    for row in range(chosen.shape[0]):
+        if chosen[row]:
+            n = amounts[row, 0]
+            records += n
+            for column in range(fields.shape[0]):
+                code = (keys[np.int64(fields[column, 0])][row] >> fields[column, 1]) & fields[column, 2]
+                sums[column] += n * costs[starts[column] + np.int64(code)]
+    return records
+
+
+@compiled
+def merge_word(keys, n, rows, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Merge as `merge` does the first rows of keys of one word with one amount each; returns how many keys there are."""
+    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
+    for row in range(rows):
+        key = (keys[row] & keep) | (groups[(keys[row] >> shift) & mask] << shift)
+        slot = _mixed(np.uint64(0), key) & last
+        while True:
+            other = slots[slot] - epoch
+            if other < 0:
+                slots[slot] = epoch + found
+                out[found], sums[found] = key, n[row]
+                found += 1
+                break
+            if out[other] == key:
+                sums[other] += n[row]
+                break
+            slot = (slot + np.uint64(1)) & last
+    return found

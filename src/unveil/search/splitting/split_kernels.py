@@ -1,0 +1,214 @@
+"""The compiled loops under `parts`: what a part holds, along which attribute it is split, and where its units go.
+
+A part is a stretch of `order`, from `starts[part]` to `starts[part + 1]`. Codes, hierarchies (`groups`, one row per
+level) and widths come attribute by attribute, padded to one size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unveil.compilation import compiled
+
+__all__ = ["POOLED", "RELAXED", "STRICT", "describe", "pool", "propose", "scatter"]
+
+STRICT, RELAXED, POOLED = 0, 1, 2
+
+
+@compiled
+def scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Put every unit behind those of its part that came before it."""
+    for place in range(order.shape[0]):
+        out[next_[of_place[place]]] = order[place]
+        next_[of_place[place]] += 1
+
+
+@compiled
+def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return lowest and highest rank and whether nulls stand beside values; or the level and group of the lowest node."""
+    first = np.int64(codes[order[start]])
+    if tree:
+        level = 0
+        for place in range(start, stop):
+            code = codes[order[place]]
+            while groups[level, code] != groups[level, first]:
+                level += 1
+        return np.int64(level), np.int64(groups[level, first]), False
+    low, high, nulls = np.int64(codes.shape[0] + 1), np.int64(-1), np.int64(0)
+    for place in range(start, stop):
+        code = np.int64(codes[order[place]])
+        if code == null:
+            nulls += 1
+        else:
+            low, high = min(low, code), max(high, code)
+    if nulls == stop - start:
+        return null, null, False
+    return low, high, nulls > 0
+
+
+@compiled
+def describe(order, starts, codes, trees, nulls, groups, low, high, mixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Fill in what every part holds of every attribute."""
+    for part in range(starts.shape[0] - 1):
+        for at in range(codes.shape[0]):
+            low[at, part], high[at, part], mixed[at, part] = _extent(
+                order, starts[part], starts[part + 1], codes[at], trees[at], nulls[at], groups[at]
+            )
+
+
+@compiled
+def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR0913
+    order, starts, tried, codes, trees, nulls, groups, widths, n, smallest, mode, child, number, chosen  # noqa: ANN001
+):  # fmt: skip
+    """Find for every part the widest attribute along which it may be split by size, and the child of each of its units."""
+    dimensions = codes.shape[0]
+    scratch = np.zeros(groups.shape[2], dtype=np.int64)
+    names = np.zeros(groups.shape[2], dtype=np.int64)
+    low, high, mixed = np.empty(dimensions, np.int64), np.empty(dimensions, np.int64), np.empty(dimensions, np.bool_)
+    span = np.empty(dimensions)
+    for part in range(starts.shape[0] - 1):
+        start, stop = starts[part], starts[part + 1]
+        weight = np.int64(0)
+        for place in range(start, stop):
+            weight += n[order[place]]
+        if weight < 2 * smallest or stop - start == 1:
+            continue
+        for at in range(dimensions):
+            span[at] = 0.0
+            if tried[part, at]:
+                continue
+            low[at], high[at], mixed[at] = _extent(order, start, stop, codes[at], trees[at], nulls[at], groups[at])
+            if trees[at]:
+                span[at] = widths[at, low[at], high[at]] if low[at] > 0 else 0.0
+                if mode == POOLED and low[at] > 0:
+                    span[at] = _gain(
+                        order, start, stop, codes[at], groups[at], widths[at], low[at], high[at], n, smallest, scratch
+                    )
+            else:
+                span[at] = 1.0 if mixed[at] else widths[at, 0, high[at]] - widths[at, 0, low[at]]
+        while True:
+            at = int(np.argmax(span))
+            if span[at] <= 0.0:
+                break
+            span[at] = 0.0
+            if trees[at]:
+                below = groups[at, low[at] - 1]
+                found = _children(order, start, stop, codes[at], below, n, smallest, mode == POOLED, scratch, names, child)
+            elif mixed[at]:
+                found = _nulls_apart(order, start, stop, codes[at], nulls[at], n, smallest, child)
+            else:
+                found = _halves(
+                    order, start, stop, codes[at], low[at], high[at], n, weight, smallest, mode == RELAXED, scratch, child
+                )
+            if found > 1:
+                chosen[part], number[part] = at, found
+                break
+
+
+@compiled
+def _gain(order, start, stop, codes, groups, widths, level, node, n, smallest, scratch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+    """Return what would be gained if every child that is large enough were a part of its own."""
+    below, gain = groups[level - 1], 0.0
+    for place in range(start, stop):
+        scratch[below[codes[order[place]]]] += n[order[place]]
+    for place in range(start, stop):
+        group = below[codes[order[place]]]
+        if scratch[group] >= smallest:
+            gain += scratch[group] * (widths[level, node] - widths[level - 1, group])
+        scratch[group] = 0
+    return gain
+
+
+@compiled
+def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    values = weight = np.int64(0)
+    for place in range(start, stop):
+        unit = order[place]
+        child[place] = np.int64(codes[unit] == null)
+        weight += n[unit]
+        values += n[unit] * (1 - child[place])
+    return 2 if values >= smallest and weight - values >= smallest else 1
+
+
+@compiled
+def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, scratch, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+    """Cut an ordered attribute where the halves are nearest to equal; relaxed, records of the median go to both sides."""
+    for place in range(start, stop):
+        scratch[codes[order[place]]] += n[order[place]]
+    half, below, cut, best, left, at_cut = weight // 2, np.int64(0), low, np.int64(-1), np.int64(0), np.int64(0)
+    for code in range(low, high + 1):
+        if relaxed and below <= half < below + scratch[code]:
+            cut, left, at_cut = np.int64(code), half, half - below
+        below += scratch[code]
+        scratch[code] = 0
+        far = abs(2 * below - weight)
+        if not relaxed and code < high and (best < 0 or far < best):
+            cut, best, left = np.int64(code), far, below
+    if left < smallest or weight - left < smallest:
+        return 1
+    for place in range(start, stop):
+        code = codes[order[place]]
+        if not relaxed:
+            child[place] = np.int64(code > cut)
+        elif code == cut:
+            child[place] = np.int64(at_cut <= 0)
+            at_cut -= 1
+        else:
+            child[place] = np.int64(code > cut)
+    return 2
+
+
+@compiled
+def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
+    """Give every child of a node a part; pooled, those that are too small share one, made large enough from another."""
+    for place in range(start, stop):
+        scratch[below[codes[order[place]]]] += n[order[place]]
+    rest, most, least = np.int64(0), np.int64(-1), np.int64(-1)
+    for place in range(start, stop):
+        group = np.int64(below[codes[order[place]]])
+        names[group] = -1
+        if scratch[group] < smallest:
+            rest += n[order[place]]
+        else:
+            if most < 0 or scratch[group] > scratch[most]:
+                most = group
+            if least < 0 or scratch[group] < scratch[least]:
+                least = group
+    borrowed, absorbed, fails = np.int64(0), np.int64(-1), rest > 0 and not pooled
+    if 0 < rest < smallest and pooled:
+        if most >= 0 and scratch[most] >= 2 * smallest - rest:
+            borrowed = smallest - rest
+        else:
+            absorbed = least
+    found = np.int64(1) if rest > 0 and pooled else np.int64(0)
+    for place in range(start, stop):
+        group = np.int64(below[codes[order[place]]])
+        if pooled and (scratch[group] < smallest or group == absorbed):
+            child[place] = 0
+        elif group == most and borrowed > 0:
+            child[place] = 0
+            borrowed -= n[order[place]]
+        else:
+            if names[group] < 0:
+                names[group] = found
+                found += 1
+            child[place] = names[group]
+    for place in range(start, stop):
+        scratch[below[codes[order[place]]]] = 0
+    return np.int64(1) if fails else found
+
+
+@compiled
+def pool(starts, asked, wrong, first, child, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Put the children that violate a model into one part."""
+    for part in range(starts.shape[0] - 1):
+        if not asked[part]:
+            continue
+        place_of, found = np.zeros(number[part], np.int64), np.int64(1)
+        for at in range(number[part]):
+            if not wrong[first[part] + at]:
+                place_of[at] = found
+                found += 1
+        for place in range(starts[part], starts[part + 1]):
+            child[place] = place_of[child[place]]
+        number[part] = found

@@ -1,0 +1,149 @@
+"""Every compiled loop, compiled and kept before it is needed: calls that use them, on a small table of nobody."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from unveil import __version__
+from unveil.compilation import LOOPS
+from unveil.results import Figure, Result, View
+from unveil.results.numbers import counted
+from unveil.results.progress import Progress, Stages
+
+__all__ = ["HOMES", "WarmUp", "warm_up"]
+
+HOMES = (
+    "attacks.linkage.kernels",
+    "counts.minimal_uniques",
+    "counts.refine",
+    "counts.tallying",
+    "mechanisms.microaggregation.kernels",
+    "mechanisms.pairing",
+    "search.lattice.closeness_kernel",
+    "search.lattice.lattice_sizes",
+    "search.lattice.rollup_kernels",
+    "search.splitting.split_kernels",
+    "search.suppression.fewest_cells",
+    "search.suppression.group_kernels",
+    "search.suppression.matching_kernels",
+    "sources.streaming_keys",
+)
+"""The modules that have loops to compile."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WarmUp(Result):
+    """What was compiled.
+
+    Attributes
+    ----------
+    loops
+        How many loops there are, all of which are ready now.
+    seconds
+        The processor time that it took.
+    """
+
+    loops: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"WarmUp({counted(self.loops, 'loop')} ready after {self.seconds:.1f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return how many loops are ready, and how long it took."""
+        return {"loops": self.loops, "seconds": self.seconds, "version": __version__}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row."""
+        return {"loops": [self.loops], "seconds": [self.seconds]}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        figures = (Figure("compiled loops", self.loops, "ready"), Figure("processor time", self.seconds, "seconds"))
+        return View("Compiled, and kept for the next calls", figures)
+
+
+def warm_up(progress: Stages | None = None) -> WarmUp:
+    """Compile every loop, and keep what was compiled beside the software or in the folder that NUMBA_CACHE_DIR names.
+
+    Without it, the first call that needs a loop compiles it. Loops are compiled for the types that tables usually have: a table
+    of more than two thousand million records, say, may still have to wait.
+    """
+    began = time.process_time()
+    importlib.import_module("numba")  # once it is there, compiled loops are taken for small tables too
+    for home in HOMES:
+        importlib.import_module(f"unveil.{home}")
+    calls = list(_calls())
+    for call in Progress(progress).each("calls", calls):
+        call()
+    return WarmUp(len(LOOPS), time.process_time() - began)
+
+
+def _calls() -> Iterator[Callable[[], Any]]:
+    """Give calls that between them use every loop."""
+    import unveil
+    from unveil import mechanisms
+    from unveil.models import KAnonymity, TCloseness
+
+    people = _people()
+    keys, k = ["age", "town", "sex"], [KAnonymity(3)]
+    noisy = mechanisms.add_noise(people, ["age", "pay"], keep_order=True, seed=1).data
+    yield lambda: unveil.scan(people, keys, "job")
+    yield lambda: unveil.measure(people, keys, special=True)
+    yield lambda: unveil.attack(people, noisy, ["age", "pay", "town"], "job", same_order=True)
+    yield lambda: unveil.attacks.distance_linkage(
+        people, noisy.head(60), range(60), attributes=["age", "town"], distance="mixed", control=range(60, 64)
+    )
+    yield lambda: unveil.anonymize(people, keys, [*k, TCloseness("job", 0.9)], suppression=0.5)
+    yield lambda: unveil.anonymize(people, keys, k, suppression=0.5, objective="discernibility")
+    yield lambda: unveil.mondrian(people, keys, k)
+    yield lambda: unveil.generalize_cells(people, keys, [*k, TCloseness("job", 0.4)], suppression=0.5)
+    yield lambda: unveil.suppress_locally(people, [*keys, "pay"], 3)
+    yield lambda: unveil.suppress_locally(people, keys, 3, against="release")
+    yield lambda: unveil.suppress_locally(people.head(6), keys, 2)
+    yield lambda: unveil.suppress_locally(people.head(6), keys, 2, against="release")
+    for method in ("mdav", "v-mdav"):
+        yield partial(mechanisms.microaggregate, people, ["age", "sex"], k=3, method=method)
+    yield lambda: mechanisms.microaggregate(people, ["pay"], k=3, method="optimal")
+    yield lambda: mechanisms.rank_swap(people, ["pay"])
+    yield lambda: _streamed(people, keys)
+
+
+def _people() -> Any:
+    """Return a table of nobody: values that follow from the number of the row."""
+    import polars as pl
+
+    rows = range(64)
+    return pl.DataFrame(
+        {
+            "age": [20 + (row * 7) % 50 for row in rows],
+            "town": [f"town {(row * 5) % 9}" for row in rows],
+            "sex": ["f" if row % 3 else "m" for row in rows],
+            "job": [f"job {row % 4}" for row in rows],
+            "pay": [1000.0 + (row * row) % 97 for row in rows],
+        }
+    )
+
+
+def _streamed(people: Any, keys: Sequence[str]) -> None:
+    """Count and rewrite small files as if they were large, with keys that fit into a word and with wider ones."""
+    import unveil
+    from unveil.models import KAnonymity
+    from unveil.sources.streaming import limited
+
+    wide = {f"column {at}": [(row * (2 * at + 1)) % 64 for row in range(64)] for at in range(16)}
+    with tempfile.TemporaryDirectory() as folder, limited(stream_from=1):
+        text, columns = Path(folder, "people.csv"), Path(folder, "wide.parquet")
+        people.write_csv(text)
+        type(people)(wide).write_parquet(columns)
+        unveil.count(str(columns), list(wide))
+        unveil.count(str(columns), ["column 0"])
+        unveil.anonymize(str(text), keys, [KAnonymity(2)], suppression=0.9, out=Path(folder, "out.csv"))

@@ -1,0 +1,104 @@
+"""Compiled loops: the compiler is loaded when one is needed, array operations give the same, and a warm-up misses none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import unveil
+from unveil import warm_up
+from unveil.cli import run
+from unveil.compilation import LOOPS, Pace, compiled, compiled_in_place
+from unveil.search.lattice import rollup
+
+
+@compiled_in_place
+def doubled(number: Any) -> Any:
+    return 2 * number
+
+
+@compiled
+def summed(numbers: Any) -> Any:
+    total = 0
+    for number in numbers:
+        total += doubled(number)
+    return total
+
+
+def test_a_loop_calls_another_and_takes_its_own_place() -> None:
+    loop, numbers = summed, np.arange(5)
+    assert loop(numbers) == summed(numbers) == 20
+    assert loop is not summed
+    assert loop.is_compiled
+
+
+def test_the_compiler_is_not_loaded_for_a_small_table(tmp_path: Path) -> None:
+    words = ["anonymize", "adult", "--key", "age", "--key", "sex", "--key", "race", "--k", "5", "--suppression", "0.04"]
+    program = f"import sys; from unveil.cli import run; assert run({[*words, '--out', str(tmp_path / 'r.csv')]!r}) == 0; "
+    program += "print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("False\n")
+
+
+def test_it_is_loaded_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    pace = Pace()
+    assert not pace.pays(1_000_000)
+    assert pace.pays(10_000_000)
+    assert pace.pays(1)
+
+
+class Never(Pace):
+    def pays(self, steps: int) -> bool:  # noqa: ARG002
+        return False
+
+
+class Always(Pace):
+    def pays(self, steps: int) -> bool:  # noqa: ARG002
+        return True
+
+
+@given(seed=st.integers(0, 10_000), rows=st.integers(1, 60), wide=st.booleans())
+def test_array_operations_do_what_the_loops_do(seed: int, rows: int, wide: bool) -> None:
+    """Keys merged, numbered and summed up: the same rows in the same order, and sums equal to the last bit."""
+    random = np.random.default_rng(seed)
+    sizes = [1 << 40, 1 << 40, 4] if wide else [8, 5, 4]
+    codes = [random.integers(0, min(size, 8), rows) for size in sizes]
+    fields = rollup.fields_of(sizes)
+    keys = rollup.packed(codes, fields, rows)
+    amounts = random.integers(1, 9, (rows, 2)).astype(np.int32)
+    table, groups = rollup.Table(keys, amounts), random.integers(0, 3, 8).astype(np.uint64)
+    costs, chosen = [random.random(8) for _ in sizes], random.random(rows) < 0.5
+    found = []
+    for pace in (Never(), Always()):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rollup, "_PACE", pace)
+            merged = rollup.Merger(amounts, len(keys)).merged(table, fields[0], groups).copy()
+            of_row, first = rollup.classes_of(keys, fields[:2])
+            found.append((merged.keys, merged.amounts, of_row, first, rollup.code_sums(table, fields, costs, chosen)))
+    one, other = found
+    assert all(np.array_equal(a, b) for a, b in zip(one[0], other[0], strict=True))
+    assert one[1].dtype == other[1].dtype
+    assert all(np.array_equal(a, b) for a, b in zip(one[1:4], other[1:4], strict=True))
+    assert one[4][0] == other[4][0]
+    assert one[4][1].tolist() == other[4][1].tolist()
+
+
+def test_the_warm_up_compiles_every_loop_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    homes = {
+        str(path.relative_to(Path(unveil.__file__).parent).with_suffix("")).replace("/", ".")
+        for path in Path(unveil.__file__).parent.rglob("*.py")
+        if "\n@compiled" in path.read_text(encoding="utf-8")
+    }
+    assert homes == set(warm_up.HOMES)
+    assert run(["warm-up"]) == 0
+    assert "compiled loops" in capsys.readouterr().out
+    own = [loop for loop in LOOPS if loop.__module__.startswith("unveil.")]
+    assert [f"{loop.__module__}.{loop.__name__}" for loop in own if not loop.is_compiled] == []
