@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 __all__ = ["StoppedError", "main"]
 
@@ -80,15 +82,24 @@ def _done(words: Sequence[str]) -> int:
     import typer
 
     from unveil.cli.process import interrupting, say
-    from unveil.cli.verbs import app
     from unveil.run import Run, active_run
 
     around = active_run()
     own = Run(notice=say, limits=around.limits, flag=around.flag)
-    program = typer.main.get_command(app)
+    program = _program()
     try:
         with own, interrupting(own), program.make_context("unveil", list(words)) as context:
             program.invoke(context)
     except typer.Exit as done:
         return done.exit_code
     return 0
+
+
+@cache
+def _program() -> Any:
+    """Return the verbs with their options, read from their signatures once."""
+    import typer
+
+    from unveil.cli.verbs import app
+
+    return typer.main.get_command(app)
