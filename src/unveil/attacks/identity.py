@@ -18,10 +18,11 @@ from unveil.attacks.linking import by_structure
 from unveil.attacks.pairs import Pair, Setting, new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
+from unveil.errors import PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.rates import columns_of, mean, rate
-from unveil.partitions import Hierarchy
+from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
 from unveil.sources import CodedTable, Data, Source, load, open_source
 from unveil.sources.alignment import side_by_side
@@ -36,8 +37,8 @@ _MOST_CELLS = 20_000_000
 """Pairs of cells that are compared at once."""
 
 
-def white_box(setting: Setting) -> dict[str, Any]:
-    """Measure every original attribute given its protected one, and all of them together.
+def white_box(setting: Setting, models: Mapping[str, Mapping[str, Partition]] | None = None) -> dict[str, Any]:
+    """Measure every original attribute given its protected one, and all of them together; under each attacker's model too.
 
     A protected column that the original table holds itself, as a generalisation table does, is measured within that table;
     the others need the correspondence of the records.
@@ -51,26 +52,68 @@ def white_box(setting: Setting) -> dict[str, Any]:
         }
         for pair in setting.pairs
     ]
-    return {"risk": mean([entry["value"] for entry in attributes]), "by_attribute": attributes, "combined": _combined(setting)}
+    plain = {(entry["attribute"], entry["release"]): entry["value"] for entry in attributes}
+    return {
+        "risk": mean([entry["value"] for entry in attributes]),
+        "by_attribute": attributes,
+        "combined": _combined(setting),
+        "by_model": {
+            model: _by_meaning(setting, blocks, plain) for model, blocks in (models or {}).items() if _touched(setting, blocks)
+        },
+    }
 
 
-def _one_attribute(setting: Setting, pair: Pair) -> dict[str, Any]:
+def _touched(setting: Setting, blocks: Mapping[str, Partition]) -> bool:
+    return any(pair.original in blocks or pair.release in blocks for pair in setting.pairs)
+
+
+def _by_meaning(
+    setting: Setting, blocks: Mapping[str, Partition], plain: Mapping[tuple[str, str], float | None]
+) -> dict[str, Any]:
+    """Measure original blocks given protected blocks: each column is read by its own partition, and as it is without one.
+
+    New values, as noise makes them, are placed by the partition; where it has no block for some, the rate is a null that says so.
+    """
+    rows = [
+        {
+            "attribute": pair.original,
+            "release": pair.release,
+            "plain": plain[pair.original, pair.release],
+            **_placed(lambda pair=pair: _one_attribute(setting, pair, blocks)),  # type: ignore[misc]
+        }
+        for pair in setting.pairs
+    ]
+    combined = _placed(lambda: _combined(setting, blocks))
+    return {"risk": mean([row["value"] for row in rows]), "by_attribute": rows, "combined": combined}
+
+
+def _placed(measured: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return measured()
+    except PartitionError as problem:
+        return {"value": None, "reason": str(problem), "kind": None, "by_value": []}
+
+
+def _one_attribute(setting: Setting, pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
+    own = {} if blocks is None else dict(blocks)
     if pair.original not in setting.original.names:
         return {"value": None, "reason": "the original does not hold this attribute"}
     generalised = pair.release != pair.original and pair.release in setting.original.names
     if generalised and (setting.alignment is None or pair.release not in setting.release.names):
         table = load(setting.original, [pair.original, pair.release], nulls=setting.nulls)
-        return {"within": "original", **rate(table, [pair.release], [pair.original])}
+        return {"within": "original", **rate(table, [pair.release], [pair.original], partitions=own)}
     if setting.alignment is None:
         return {"value": None, "reason": _NEEDS_ALIGNMENT}
     hidden = f"{pair.original} of the original"
     frame = side_by_side(
         setting.original, setting.release, [(pair.original, pair.release)], setting.alignment, [(hidden, pair.release)]
     )
-    return rate(load(frame, frame.columns, nulls=setting.nulls), [pair.release], [hidden])
+    if pair.original in own:
+        own[hidden] = own[pair.original]
+    return rate(load(frame, frame.columns, nulls=setting.nulls), [pair.release], [hidden], partitions=own)
 
 
-def _combined(setting: Setting) -> dict[str, Any]:
+def _combined(setting: Setting, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
     """Measure all original attributes together given all protected ones."""
     pairs = [pair for pair in setting.pairs if pair.release in setting.release.names and pair.original in setting.original.names]
     if setting.alignment is None or not pairs:
@@ -79,7 +122,10 @@ def _combined(setting: Setting) -> dict[str, Any]:
     labels = [(f"{original} of the original", f"{release} of the release") for original, release in names]
     frame = side_by_side(setting.original, setting.release, names, setting.alignment, labels)
     hidden, known = (list(dict.fromkeys(side)) for side in zip(*labels, strict=True))
-    return rate(load(frame, frame.columns, nulls=setting.nulls), known, hidden, values=False)
+    sides = [*zip(names, labels, strict=True)]
+    own = {label: (blocks or {}).get(name) for pair, both in sides for name, label in zip(pair, both, strict=True)}
+    partitions = {label: partition for label, partition in own.items() if partition is not None}
+    return rate(load(frame, frame.columns, nulls=setting.nulls), known, hidden, partitions=partitions, values=False)
 
 
 def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:

@@ -95,7 +95,8 @@ def attack(
             id=identity,
             link=link,
             same_order=same_order,
-            partitions=requirements.planned_attackers(plan, secrets or ()) | requirements.attackers(partition, other.names),
+            partitions=requirements.planned_attackers(plan, secrets or ())
+            | requirements.attackers(partition, [*other.names, *one.names]),
             hierarchies=requirements.hierarchies(None, plan, [*(keys or ()), *(secrets or ())])
             | requirements.trees(hierarchy, one.names),
             external=opened(external),
