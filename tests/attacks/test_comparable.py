@@ -15,7 +15,7 @@ from unveil.cli import run
 from unveil.errors import ArgumentError, UndefinedMeasureError
 
 DECADES = ["-inf", 30, 40, 50, 60, "inf"]
-ADULT = unveil.datasets.adult().select("age", "sex").head(6000)
+ADULT: pl.DataFrame = unveil.datasets.adult().select("age", "sex").head(6000)
 
 
 def decade(age: float) -> int:
