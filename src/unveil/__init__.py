@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from unveil.assess.tradeoff import trade_off as trade_off
     from unveil.attacks.attack import Attack as Attack
     from unveil.attacks.attack import attack as attack
+    from unveil.attacks.comparable import ComparablePartitions as ComparablePartitions
+    from unveil.attacks.comparable import propose_partitions as propose_partitions
     from unveil.counts import Counts as Counts
     from unveil.counts import count as count
     from unveil.errors import UnveilError as UnveilError
@@ -86,6 +88,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": "unveil.assess.assessment",
     "Attack": "unveil.attacks.attack",
+    "ComparablePartitions": "unveil.attacks.comparable",
     "Comparison": "unveil.assess.comparison",
     "Counts": "unveil.counts",
     "CrossTable": "unveil.tables.crosstable",
@@ -139,6 +142,7 @@ _HOMES = {
     "propose_hierarchy": "unveil.search.hierarchies",
     "protect": "unveil",
     "run_in_process": "unveil.processes",
+    "propose_partitions": "unveil.attacks.comparable",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
     "start_project": "unveil.assess.start",

@@ -430,11 +430,6 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
         ({"seed": "one"}, ArgumentError, "seed must be a whole number, not a text"),
         ({"hierarchies": {"nope": unveil.Hierarchy("nope", [["p"]])}}, ColumnNotFoundError, "a hierarchy: column 'nope'"),
         ({"hierarchies": {"a": unveil.Hierarchy("a", [["z"]])}}, HierarchyError, "2 of 2 values present are not in it"),
-        (
-            {"sensitive": None, "partitions": {"m": {"a": [["p"], ["q"]]}}},
-            ArgumentError,
-            "'m' has nothing to be measured against",
-        ),
         ({"partitions": {"m": {"z": [[1]]}}}, ArgumentError, "not among those measured"),
         ({"link": pl.DataFrame({"original": [1, 9], "release": [1, 2]})}, DataFileError, "outside its 2 records"),
         ({"link": pl.DataFrame({"original": [1, 1], "release": [1, 2]})}, DataFileError, "more than once"),

@@ -40,7 +40,8 @@ class Attack(Result):
     identity, homogeneity, background, skewness, similarity, linkage
         One section an attack; a section that the inputs do not allow is a null with the reason.
     overall
-        Risk per attack (the mean over attributes), information loss (1 - risk), and the overall information loss.
+        Risk per attack (the mean over attributes), information loss (1 - risk), and the overall information loss; the same
+        `by_model`, where values are read by an attacker's partitions.
     alignment
         How records were aligned; None where they were not.
     suppressed
@@ -149,7 +150,9 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         How to know which record is which: a column of both, a correspondence file, or the row order. Without one of
         these, attacks that need it are not made.
     partitions
-        The attacker's models by name, each with semantic partitions by column: ``{"kinds": {"Disease": [[...], [...]]}}``.
+        The attacker's models by name, each with semantic partitions by column: ``{"kinds": {"Disease": [[...], [...]]}}``. A
+        column is one of the release, or an original one that is mapped. Similarity and the white box are measured on blocks, so
+        that values which only the release holds, as noise makes them, are compared with the original ones.
     hierarchies
         What a released value of an original column covers, for linkage and the grey box (intervals, masked codes and sets are
         read as they are).
@@ -212,7 +215,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     classes = disclosure.classes_of(table, pair.keys, pair.sensitive)
     made_one = active_run().counting("attacks", _ATTACKS)
     by_identity: dict[str, Any] = {
-        "white_box": identity.white_box(pair),
+        "white_box": identity.white_box(pair, models),
         "black_box": identity.black_box(table, pair.keys),
         "grey_box": None if others.external is None else identity.grey_box(pair, others.external, others.seed),
         "known": identity.known_records(pair),
@@ -234,7 +237,10 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         skewness=by_skewness,
         similarity=by_similarity,
         linkage=linked,
-        overall=_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if pair.sensitive else None),
+        overall={
+            **_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if pair.sensitive else None),
+            "by_model": _by_model(by_identity["white_box"]["by_model"], by_similarity),
+        },
         alignment=pair.alignment,
         suppressed=suppressed,
         made=Made(table.records, pair.nulls, table.dropped, pair.keys, pair.sensitive, seed=others.seed, version=__version__),
@@ -246,6 +252,14 @@ def _overall(by_identity: float | None, by_homogeneity: float | None) -> dict[st
     risk = {"identity": by_identity, "homogeneity": by_homogeneity}
     loss = {name: None if value is None else 1.0 - value for name, value in risk.items()}
     return {"risk": risk, "information_loss": loss, "overall_information_loss": mean(list(loss.values()))}
+
+
+def _by_model(boxes: Mapping[str, Any], similarity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the global figures as each attacker's model reads the values: identity by its blocks, and similarity."""
+    return {
+        model: _overall(boxes[model]["risk"] if model in boxes else None, section["risk"])
+        for model, section in similarity.items()
+    }
 
 
 def _suppressed(table: CodedTable, keys: Sequence[str]) -> int:
@@ -266,7 +280,7 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
 
 def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models; what they hold is never shown, for in the wrong form it would be data."""
-    measured = (*pair.keys, *pair.sensitive)
+    measured = tuple(dict.fromkeys([*pair.keys, *pair.sensitive, *(one.original for one in pair.columns)]))
     found: dict[str, dict[str, Partition]] = {}
     for model, blocks in (partitions or {}).items():
         if strange := sum(column not in measured for column in blocks):
@@ -275,11 +289,6 @@ def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> d
                 f"; {_FORM}"
             )
         found[model] = {column: Partition.of(spec, column=column) for column, spec in blocks.items()}
-    if found and not pair.sensitive:
-        raise ArgumentError(
-            f"the partition {shown(next(iter(found)))} has nothing to be measured against: similarity is about sensitive "
-            "attributes, and none is named."
-        )
     return found
 
 

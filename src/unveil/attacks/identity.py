@@ -18,10 +18,11 @@ from unveil.attacks.linking import by_structure
 from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
+from unveil.errors import PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.rates import columns_of, mean, rate
-from unveil.partitions import Hierarchy
+from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
@@ -37,8 +38,8 @@ _MOST_CELLS = 20_000_000
 """Pairs of cells that are compared at once."""
 
 
-def white_box(pair: Pair) -> dict[str, Any]:
-    """Measure every original attribute given its protected one, and all of them together.
+def white_box(pair: Pair, models: Mapping[str, Mapping[str, Partition]] | None = None) -> dict[str, Any]:
+    """Measure every original attribute given its protected one, and all of them together; under each attacker's model too.
 
     A protected column that the original table holds itself, as a generalisation table does, is measured within that table;
     the others need the correspondence of the records.
@@ -52,28 +53,72 @@ def white_box(pair: Pair) -> dict[str, Any]:
         }
         for one in pair.columns
     ]
-    return {"risk": mean([entry["value"] for entry in attributes]), "by_attribute": attributes, "combined": _combined(pair)}
+    plain = {(entry["attribute"], entry["release"]): entry["value"] for entry in attributes}
+    return {
+        "risk": mean([entry["value"] for entry in attributes]),
+        "by_attribute": attributes,
+        "combined": _combined(pair),
+        "by_model": {
+            model: _by_meaning(pair, blocks, plain) for model, blocks in (models or {}).items() if _touched(pair, blocks)
+        },
+    }
 
 
-def _one_attribute(pair: Pair, one: ColumnPair) -> dict[str, Any]:
+def _touched(pair: Pair, blocks: Mapping[str, Partition]) -> bool:
+    return any(one.original in blocks or one.release in blocks for one in pair.columns)
+
+
+def _by_meaning(pair: Pair, blocks: Mapping[str, Partition], plain: Mapping[tuple[str, str], float | None]) -> dict[str, Any]:
+    """Measure original blocks given protected blocks: each column is read by its own partition, and as it is without one.
+
+    New values, as noise makes them, are placed by the partition; where it has no block for some, the rate is a null that says so.
+    """
+    rows = [
+        {
+            "attribute": one.original,
+            "release": one.release,
+            "plain": plain[one.original, one.release],
+            **_placed(lambda one=one: _one_attribute(pair, one, blocks)),  # type: ignore[misc]
+        }
+        for one in pair.columns
+    ]
+    combined = _placed(lambda: _combined(pair, blocks))
+    return {"risk": mean([row["value"] for row in rows]), "by_attribute": rows, "combined": combined}
+
+
+def _placed(measured: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return measured()
+    except PartitionError as problem:
+        return {"value": None, "reason": str(problem), "kind": None, "by_value": []}
+
+
+def _one_attribute(pair: Pair, one: ColumnPair, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
+    own = {} if blocks is None else dict(blocks)
     if one.original not in pair.original.names:
         return {"value": None, "reason": "the original does not hold this attribute"}
     generalised = one.release != one.original and one.release in pair.original.names
     if generalised and (pair.alignment is None or one.release not in pair.release.names):
         table = pair.original.table([one.original, one.release])
-        return {"within": "original", **rate(table, [one.release], [one.original])}
+        return {"within": "original", **rate(table, [one.release], [one.original], partitions=own)}
     if pair.alignment is None:
         return {"value": None, "reason": _NEEDS_ALIGNMENT}
-    return rate(pair.aligned([one]), [one.release], [f"{one.original} of the original"])
+    hidden = f"{one.original} of the original"
+    if one.original in own:
+        own[hidden] = own[one.original]
+    return rate(pair.aligned([one]), [one.release], [hidden], partitions=own)
 
 
-def _combined(pair: Pair) -> dict[str, Any]:
+def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
     """Measure all original attributes together given all protected ones."""
     if pair.alignment is None or not pair.whole:
         return {"value": None, "reason": _NEEDS_ALIGNMENT}
     table = pair.aligned(pair.whole)
-    hidden = [column.name for column in table.columns if column.name.endswith(" of the original")]
-    return rate(table, [column.name for column in table.columns if column.name not in hidden], hidden, values=False)
+    names = [column.name for column in table.columns]
+    hidden = [name for name in names if name.endswith(" of the original")]
+    own = {name: (blocks or {}).get(name.removesuffix(" of the original").removesuffix(" of the release")) for name in names}
+    partitions = {name: partition for name, partition in own.items() if partition is not None}
+    return rate(table, [name for name in names if name not in hidden], hidden, partitions=partitions, values=False)
 
 
 def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:

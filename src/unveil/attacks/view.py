@@ -27,7 +27,8 @@ def view_of(found: Attack) -> View:
     black = found.identity["black_box"]
     share = f"{black['share_unique']:.2%} of {counted(found.made.records, 'record')}"
     figures.append(Figure("unique in release", black["uniques"], share))
-    tables = [_white_box(found.identity["white_box"]), _black_box(found), *_disclosure(found)]
+    white = found.identity["white_box"]
+    tables = [_white_box(white), _by_meaning(white["by_model"]), _black_box(found), *_disclosure(found)]
     tables += [_similarity(found.similarity), _linkage(found.linkage)]
     return View("What an intruder gains", tuple(figures), tuple(table for table in tables if table.rows), tuple(_notes(found)))
 
@@ -40,6 +41,16 @@ def _white_box(white_box: Any) -> Table:
     columns = ("original", "protected", "rate", "kind")
     note = _reasons(white_box["by_attribute"])
     return Table(columns, tuple(rows), title="Identity attack, white box", note=note, bars=frozenset({"rate"}))
+
+
+def _by_meaning(models: Any) -> Table:
+    measured = [(model, row) for model, section in models.items() for row in section["by_attribute"] if row["plain"] is not None]
+    rows = [(model, row["attribute"], row["release"], row["plain"], row["value"]) for model, row in measured]
+    columns = ("partition", "original", "protected", "plain rate", "semantic rate")
+    title = "Identity attack, white box, by meaning"
+    return Table(
+        columns, tuple(rows), title=title, note=_reasons([row for _, row in measured]), bars=frozenset({"semantic rate"})
+    )
 
 
 def _black_box(found: Attack) -> Table:

@@ -129,7 +129,7 @@ def add_noise(
         raise ArgumentError(f"a covariance is given, and method {method!r} takes none; use 'correlated'.")
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     before = np.column_stack([numbers(chosen.column(name), "noise") for name in chosen.names])
-    complete = ~np.isnan(before).any(axis=1)
+    complete = np.asarray(~np.isnan(before).any(axis=1))
     if (whole := int(complete.sum())) < _LEAST:
         raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(whole, 'such')}.")
     populations = _populations(chosen, names_of(within), complete)

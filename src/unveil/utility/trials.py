@@ -157,8 +157,8 @@ def _agreement(
     sides = ((original, seed), (original, seed + 1), (release, seed + 1))
     first, *others = [k_means(*side[:2], clusters, draw) for side, draw in sides]
     yield ("k-means", "adjusted_rand"), _pair(adjusted_rand_score(first, other) for other in others)
-    soft, *others = [fuzzy_memberships(*side[:2], clusters, draw) for side, draw in sides]
-    yield ("fuzzy c-means", "fuzzy_rand"), _pair(fuzzy_rand(soft, other) for other in others)
+    soft, *softs = [fuzzy_memberships(*side[:2], clusters, draw) for side, draw in sides]
+    yield ("fuzzy c-means", "fuzzy_rand"), _pair(fuzzy_rand(soft, other) for other in softs)
     (cut, heights), *trees = [ward(*side[:2], clusters, draw) for side, draw in sides]
     yield ("dendrogram", "adjusted_rand"), _pair(adjusted_rand_score(cut, other) for other, _ in trees)
     yield ("dendrogram", "cophenetic"), _pair(agreed_heights(heights, other) for _, other in trees)

@@ -99,7 +99,7 @@ def attack(
         result = attack_release(
             pair,
             partitions=requirements.planned_attackers(one.project, pair.sensitive)
-            | requirements.attackers(partition, other.names),
+            | requirements.attackers(partition, [*other.names, *one.names]),
             external=opened(external),
             control=opened(control),
             link_records=linkage,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Data, Encoding, Json, Missing, ProjectFile, Separator, gather, give
+from unveil.cli.options import Data, Encoding, Json, Missing, ProjectFile, Separator, gather, gather_two, give
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable
@@ -119,6 +119,48 @@ def show(file: File, column: Column = None, as_json: Json = False) -> None:
     from unveil.search.hierarchies import check_hierarchy
 
     give(check_hierarchy(file, None, column), as_json=as_json, out=None)
+
+
+@hierarchy.command(epilog="Example: unveil hierarchy partitions people.csv noisy.csv --column age --same-order --out age.json")
+def partitions(
+    original: Annotated[str, typer.Argument(help="The original table.", show_default=False)],
+    release: Annotated[str, typer.Argument(help="A release with other values, as noise makes them.", show_default=False)],
+    column: Annotated[str, typer.Option("--column", metavar="COLUMN", help="The column to compare.")],
+    released: Annotated[
+        str | None, typer.Option("--released", metavar="COLUMN", help="Its name in the release; none: the same.")
+    ] = None,
+    identity: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")
+    ] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None,
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False,
+    tree: Annotated[
+        Path | None, typer.Option("--hierarchy", metavar="FILE", help="Of names: the hierarchy whose levels are tried.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="The share of the rate that may be what chance gives.")] = 0.1,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    as_json: Json = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the proposed partition to a JSON file.", callback=_writable),
+    ] = None,
+) -> None:
+    """Under which partition can noisy values be compared with the original ones? Propose one, with the bias measured."""
+    from unveil.attacks.comparable import propose_partitions
+    from unveil.partitions import Hierarchy
+
+    both = gather_two(original, release, project=None, separator=separator, encoding=encoding, missing=missing)
+    report = propose_partitions(
+        both.original, both.release, column, released=released, id=identity, link=link, same_order=same_order,
+        hierarchy=None if tree is None else Hierarchy.read(tree, column=column), tolerance=tolerance,
+    )  # fmt: skip
+    if out is not None:
+        report.write(out)
+        sys.stderr.write(f"written: {without_credentials(out)}\n")
+    if as_json or out is None:
+        give(report, as_json=as_json, out=None)
 
 
 def _rule(asked: dict[str, tuple[str | None, dict[str, str | None]]], order: tuple[Any, ...] | None) -> Builder | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from unveil import __version__
@@ -212,10 +214,7 @@ def released(
 
 def read(release: Release[Any], suppressed: str) -> tuple[Any, Any]:
     """Return a release's records, with or without the suppressed ones, and which of the data's records they are."""
-    gone = None
-    for key in release.transformation:
-        own = release.data[key] == "*"
-        gone = own if gone is None else gone & own
+    gone: Any = reduce(and_, (release.data[key] == "*" for key in release.transformation))
     kept = ~gone if suppressed == LEFT_OUT else gone | ~gone
     return release.data.filter(kept), kept
 
