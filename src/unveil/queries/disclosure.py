@@ -1,9 +1,9 @@
 r"""What do all answers together disclose? For every atom the interval that they leave of its value, and how far that refines it.
 
-The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the declared
-bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are inequalities;
-the least and the greatest value that fit all of them follow by linear programming. Atoms that stand in the same answers are
-interchangeable, so there is one program per class of them.
+The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the
+declared bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are
+inequalities; the least and the greatest value that fit all of them follow by linear programming. Atoms that stand in the same
+answers are interchangeable, so there is one program per class of them.
 
 Of M values equally likely before, m are left: the Discrimination Rate of the answers for that atom is
 

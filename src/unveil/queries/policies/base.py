@@ -121,7 +121,7 @@ class GatePolicy:
 
     @property
     def discloses_values(self) -> bool:
-        """Whether answers exclude values: exact ones, intervals and bounded noise do; unbounded noise and other records do not."""
+        """Whether answers exclude values: exact ones, intervals and bounded noise do; unbounded noise and a release do not."""
         return True
 
     def noise_bound(self, holding: Holding, selection: Selection) -> float:  # noqa: ARG002 - for policies with noise

@@ -3,7 +3,9 @@ r"""Camouflage: an interval that always holds the exact answer, without chance a
 **Sums and averages.** The values a are hidden among k vectors :math:`P^1, \dots, P^k` with secret weights
 :math:`\gamma_j > 0, \sum_j \gamma_j = 1` such that :math:`\sum_j \gamma_j P^j = a`. A sum over a set is answered by the least and
 the greatest of the k sums: the exact one is their weighted average, so it lies between. Answers depend on the vectors alone; any
-other point of their hull could be the data. Where a value lies in its interval is drawn, as a value always in the middle would
+other point of their hull could be the data. A hull of few vectors holds hardly any point of whole numbers besides the data, so
+values are first moved at random by up to half of the step that they are multiples of: then every point of the hull is near
+to data that could be. Where a value lies in its interval is drawn, as a value always in the middle would
 be given away; and so is the width, as one in proportion to the value would give that away.
 
 **Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l different
@@ -33,14 +35,14 @@ import numpy as np
 from unveil.arguments import checked_count, checked_number
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret, exact, refused
-from unveil.queries.secrecy import draws_of
+from unveil.queries.secrecy import draws_of, share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.sources.coding import Coded
 
-__all__ = ["Camouflage", "camouflaged"]
+__all__ = ["Camouflage", "camouflaged", "step_of"]
 
 _CHUNK = 64
 """Records next to each other in key order, among which groups are made; more where one value is too frequent for that."""
@@ -121,6 +123,20 @@ def camouflaged(
     return values + (places - weights @ places) * widths, weights
 
 
+def step_of(values: NDArray[np.float64]) -> float:
+    """Return the step that values are multiples of: 1, 0.1, 0.01, ... down to a millionth.
+
+    Examples
+    --------
+    >>> step_of(np.array([3.0, 12.0])), step_of(np.array([3.25, 12.0]))
+    (1.0, 0.01)
+    """
+    for digits in range(7):
+        if np.allclose(values, np.round(values, digits), rtol=0.0, atol=1e-9):
+            return float(10.0**-digits)
+    return 1e-6
+
+
 def _placed(draws: NDArray[np.float64], weights: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
     """Return places from 0 to 1, both taken in every column, whose weighted averages are drawn, not near the middle."""
     low, high = draws.min(0), draws.max(0)
@@ -174,7 +190,10 @@ class _Camouflaged:
         vectors, _, audit = self._hidden(name)
         sums = vectors[:, selection.members].sum(axis=1)
         total = float(self._holding.amounts(name).total[selection.members].sum())
-        low, high = min(float(sums.min()), total), max(float(sums.max()), total)  # rounding must not leave the exact sum out
+        low, high = float(sums.min()), float(sums.max())
+        if not low <= total <= high:  # as values were moved; the end is not the exact sum
+            beyond = 0.05 + share_of(self._secret("ends"), selection.mark())
+            low, high = min(low, total - beyond * (high - low)), max(high, total + beyond * (high - low))
         if name in self._holding.bounds:
             least, most = self._holding.bounds[name]
             low, high = max(low, size * least), min(high, size * most)
@@ -186,7 +205,9 @@ class _Camouflaged:
         """Return the vectors and weights of a column, which follow from the ledger's key, and the coalition audit."""
         amounts = self._holding.amounts(name)
         random = draws_of(self._secret(f"camouflage of {name}"))
-        vectors, weights = camouflaged(amounts.total.astype(np.float64), amounts.present, self._policy, random)
+        total = amounts.total.astype(np.float64)
+        moved = total + step_of(total) * (random.random(len(total)) - 0.5)
+        vectors, weights = camouflaged(moved, amounts.present, self._policy, random)
         return vectors, weights, _coalition(vectors, weights @ vectors, random)
 
     def _group(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
