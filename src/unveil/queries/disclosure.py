@@ -224,7 +224,7 @@ def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDiscl
     table = np.stack([members[there] for members in system.sets])
     classes, of_atom = np.unique(table, axis=1, return_inverse=True)
     of_atom = of_atom.reshape(-1)
-    n = np.bincount(of_atom, sizes)
+    n = np.bincount(of_atom, sizes.astype(np.float64)).astype(np.float64)
     least, most = _extremes(classes, n, prior, np.array(system.low), np.array(system.high))
     rest = n[of_atom] - sizes
     low = np.maximum(sizes * prior[0], least[of_atom] - rest * prior[1]) / sizes

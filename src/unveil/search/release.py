@@ -17,7 +17,7 @@ from unveil.models.asked import Place, published
 from unveil.models.base import Measured
 from unveil.output import check_replaceable
 from unveil.randomness import Repeatable
-from unveil.releases import against_key, recorded, write_recorded
+from unveil.releases import against_key, recorded, uniform_count, write_recorded
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.alignment import write_link
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from unveil.partitions import Hierarchy
     from unveil.sources.microdata import Microdata
     from unveil.sources.passing import Unwritten, WrittenFile, WrittenTable
 
@@ -106,6 +107,16 @@ class Release(Result):
     def record(self) -> dict[str, Any]:
         """What may be said of the release beside it: how it was made, what it meets and against whom, and who can repeat that."""
         return record_of("generalisation", self.records, self.settings, self.models, self.repeatable, self.left_out)
+
+    def count(
+        self,
+        where: Mapping[str, Any],
+        *,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        domains: Mapping[str, Sequence[Any]] | None = None,
+    ) -> float:
+        """Estimate how many records meet a query, under the uniform assumption: see `unveil.releases.uniform_count`."""
+        return uniform_count(self.data, where, hierarchies=hierarchies, domains=domains)
 
     def __repr__(self) -> str:
         """Return one line: what was done, at what cost, and how sure that is."""
