@@ -33,9 +33,7 @@ def test_the_query_of_the_documents_on_a_generalised_table_and_on_anatomy() -> N
 
 def test_a_release_counts_by_its_hierarchies() -> None:
     tree = Hierarchy("Age", [[str(age), "young" if age < 35 else "old", "*"] for age in (22, 32, 35, 40, 45, 63)])
-    release = unveil.anonymize(
-        ORIGINAL, {"Age": "key", "Disease": "sensitive"}, [KAnonymity(4)], hierarchies={"Age": tree}, seed=1
-    )
+    release = unveil.anonymize(ORIGINAL, ["Age"], [KAnonymity(4)], hierarchies={"Age": tree}, seed=1)
     assert set(release.data["Age"].to_list()) == {"young", "old"}
     assert release.count(QUERY, hierarchies={"Age": tree}) == 2.0
     assert release.count({"Age": lambda age: age >= 45}, hierarchies={"Age": tree}) == pytest.approx(5 * 2 / 4)
