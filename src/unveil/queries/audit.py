@@ -96,6 +96,10 @@ class Audit:
         self._commit(members, steps)
         return True
 
+    def follows(self, members: NDArray[np.bool_]) -> bool:
+        """Return whether a sum follows from those that were answered."""
+        return not self._independent(np.asarray(members, dtype=bool))
+
     def _independent(self, members: NDArray[np.bool_]) -> bool:
         """Whether a sum does not follow from those before: then a random null vector meets it only by a rare chance."""
         return any(sum_over(vector, members, one.prime) for one in self._fields for vector in one.vectors)

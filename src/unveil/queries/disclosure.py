@@ -1,9 +1,9 @@
 r"""What do all answers together disclose? For every atom the interval that they leave of its value, and how far that refines it.
 
-The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the declared
-bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are inequalities;
-the least and the greatest value that fit all of them follow by linear programming. Atoms that stand in the same answers are
-interchangeable, so there is one program per class of them.
+The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the
+declared bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are
+inequalities; the least and the greatest value that fit all of them follow by linear programming. Atoms that stand in the same
+answers are interchangeable, so there is one program per class of them.
 
 Of M values equally likely before, m are left: the Discrimination Rate of the answers for that atom is
 
@@ -224,7 +224,7 @@ def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDiscl
     table = np.stack([members[there] for members in system.sets])
     classes, of_atom = np.unique(table, axis=1, return_inverse=True)
     of_atom = of_atom.reshape(-1)
-    n = np.bincount(of_atom, sizes)
+    n = np.bincount(of_atom, sizes.astype(np.float64)).astype(np.float64)
     least, most = _extremes(classes, n, prior, np.array(system.low), np.array(system.high))
     rest = n[of_atom] - sizes
     low = np.maximum(sizes * prior[0], least[of_atom] - rest * prior[1]) / sizes

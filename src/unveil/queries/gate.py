@@ -222,9 +222,12 @@ class Gate:
         self.ledger.close()
 
     def _read(self, question: str | Inquiry) -> Inquiry:
-        if isinstance(question, Inquiry):
-            return question
-        return inquiry_of_sql(question, (*self._holding.key, *self._holding.sensitive), self._dialect)
+        names = (*self._holding.key, *self._holding.sensitive)
+        inquiry = question if isinstance(question, Inquiry) else inquiry_of_sql(question, names, self._dialect)
+        for name in inquiry.by:
+            if name not in self._holding.key:
+                raise QuestionError.closed_column(name, "in GROUP BY", self._holding.key)
+        return inquiry
 
     def _selections(self, question: str | Inquiry) -> tuple[Inquiry, list[Selection]]:
         """Return the numbers that a question asks for, each with what it is about."""

@@ -1,5 +1,6 @@
 """The protected table, whoever made it: its records, what was done to them, their order, and the record that stands beside it."""
 
+from unveil.releases.counting import uniform_count
 from unveil.releases.order import drawn_order, marked, repeatable_of
 from unveil.releases.protection import Protection
 from unveil.releases.record import Record, RecordMismatchError, against_key, read_record, record_place, recorded, write_recorded
@@ -24,5 +25,6 @@ __all__ = [
     "record_place",
     "recorded",
     "repeatable_of",
+    "uniform_count",
     "write_recorded",
 ]

@@ -14,6 +14,7 @@ from unveil import __version__
 from unveil.errors import ArgumentError, listed, shown
 from unveil.output import check_replaceable, together
 from unveil.randomness import Repeatable
+from unveil.releases.counting import uniform_count
 from unveil.releases.protection import Protection
 from unveil.releases.record import recorded, write_recorded
 from unveil.releases.records import Records
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import os
 
     from numpy.typing import NDArray
+
+    from unveil.partitions import Hierarchy
 
 __all__ = ["Release", "checked_place", "in_hand"]
 
@@ -111,6 +114,17 @@ class Release(Result, Generic[P_co]):
             },
             guarantee=self.protection.guarantee,
         )
+
+    def count(
+        self,
+        where: Mapping[str, Any],
+        *,
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        domains: Mapping[str, Sequence[Any]] | None = None,
+    ) -> float:
+        """Estimate how many records meet a query: as the protection does, else under the uniform assumption (`uniform_count`)."""
+        own = getattr(self.protection, "count", None)
+        return uniform_count(self.data, where, hierarchies=hierarchies, domains=domains) if own is None else float(own(where))
 
     def __repr__(self) -> str:
         """Return one line: what was done, and what came of it."""

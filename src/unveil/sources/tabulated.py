@@ -24,7 +24,7 @@ from unveil.sources.opening import open_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Amounts", "Condition", "Tabulated", "grid_of", "tabulate"]
+__all__ = ["Amounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabulate"]
 
 _STEPS = 1 << 20
 """A bound is so many steps of the grid on which bounded values are summed."""
@@ -75,6 +75,8 @@ class Tabulated:
         The records of each cell.
     amounts
         The amounts of columns of numbers, by name.
+    distinct
+        How many different values columns of numbers hold.
     fingerprint
         Of all that stands here: changed data has another one.
     in_hand
@@ -85,6 +87,7 @@ class Tabulated:
     columns: Mapping[str, Coded]
     n: NDArray[np.int64]
     amounts: Mapping[str, Amounts]
+    distinct: Mapping[str, int]
     fingerprint: bytes = field(repr=False)
     in_hand: bool
     _holding: Callable[[Condition], NDArray[np.int64]] | None = None
@@ -99,6 +102,11 @@ class Tabulated:
         if self._holding is None:
             raise UnsupportedDataError(f"{self.place}: this source cannot be asked for conditions.")
         return self._holding(condition)
+
+
+def frame_of(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Return columns as a frame that every call takes as data."""
+    return pl.DataFrame(columns)
 
 
 def grid_of(bounds: tuple[float, float]) -> float:
@@ -150,7 +158,8 @@ def _in_hand(
         name: _amounts(frame[name].alias("column"), bounds.get(name)) for name in measured if frame[name].dtype.is_numeric()
     }
     n = np.ones(frame.height, dtype=np.int64)
-    return Tabulated(opened.place, columns, n, amounts, fingerprint_of_frame(frame), in_hand=True)
+    distinct = {name: sum(value is not None for value in columns[name].values) for name in amounts}
+    return Tabulated(opened.place, columns, n, amounts, distinct, fingerprint_of_frame(frame), in_hand=True)
 
 
 def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> Amounts:
@@ -195,7 +204,9 @@ def _in_engine(
             raise DataChangedError.of_counts(opened.place)
         return found.to_series(0).cast(pl.Int64).to_numpy().astype(np.int64)[later]
 
-    return Tabulated(opened.place, codes, n[order], amounts, mark, in_hand=False, _holding=holding)
+    _, values = ask([], lambda column, _: [f"count(DISTINCT {column(name)})" for name in numbers])
+    distinct = {name: int(values.to_series(at)[0]) for at, name in enumerate(numbers)}
+    return Tabulated(opened.place, codes, n[order], amounts, distinct, mark, in_hand=False, _holding=holding)
 
 
 def _ordered(frame: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:

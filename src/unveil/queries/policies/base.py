@@ -28,7 +28,7 @@ REASONS: Mapping[str, str] = {
     "budget": "the budget of the analyst or of the data does not cover it",
     "limit": "the analyst, or all together, have asked as many questions as the policy allows",
     "group-keys": "the groups are not declared, and which ones the data holds is not public; declare the values of the columns",
-    "diversity": "one value is too frequent for groups in which it would not stand out",
+    "diversity": "the column holds one value only, or too few records, so that nothing can be exchanged",
 }
 """Why a number is refused; none of them depends on a sensitive value."""
 
@@ -121,7 +121,7 @@ class GatePolicy:
 
     @property
     def discloses_values(self) -> bool:
-        """Whether answers exclude values: exact ones, intervals and bounded noise do; unbounded noise and other records do not."""
+        """Whether answers exclude values: exact ones, intervals and bounded noise do; unbounded noise and a release do not."""
         return True
 
     def noise_bound(self, holding: Holding, selection: Selection) -> float:  # noqa: ARG002 - for policies with noise

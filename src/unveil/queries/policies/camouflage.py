@@ -1,14 +1,18 @@
 r"""Camouflage: an interval that always holds the exact answer, without chance and without a limit of questions.
 
-**Sums and averages.** The values a are hidden among k vectors :math:`P^1, \dots, P^k` with secret weights
-:math:`\gamma_j > 0, \sum_j \gamma_j = 1` such that :math:`\sum_j \gamma_j P^j = a`. A sum over a set is answered by the least and
-the greatest of the k sums: the exact one is their weighted average, so it lies between. Answers depend on the vectors alone; any
-other point of their hull could be the data. Where a value lies in its interval is drawn, as a value always in the middle would
-be given away; and so is the width, as one in proportion to the value would give that away.
+**Sums and averages.** The values a are hidden among k vectors :math:`P^1, \dots, P^k` with secret weights :math:`\gamma_j >
+0, \sum_j \gamma_j = 1` such that :math:`\sum_j \gamma_j P^j = a`. A sum over a set is answered by the least and the greatest
+of the k sums: the exact one is their weighted average, so it lies between. Answers depend on the vectors alone; any other
+point of their hull could be the data. A hull of few vectors holds hardly any point of whole numbers besides the data, so
+values are first moved at random by up to half of the step that they are multiples of: then every point of the hull is near to
+data that could be. Where a value lies in its interval is drawn, as a value always in the middle would be given away; and so
+is the width, as one in proportion to the value would give that away.
 
-**Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l different
-values, near in their keys; the interval is the least and the greatest count over all cyclic exchanges of the values
-within each group. The answers would be the same had the values been exchanged, so any value of the group could be anybody's.
+**Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l records
+with different values, near in their keys; the interval is the least and the greatest count over all cyclic exchanges of the
+values within each group. The answers would be the same had the values been exchanged, so any value of the group could be
+anybody's. A value held by more than one record in l stands more than once in a group. An exact count is never given: an
+interval of one number is widened by one, to a side that follows from a secret.
 
 Not against insiders: whoever knows k - 1 values, and has found the vectors out, recovers all others. The coalition audit in
 every answer says what one insider leaves.
@@ -33,14 +37,14 @@ import numpy as np
 from unveil.arguments import checked_count, checked_number
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret, exact, refused
-from unveil.queries.secrecy import draws_of
+from unveil.queries.secrecy import draws_of, share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.sources.coding import Coded
 
-__all__ = ["Camouflage", "camouflaged"]
+__all__ = ["Camouflage", "camouflaged", "step_of"]
 
 _CHUNK = 64
 """Records next to each other in key order, among which groups are made; more where one value is too frequent for that."""
@@ -59,7 +63,8 @@ class Camouflage(GatePolicy):
     width
         How wide the interval of one record's value is, as a share of the value or, for small ones, of the median value.
     diversity
-        The least number l of different values in a group, for counts by a sensitive column.
+        The least number l of records in a group, for counts by a sensitive column; all hold different values, unless one is held
+        by more than one record in l.
     k
         The least size of a set, and of what is left without it, whose exact count is given.
 
@@ -121,6 +126,20 @@ def camouflaged(
     return values + (places - weights @ places) * widths, weights
 
 
+def step_of(values: NDArray[np.float64]) -> float:
+    """Return the step that values are multiples of: 1, 0.1, 0.01, ... down to a millionth.
+
+    Examples
+    --------
+    >>> step_of(np.array([3.0, 12.0])), step_of(np.array([3.25, 12.0]))
+    (1.0, 0.01)
+    """
+    for digits in range(7):
+        if np.allclose(values, np.round(values, digits), rtol=0.0, atol=1e-9):
+            return float(10.0**-digits)
+    return 1e-6
+
+
 def _placed(draws: NDArray[np.float64], weights: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
     """Return places from 0 to 1, both taken in every column, whose weighted averages are drawn, not near the middle."""
     low, high = draws.min(0), draws.max(0)
@@ -174,7 +193,10 @@ class _Camouflaged:
         vectors, _, audit = self._hidden(name)
         sums = vectors[:, selection.members].sum(axis=1)
         total = float(self._holding.amounts(name).total[selection.members].sum())
-        low, high = min(float(sums.min()), total), max(float(sums.max()), total)  # rounding must not leave the exact sum out
+        low, high = float(sums.min()), float(sums.max())
+        if not low <= total <= high:  # as values were moved; the end is not the exact sum
+            beyond = 0.05 + share_of(self._secret("ends"), selection.mark())
+            low, high = min(low, total - beyond * (high - low)), max(high, total + beyond * (high - low))
         if name in self._holding.bounds:
             least, most = self._holding.bounds[name]
             low, high = max(low, size * least), min(high, size * most)
@@ -186,7 +208,9 @@ class _Camouflaged:
         """Return the vectors and weights of a column, which follow from the ledger's key, and the coalition audit."""
         amounts = self._holding.amounts(name)
         random = draws_of(self._secret(f"camouflage of {name}"))
-        vectors, weights = camouflaged(amounts.total.astype(np.float64), amounts.present, self._policy, random)
+        total = amounts.total.astype(np.float64)
+        moved = total + step_of(total) * (random.random(len(total)) - 0.5)
+        vectors, weights = camouflaged(moved, amounts.present, self._policy, random)
         return vectors, weights, _coalition(vectors, weights @ vectors, random)
 
     def _group(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
@@ -210,7 +234,11 @@ class _Camouflaged:
             held, _ = condition.truth(partial(_exchanged, columns, order, name, codes))
             counts.append(np.add.reduceat(np.broadcast_to(held, len(order)).astype(np.int64), np.unique(start)))
         table = np.stack(counts)
-        return Decision(low=int(table.min(axis=0).sum()), high=int(table.max(axis=0).sum()), notes={"group": int(size.min())})
+        low, high = int(table.min(axis=0).sum()), int(table.max(axis=0).sum())
+        if low == high:
+            up = share_of(self._secret("ends"), selection.statistic.written().encode()) < low / (low + 1.0)
+            low, high = (low - 1, high) if up and low else (low, high + 1)
+        return Decision(low=low, high=high, notes={"group": int(size.min())})
 
 
 def _exchanged(
@@ -224,19 +252,23 @@ def _exchanged(
 def _grouped(
     atoms: NDArray[np.int64], codes: NDArray[np.int64], diversity: int, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the records group by group, the first place of each one's group, and its size; None: one value is too frequent.
+    """Return the records group by group, the first place of each one's group, and its size; None: there is one value only.
 
-    Groups are made among the same number of records next to each other: the smallest of 64, 128, ... for which no value is held
-    by more than one record in l anywhere. In each such chunk records are sorted by value and dealt out in turn to as many
-    groups as there are l records, so that no value stands twice in a group.
+    Groups are made among the same number of records next to each other: the smallest of 64, 128, ... for which no value is much
+    more frequent anywhere than it is in all. In each such chunk records are sorted by value and dealt out in turn to as many
+    groups as there are l records, or as there are records without the most frequent value; so every group holds different values.
     """
     records, size = len(codes), _CHUNK
+    greatest = float(np.bincount(codes).max()) / records
+    allowed = max(1.0 / diversity, (1.0 + greatest) / 2.0 if greatest < 1.0 else 0.0)
     by_key = np.lexsort((random.random(records), atoms))
     while True:
         chunk = np.minimum(np.arange(records) // size, max(records // size - 1, 0))
         sizes = np.bincount(chunk)
         pairs, n = np.unique(np.stack([chunk, codes[by_key]], axis=1), axis=0, return_counts=True)
-        if (n * diversity <= sizes[pairs[:, 0]]).all():
+        most = np.zeros(len(sizes), dtype=np.int64)
+        np.maximum.at(most, pairs[:, 0], n)
+        if (most <= sizes * allowed).all():
             break
         if size >= records:
             return None
@@ -244,8 +276,8 @@ def _grouped(
     ranks = random.permutation(int(codes.max()) + 1)[codes[by_key]]
     ordered = by_key[np.lexsort((random.random(records), ranks, chunk))]
     first = np.cumsum(sizes) - sizes
-    groups_before = np.cumsum(sizes // diversity) - sizes // diversity
-    of_record = groups_before[chunk] + (np.arange(records) - first[chunk]) % (sizes // diversity)[chunk]
+    groups = np.minimum(sizes // diversity, sizes - most)
+    of_record = (np.cumsum(groups) - groups)[chunk] + (np.arange(records) - first[chunk]) % groups[chunk]
     by_group = np.argsort(of_record, kind="stable")
     order, group = ordered[by_group], of_record[by_group]
     widths = np.bincount(group)

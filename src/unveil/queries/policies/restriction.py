@@ -5,21 +5,27 @@ answered together, to all analysts, since they may share what they got.
 
 A refusal depends on the sets alone and never on a value, so that nobody learns a value from being refused. That holds for values
 that could be any number. Where values are known to lie between bounds, a sum at the bound gives everybody away, and no audit of
-sets sees that; counts by a sensitive column are sums of zeros and ones, and are therefore refused.
+sets sees that. Whole numbers of a small range follow from fewer sums than there are people, so fewer are answered of them. Counts
+by a sensitive column, and sums of a column of two values, are sums of zeros and ones, and are therefore refused.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
-from unveil.arguments import checked_count
+import numpy as np
+
+from unveil.arguments import checked_count, checked_number
 from unveil.queries.audit import Audit
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret, exact, refused
 
 __all__ = ["Restriction"]
 
+_TWO = 2
 _PAIR = 3
 """The least number that keeps a record and a pair of records from being determined."""
 
@@ -33,14 +39,17 @@ class Restriction(GatePolicy):
     k
         The least size of a set and of its complement, at least 3. Sums that follow from answers together are held to it as
         well, as far as they are of one atom or of two.
+    share
+        The most independent sums that are answered of a column, as a share of the atoms.
 
     Examples
     --------
     >>> Restriction(k=5).settings()
-    {'policy': 'restriction', 'k': 5}
+    {'policy': 'restriction', 'k': 5, 'share': 1.0}
     """
 
     k: int = 5
+    share: float = 1.0
     name: ClassVar[str] = "restriction"
     by_set: ClassVar[bool] = True
     weakness: ClassVar[str] = "values with known bounds; counts over keys reveal who is present."
@@ -48,19 +57,21 @@ class Restriction(GatePolicy):
     def __post_init__(self) -> None:
         """Refuse a size that would let a pair be determined."""
         checked_count("k", self.k, least=_PAIR)
+        checked_number("share", self.share, above=0.0, most=1.0)
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:  # noqa: ARG002 - its primes are drawn afresh
         """Return the policy at work."""
-        return _Restricted(holding, self.k)
+        return _Restricted(holding, self)
 
 
 class _Restricted:
-    def __init__(self, holding: Holding, k: int) -> None:
-        self._holding, self._k = holding, k
+    def __init__(self, holding: Holding, policy: Restriction) -> None:
+        self._holding, self._k, self._share = holding, policy.k, policy.share
         self._audits: dict[str, Audit] = {}
+        self._most = cache(self._most_of)
 
     def offers(self, selection: Selection) -> str:
-        if selection.indicator:
+        if selection.indicator or self._holding.cells.distinct.get(str(selection.column), _TWO + 1) <= _TWO:
             return "indicator"
         return "" if selection.function in ("count", "sum", "avg") else "aggregate"
 
@@ -86,5 +97,21 @@ class _Restricted:
         name = str(selection.column)
         if name not in self._audits:
             self._audits[name] = Audit(selection.sizes[selection.sizes > 0], self._k)
-        members = selection.members
-        return members is None or self._audits[name].add(members[selection.sizes > 0])
+        if selection.members is None:
+            return False
+        members, audit = selection.members[selection.sizes > 0], self._audits[name]
+        return audit.follows(members) if audit.rank >= self._most(name, len(members)) else audit.add(members)
+
+    def _most_of(self, name: str, atoms: int) -> float:
+        """Return how many independent sums of a column are answered at most.
+
+        Whole numbers of b bits have n b bits; a sum over a random half tells b + log2(n) / 2 of them. As many may be told as
+        leave b: then more than one solution in whole numbers is left, and on average as many as one value may have.
+        """
+        amounts = self._holding.amounts(name)
+        most = self._share * atoms
+        if not np.array_equal(amounts.total, np.rint(amounts.total)):
+            return most
+        low, high = self._holding.bounds.get(name) or (float(amounts.least.min()), float(amounts.greatest.max()))
+        bits = math.ceil(math.log2(max(high - low + 1.0, 2.0)))
+        return min(most, (atoms - 1) * bits / (bits + math.log2(max(atoms, 2)) / 2.0))

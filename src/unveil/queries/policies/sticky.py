@@ -6,8 +6,8 @@ different splits averages out, and enough counts reconstruct the data. So there 
 differential privacy.
 
 The noise of a count is whole, of mean 0 and variance V, at most D in size, never turns a count negative, and leaves 0 as it is;
-of all such distributions it has the greatest entropy, so nobody can guess it better. A sum gets the noise of a count times the
-largest value that the declared bounds allow.
+of all such distributions it has the greatest entropy, so nobody can guess it better. A sum gets noise of that size times the
+largest value that the declared bounds allow, spread out evenly between whole numbers: whole noise would often be none.
 
 References
 ----------
@@ -82,7 +82,7 @@ class Sticky(GatePolicy):
         """Return the greatest noise of a count, or of a sum; an average is off by more, as its count is."""
         if selection.column is None:
             return float(self.largest)
-        return math.inf if selection.function == "avg" else self.largest * max(map(abs, holding.bounds[selection.column]))
+        return math.inf if selection.function == "avg" else (self.largest + 0.5) * max(map(abs, holding.bounds[selection.column]))
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:
         """Return the policy at work."""
@@ -151,7 +151,7 @@ class _Stuck:
         total = exact(self._holding, Selection(selection.statistic, selection.members, None, selection.sizes))
         if selection.function == "avg":
             total = 0.0 if total is None else total * n
-        noisy = float(total or 0) + unit * self._noise(selection, self._policy.largest, f"sum {selection.column}")
+        noisy = float(total or 0) + unit * self._spread(selection)
         if selection.function == "sum":
             return Decision(value=noisy, error=unit * error)
         mean = min(max(noisy / max(count, 1), low), high)
@@ -163,12 +163,20 @@ class _Stuck:
         unit = 1.0 if selection.column is None else max(map(abs, self._holding.bounds[selection.column]))
         return unit * 2.0 * math.sqrt(self._policy.variance)
 
+    def _spread(self, selection: Selection) -> float:
+        """Return the noise of a sum, in units of the largest value: whole noise and, besides, up to a half."""
+        whole = self._noise(selection, self._policy.largest, f"sum {selection.column}")
+        return whole + share_of(self._secret, f"spread {selection.column}\0{self._key(selection)}".encode()) - 0.5
+
+    def _key(self, selection: Selection) -> int:
+        """Return the sum of the keys of a set's records."""
+        chosen: Any = self._keys[selection.hits > 0] if selection.hits is not None else self._atom_keys[selection.members]
+        return int(chosen.sum(dtype=np.uint64))
+
     def _noise(self, selection: Selection, n: int, purpose: str) -> int:
         """Look the noise up by the key of the set."""
         if n == 0:
             return 0
-        chosen: Any = self._keys[selection.hits > 0] if selection.hits is not None else self._atom_keys[selection.members]
-        key = int(chosen.sum(dtype=np.uint64))
-        share = share_of(self._secret, f"{purpose}\0{key}".encode())
+        share = share_of(self._secret, f"{purpose}\0{self._key(selection)}".encode())
         table = noise_table(min(n, self._policy.largest), self._policy.variance, self._policy.largest)
         return int(np.searchsorted(np.cumsum(table), share * float(table.sum()), side="right")) - min(n, self._policy.largest)

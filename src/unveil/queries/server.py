@@ -1,0 +1,246 @@
+"""A gate over HTTP: one token per analyst, a limit of questions per minute, JSON in and out, and a page that describes it.
+
+It listens on this machine alone unless told otherwise, speaks plain HTTP (put a proxy with TLS before it to let others in), and
+never says more than an answer: errors of the gate in its own words, which hold no data, anything unexpected as one fixed line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, UnveilError, shown
+from unveil.queries.problems import LedgerError, QuestionError
+from unveil.queries.service import OPENAPI, PAGE
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from unveil.queries.gate import Gate
+
+__all__ = ["application", "read_tokens", "serve_gate"]
+
+_LONGEST_BODY = 64 << 10
+_SHORTEST_TOKEN = 16
+_MINUTE = 60.0
+_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'"}
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """How many questions each analyst may still ask: it fills up at an even pace."""
+
+    rate: int
+    _left: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _turn: Lock = field(default_factory=Lock)
+
+    def wait(self, analyst: str) -> float:
+        """Take one question; return for how many seconds there is none."""
+        now = time.monotonic()
+        with self._turn:
+            left, then = self._left.get(analyst, (float(self.rate), now))
+            left = min(left + (now - then) * self.rate / _MINUTE, float(self.rate))
+            if left < 1.0:
+                self._left[analyst] = (left, now)
+                return (1.0 - left) * _MINUTE / self.rate
+            self._left[analyst] = (left - 1.0, now)
+        return 0.0
+
+
+def read_tokens(path: Path) -> dict[str, str]:
+    """Read a token for each analyst from a JSON file; a message never repeats one."""
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DataNotFoundError(f"{shown(path)} cannot be read: {(error.strerror or 'no reason').lower()}.") from None
+    except ValueError:
+        content = None
+    if not isinstance(content, dict) or not content or not all(isinstance(token, str) for token in content.values()):
+        raise ArgumentError(f'{shown(path)} must hold a JSON object of one token per analyst: {{"eve": "..."}}.')
+    if any(len(token) < _SHORTEST_TOKEN for token in content.values()) or len(set(content.values())) < len(content):
+        raise ArgumentError(f"{shown(path)}: every analyst needs a token of their own, of at least {_SHORTEST_TOKEN} characters.")
+    return content
+
+
+def application(gate: Gate, tokens: Mapping[str, str], *, rate: int = 60) -> Starlette:
+    """Return the application that serves a gate.
+
+    Parameters
+    ----------
+    gate
+        The gate.
+    tokens
+        The token of each analyst.
+    rate
+        The questions that each may ask per minute.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+    except ImportError:
+        raise MissingExtraError.needed("serving a gate", extra="serve") from None
+    door = _Door(gate, tokens, _Allowance(rate))
+    routes = [
+        Route("/ask", door.ask, methods=["POST"]),
+        Route("/explain", door.explain, methods=["POST"]),
+        Route("/spent", door.spent, methods=["GET"]),
+        Route("/history", door.history, methods=["GET"]),
+        Route("/openapi.json", door.described, methods=["GET"]),
+        Route("/", door.page, methods=["GET"]),
+    ]
+    return Starlette(routes=routes, exception_handlers={404: door.nowhere, 405: door.nowhere, Exception: door.failed})
+
+
+class _Door:
+    def __init__(self, gate: Gate, tokens: Mapping[str, str], allowance: _Allowance) -> None:
+        self._gate, self._allowance = gate, allowance
+        self._marks = {analyst: hashlib.sha256(token.encode()).digest() for analyst, token in tokens.items()}
+
+    async def ask(self, request: Any) -> Any:
+        return await self._questioned(request, lambda question, analyst: self._gate.ask(question, analyst=analyst))
+
+    async def explain(self, request: Any) -> Any:
+        return await self._questioned(request, lambda question, analyst: self._gate.explain(question, analyst=analyst))
+
+    async def spent(self, request: Any) -> Any:
+        return await self._own(request, lambda analyst: {"spent": self._gate.spent(analyst)[analyst]})
+
+    async def history(self, request: Any) -> Any:
+        return await self._own(request, lambda analyst: {"rows": [_row(entry) for entry in self._gate.history(analyst)]})
+
+    async def described(self, request: Any) -> Any:  # noqa: ARG002
+        return _json(OPENAPI)
+
+    async def page(self, request: Any) -> Any:  # noqa: ARG002
+        from starlette.responses import HTMLResponse
+
+        styled = {**_HEADERS, "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return HTMLResponse(PAGE, headers=styled)
+
+    async def nowhere(self, request: Any, error: Any) -> Any:  # noqa: ARG002
+        return _problem(error.status_code, "there is nothing here; / says what there is")
+
+    async def failed(self, request: Any, error: Any) -> Any:  # noqa: ARG002
+        return _problem(500, "the gate failed; nothing was answered")
+
+    async def _questioned(self, request: Any, call: Any) -> Any:
+        analyst = self._analyst(request)
+        if analyst is None:
+            return _unknown()
+        if (wait := self._allowance.wait(analyst)) > 0.0:
+            return _problem(429, "too many questions; wait a little", {"retry-after": str(int(wait) + 1)})
+        question = await _question(request)
+        if question is None:
+            return _problem(400, 'send a JSON object with a "question" of up to 64 KiB')
+        return await _called(lambda: call(question, analyst).to_dict())
+
+    async def _own(self, request: Any, call: Any) -> Any:
+        analyst = self._analyst(request)
+        if analyst is None:
+            return _unknown()
+        if self._allowance.wait(analyst) > 0.0:
+            return _problem(429, "too many questions; wait a little")
+        return await _called(lambda: call(analyst))
+
+    def _analyst(self, request: Any) -> str | None:
+        """Return whose token a request carries; all are compared, in the same time."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        mark = hashlib.sha256(token.strip().encode(errors="surrogatepass")).digest()
+        known = [analyst for analyst, one in self._marks.items() if hmac.compare_digest(one, mark)]
+        return known[0] if known and scheme.lower() == "bearer" else None
+
+
+async def _question(request: Any) -> str | None:
+    """Read the question of a request, up to a limit; None where there is none."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _LONGEST_BODY:
+            return None
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    question = content.get("question") if isinstance(content, dict) else None
+    return question if isinstance(question, str) else None
+
+
+async def _called(call: Any) -> Any:
+    """Run a call beside the server, and turn what it refuses into a response."""
+    from starlette.concurrency import run_in_threadpool
+
+    try:
+        return _json(await run_in_threadpool(call))
+    except (QuestionError, ArgumentError) as problem:
+        return _problem(400, str(problem))
+    except LedgerError:
+        return _problem(503, "the gate is closed: its ledger cannot be used; the steward knows more")
+    except UnveilError:
+        return _problem(500, "the gate failed; nothing was answered")
+
+
+def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Any:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(content, status_code=status, headers={**_HEADERS, **(headers or {})})
+
+
+def _problem(status: int, problem: str, headers: Mapping[str, str] | None = None) -> Any:
+    return _json({"error": problem}, status, headers)
+
+
+def _unknown() -> Any:
+    return _problem(401, "send the token that you were given: Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"})
+
+
+def _row(entry: Any) -> dict[str, Any]:
+    """Return a row of the ledger as its analyst may see it."""
+    return {
+        "at": entry.at,
+        "question": entry.question,
+        "decision": entry.decision,
+        "reason": entry.reason or None,
+        "answer": {name: value for name, value in json.loads(entry.answer).items() if name != "notes"},
+    }
+
+
+def serve_gate(gate: Gate, *, host: str, port: int, tokens: Path | None, analyst: str, rate: int) -> None:
+    """Serve a gate until it is stopped.
+
+    Parameters
+    ----------
+    gate
+        The gate.
+    host, port
+        Where to listen; port 0: a free one.
+    tokens
+        The file with the tokens; None: a token for one analyst is drawn, and printed on standard error once.
+    analyst
+        Whom a drawn token is for.
+    rate
+        The questions that each analyst may ask per minute.
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtraError.needed("serving a gate", extra="serve") from None
+    known = read_tokens(tokens) if tokens is not None else {analyst: secrets.token_urlsafe(24)}
+    app = application(gate, known, rate=rate)
+    if tokens is None:
+        sys.stderr.write(f"token of {analyst}: {known[analyst]}\n")
+    config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
+    server = uvicorn.Server(config)
+    with config.bind_socket() as socket:
+        name, at = socket.getsockname()[:2]
+        sys.stderr.write(f"serving on http://{name}:{at} (stop with Ctrl-C)\n")
+        sys.stderr.flush()
+        server.run(sockets=[socket])
