@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from unveil.assess.table_attacks import WorkedAttack, worked_attacks
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.distances import hierarchical_distance, ordered_distance
 from unveil.results import Figure, Result, Table, View
@@ -52,9 +53,10 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reproduction(Result):
-    """All printed figures, in the order of the publications."""
+    """All printed figures, in the order of the publications, and the attacks on tables that the documents work through."""
 
     figures: tuple[PublishedFigure, ...]
+    attacks: tuple[WorkedAttack, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line: how many figures agree."""
@@ -65,7 +67,10 @@ class Reproduction(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
-        return {"figures": [figure.to_dict() for figure in self.figures]}
+        return {
+            "figures": [figure.to_dict() for figure in self.figures],
+            "table_attacks": [one.to_dict() for one in self.attacks],
+        }
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per figure."""
@@ -88,7 +93,10 @@ class Reproduction(Result):
             Figure("errata", str(found["erratum"]), "the printed figure does not follow from the printed table"),
         )
         table = Table(("source", "what", "published", "computed", "agreement"), rows)
-        return View("Published figures, recomputed", figures, (table,), notes)
+        worked = tuple(one.row() for one in self.attacks)
+        names = ("attack", "respondents", "the document says", "computed", "right")
+        attacks = (Table(names, worked, "Attacks on a magnitude table (thesis 2.4.1)"),) if worked else ()
+        return View("Published figures, recomputed", figures, (table, *attacks), notes)
 
 
 def reproduce() -> Reproduction:
@@ -102,7 +110,7 @@ def reproduce() -> Reproduction:
     content = datasets.published()
     rates = [_recomputed_rate(figure) for figure in content["discrimination_rates"]]
     distances = [_recomputed_distance(figure) for figure in content["earth_mover_distances"]]
-    return Reproduction((*rates, *distances))
+    return Reproduction((*rates, *distances), worked_attacks())
 
 
 def agreement(published: float, computed: float, decimals: int = 2) -> Agreement:

@@ -81,6 +81,13 @@ RULES: dict[str, Form] = {
     "direct_identifiers": Form("at_most", 0, math.inf, whole=True, parameters={"except": (), "confidence": "likely"}),
     "safe_harbor": Form("at_most", 0, math.inf, whole=True, parameters={"item": None, "except": ()}),
     "repeatable": Form("at_most", 0, 0, whole=True, flag=True),
+    "exposed_cells": Form(
+        "at_most",
+        0,
+        math.inf,
+        whole=True,
+        parameters={"by": None, "value": None, "rule": (), "attacker": None, "insiders": "singletons", "total": "Total"},
+    ),
 }
 """Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""
 
@@ -343,6 +350,12 @@ _READERS: dict[str, Callable[[Table, str], Any]] = {
     "except": _texts,
     "confidence": lambda table, name: table.word(name, _CONFIDENCES),
     "item": lambda table, name: table.word(name, _ITEMS),
+    "by": _texts,
+    "value": _text,
+    "rule": _texts,
+    "attacker": _text,
+    "insiders": lambda table, name: table.word(name, ("singletons", "none")),
+    "total": _text,
 }
 
 
