@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from unveil.cli.options import give
+from unveil.cli.options import give, pair_of
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, TableError, shown
 
-__all__ = ["Answer", "checked_out", "level_of", "written"]
+__all__ = ["Answer", "checked_out", "compared", "contributors_of", "hierarchies_of", "level_of", "perturbed", "read_foreign", "written"]
 
 _TO_PUBLISH = (".csv", ".parquet", ".xlsx")
 
@@ -50,6 +51,78 @@ def level_of(text: str) -> Any:
         return float(text)
     except ValueError:
         raise ArgumentError(f"--level is rule, none or a number, not {shown(text)}.") from None
+
+
+def hierarchies_of(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Any]:
+    """Read COLUMN=FILE; of several files for one column the groups need not be nested."""
+    found: dict[str, list[Any]] = {}
+    for text in texts or ():
+        column, file = pair_of(text, columns, "--hierarchy", "COLUMN=FILE")
+        found.setdefault(column, []).append(Path(file))
+    return {column: files[0] if len(files) == 1 else files for column, files in found.items()}
+
+
+def contributors_of(rules: Sequence[str]) -> int:
+    """Return how many of the largest contributions the rules look at."""
+    from unveil.tables.rules import DominanceRule, PercentRule, rules_of
+
+    needed = [2]
+    for rule in rules_of(list(rules)):
+        if isinstance(rule, DominanceRule):
+            needed.append(rule.n)
+        elif isinstance(rule, PercentRule):
+            needed.append(rule.coalition + 1)
+    return max(needed)
+
+
+def read_foreign(data: str | None) -> tuple[Any, Any] | None:
+    """Read a table or a problem of tau-Argus: a .jj file, or a .tab file with its .rda beside it; None: it is neither."""
+    place = Path(data or "")
+    if place.suffix.lower() == ".jj":
+        from unveil.tables.files.argus import read_jj
+
+        return read_jj(place)
+    if place.suffix.lower() == ".tab" and place.with_suffix(".rda").is_file():
+        from unveil.tables.files.argus import read_tab
+
+        return read_tab(place)
+    return None
+
+
+def perturbed(way: str, made: Any, rules: Sequence[str], method: str | None, base: float, aim: dict[str, Any], **more: Any) -> Any:
+    """Perturb a table in one of the ways."""
+    from unveil import tables
+    from unveil.arguments import checked_word
+
+    checked_word("--protect", way, ("suppress", "round", "adjust", "small-counts", "cell-key"))
+    if way == "round":
+        return tables.round_table(
+            made, base=base, method=method or "controlled", on=aim["on"], seed=more["seed"], key_file=more["key_file"]
+        )  # fmt: skip
+    if way == "small-counts":
+        if base != int(base):
+            raise ArgumentError("--base of small counts is a whole number.")
+        return tables.round_small_counts(made, base=int(base))
+    if not rules:
+        raise ArgumentError("nothing says which cells are sensitive; give a --rule, such as threshold=3.")
+    options = {name: aim[name] for name in ("on", "attacker", "zeros", "level", "width")}
+    return tables.adjust(made, list(rules), **options)
+
+
+def compared(
+    original: Any, by: Sequence[str], files: dict[str, str], value: str | None, rules: Sequence[str], trees: dict[str, Any]
+) -> Any:
+    """Compare published tables with the one that the records make."""
+    from unveil import tables
+    from unveil.tables.classification import TOTAL
+    from unveil.tables.files.published import read_published
+    from unveil.tables.published import reordered
+
+    made = tables.table(original, list(by), value=value, hierarchies=trees, top=contributors_of(rules))
+    read = {name: read_published(file, list(by), value, dict(trees), TOTAL) for name, file in files.items()}
+    for one in read.values():
+        reordered(made, one)
+    return tables.compare_tables(made, read, rules=list(rules))
 
 
 def written(result: Any, answer: Answer) -> None:

@@ -140,6 +140,14 @@ RULES: dict[str, Form] = {
         flag=True,
         about="whether everybody who has the software can repeat the draws of the release, as its record says",
     ),
+    "exposed_cells": Form(
+        "at_most",
+        0,
+        math.inf,
+        whole=True,
+        parameters={"by": None, "value": None, "rule": (), "attacker": None, "insiders": "singletons", "total": "Total"},
+        about="cells of a published table that an attacker can compute too closely; `rule` needs `--original`",
+    ),
 }
 """Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""
 
@@ -402,6 +410,12 @@ _READERS: dict[str, Callable[[Table, str], Any]] = {
     "except": _texts,
     "confidence": lambda table, name: table.word(name, _CONFIDENCES),
     "item": lambda table, name: table.word(name, _ITEMS),
+    "by": _texts,
+    "value": _text,
+    "rule": _texts,
+    "attacker": _text,
+    "insiders": lambda table, name: table.word(name, ("singletons", "none")),
+    "total": _text,
 }
 
 

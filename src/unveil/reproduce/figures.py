@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from unveil.reproduce.table_attacks import WorkedAttack
 from unveil.results import Figure, Result, Table, View
 
 __all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement"]
@@ -67,9 +68,10 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reproduction(Result):
-    """All printed figures, in the order of the publications."""
+    """All printed figures, in the order of the publications, and the attacks on tables that the documents work through."""
 
     figures: tuple[PublishedFigure, ...]
+    attacks: tuple[WorkedAttack, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line: how many figures agree."""
@@ -80,7 +82,10 @@ class Reproduction(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
-        return {"figures": [figure.to_dict() for figure in self.figures]}
+        return {
+            "figures": [figure.to_dict() for figure in self.figures],
+            "table_attacks": [one.to_dict() for one in self.attacks],
+        }
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per figure."""
@@ -103,7 +108,10 @@ class Reproduction(Result):
             Figure("errata", str(found["erratum"]), "the printed figure does not follow from the printed table"),
         )
         table = Table(("source", "what", "published", "computed", "agreement"), rows)
-        return View("Published figures, recomputed", figures, (table,), notes)
+        worked = tuple(one.row() for one in self.attacks)
+        names = ("attack", "respondents", "the document says", "computed", "right")
+        attacks = (Table(names, worked, "Attacks on a magnitude table (thesis 2.4.1)"),) if worked else ()
+        return View("Published figures, recomputed", figures, (table, *attacks), notes)
 
 
 def agreement(published: float, computed: float, decimals: int = 2) -> Agreement:

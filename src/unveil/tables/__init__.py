@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from unveil.tables.attacks import TableAttack as TableAttack
     from unveil.tables.attacks import attack_table as attack_table
     from unveil.tables.build import table as table
+    from unveil.tables.comparison import TableComparison as TableComparison
+    from unveil.tables.comparison import compare_tables as compare_tables
     from unveil.tables.crosstable import CrossTable as CrossTable
     from unveil.tables.perturbation.adjustment import adjust as adjust
     from unveil.tables.perturbation.cell_key import perturb_by_cell_keys as perturb_by_cell_keys
@@ -32,9 +34,11 @@ _HOMES = {
     "SuppressedTable": "unveil.tables.suppression.result",
     "TableAttack": "unveil.tables.attacks",
     "TableAudit": "unveil.tables.published",
+    "TableComparison": "unveil.tables.comparison",
     "adjust": "unveil.tables.perturbation.adjustment",
     "attack_table": "unveil.tables.attacks",
     "audit": "unveil.tables.published",
+    "compare_tables": "unveil.tables.comparison",
     "perturb_by_cell_keys": "unveil.tables.perturbation.cell_key",
     "round_small_counts": "unveil.tables.perturbation.small_counts",
     "round_table": "unveil.tables.perturbation.rounding",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["TableAudit", "audit"]
+__all__ = ["TableAudit", "audit", "reordered"]
 
 _MOST_REASONS = 20
 
@@ -226,6 +226,12 @@ def _original(original: Data, rows: Published, value: str | None, hierarchies: d
                 "the published figures are sums; name the column of the original that they are the sums of (value)."
             )
         made = build(original, [one.name for one in rows.dimensions], value=value, hierarchies=hierarchies, total=total)
+    reordered(made, rows)
+    return made
+
+
+def reordered(made: CrossTable, rows: Published) -> None:
+    """Put the codes of a published table into the order of the original."""
     if [one.codes for one in made.dimensions] != [one.codes for one in rows.dimensions]:
         places = [
             [one.place.get(code, -1) for code in other.codes] for one, other in zip(rows.dimensions, made.dimensions, strict=True)
@@ -235,7 +241,6 @@ def _original(original: Data, rows: Published, value: str | None, hierarchies: d
         shape = [len(one) for one in rows.dimensions]
         order = np.ravel_multi_index(np.ix_(*map(np.array, places)), shape).ravel()
         rows.reorder(made.dimensions, order)
-    return made
 
 
 def _compared(table: CrossTable, problem: CellProblem, rows: Published) -> None:

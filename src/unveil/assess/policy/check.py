@@ -37,8 +37,8 @@ AnyPolicy: TypeAlias = Policy | Project | Mapping[str, Any] | str | os.PathLike[
 """A policy, a project that has one, rules by name, the name of a preset, or the file of a policy or project."""
 
 _MOST_CULPRITS = 4
-_KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable"})
-"""Rules that look at columns one by one, or at how the release was made, whatever the key is."""
+_KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable", "exposed_cells"})
+"""Rules that look at columns one by one, at how the release was made, or at a table of figures, whatever the key is."""
 
 
 @checked_arguments

@@ -308,6 +308,33 @@ def _told(seen: Sequence[Sighting]) -> str:
     return "; ".join(f"{sighting.column} ({sighting.why})" for sighting in seen)
 
 
+# Tables of figures -----------------------------------------------------------------------------------------------------
+
+
+def _exposed(case: Case, rule: Rule) -> Outcome:
+    """Count the cells of a published table that an attacker can compute too closely."""
+    from unveil.tables import audit
+
+    words = list(rule.parameter("rule"))
+    if words and case.original is None:
+        return Outcome(rule, "the table", reason="its rule needs the records behind the table, and no original is given")
+    by = rule.parameter("by")
+    found = audit(
+        case.release,
+        by=by,
+        value=rule.parameter("value"),
+        hierarchies={name: one for name, one in case.hierarchies.items() if by is None or name in by},
+        original=case.original.data if words and case.original is not None else None,
+        rules=words,
+        attacker=rule.parameter("attacker"),
+        insiders=rule.parameter("insiders"),
+        total=rule.parameter("total"),
+        intervals="enough",
+    )
+    detail = next(iter(found.reasons.values()), "") if words else "levels are not known without the original and a rule"
+    return Outcome(rule, "the table", int(found.exposed.sum()), detail=detail)
+
+
 _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
     **dict.fromkeys(_MODELS, _model),
     "prosecutor_highest": _risk,
@@ -322,4 +349,5 @@ _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
     "direct_identifiers": _identifiers,
     "safe_harbor": _safe_harbor,
     "repeatable": _repeatable,
+    "exposed_cells": _exposed,
 }

@@ -51,6 +51,17 @@ def compare(
     ] = None,
     same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all stand in the same order.")] = False,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.", min=0)] = 0,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", metavar="COLUMN", help="The releases are tables with this dimension; repeat it for more."),
+    ] = None,
+    value: Annotated[str | None, typer.Option(metavar="COLUMN", help="With --by: the column whose sums the tables hold.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", metavar="RULE", help="With --by: which cells are sensitive, as for table.")
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="With --by: the groups of a dimension.")
+    ] = None,
     key_file: KeyFile = None,
     project: ProjectFile = None,
     separator: Separator = None,
@@ -70,6 +81,13 @@ def compare(
         original, key=key, sensitive=sensitive, partition=None, nulls=None, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
+    if by:
+        from unveil.cli.tables import compared, hierarchies_of
+
+        trees = hierarchies_of(hierarchy, inputs.study.names)
+        tables_named = _named(releases, "a table", "NAME=TABLE")
+        give(compared(inputs.study.source, by, tables_named, value, rule or (), trees), as_json=as_json, out=out)
+        return
     keys = inputs.required_key()
     texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
     tables = {

@@ -23,10 +23,9 @@ from unveil.cli.options import (
     Weights,
     gather,
     give,
-    pair_of,
     showing_progress,
 )
-from unveil.cli.tables import Answer, checked_out, level_of, written
+from unveil.cli.tables import Answer, checked_out, contributors_of, hierarchies_of, level_of, perturbed, read_foreign, written
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -105,7 +104,13 @@ def table(
     ] = None,
     base: Annotated[float, typer.Option(metavar="B", help="The base of a rounding.")] = 5,
     mechanism: Annotated[
-        str | None, typer.Option(metavar="STEP", help="Protect the records first, as in --mechanism 'noise:age:scale=2'.")
+        str | None, typer.Option(metavar="NAME", help="Protect the records by this before they are tabulated: pram, swap, ...")
+    ] = None,
+    attribute: Annotated[
+        list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="What the mechanism is told, such as k=5.")
     ] = None,
     record_id: Annotated[
         str | None, typer.Option("--id", metavar="COLUMN", help="The unique name of a record, for cell keys.")
@@ -147,7 +152,7 @@ def table(
         "intervals": intervals,
     }  # fmt: skip
     if audit is not None:
-        trees = _hierarchies(hierarchy, by or ())
+        trees = hierarchies_of(hierarchy, by or ())
         found = tables.audit(
             audit, by=by, value=value, hierarchies=trees, original=original or data, rules=rule or (), total=total, **aim
         )
@@ -155,25 +160,47 @@ def table(
         if not found.safe:
             raise typer.Exit(1)
         return
+    if (foreign := read_foreign(data)) is not None:
+        made, decided = foreign
+        with showing_progress():
+            result: Any = made.suppress(
+                rule or (), method=method or ("lp" if protect else "primary"), cost=cost, apriori=decided, solver=solver,
+                time_limit=time_limit, **{**aim, "on": on or ("count" if made.value is None else "value")},
+            )  # fmt: skip
+        written(result, answer)
+        return
     inputs = gather(
         data, key=None, sensitive=None, partition=None, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
     if not by:
         raise ArgumentError("no dimension is named; name the columns that span the table with --by.")
-    trees = _hierarchies(hierarchy, inputs.source.names)
+    _refuse_unused(protect, method=method, apriori=apriori, rule=rule, mechanism=mechanism, attribute=attribute, settings=settings)
+    trees = hierarchies_of(hierarchy, inputs.source.names)
+    records: Any = inputs.source
+    if mechanism is not None:
+        records = _protected(inputs.source, mechanism, attribute or (), settings, seed, key_file)
 
     def build(column: str | None) -> CrossTable:
         with showing_progress():
             return tables.table(
-                inputs.source, by, value=column, holding=holding, request=request if column == value else None,
+                records, by, value=column, holding=holding, request=request if column == value else None,
                 hierarchies=trees, margins=margins, tables=_linked(linked), signed=signed, nulls=inputs.nulls,
-                weights=inputs.weights, total=total, top=_contributors(rule or ()),
+                weights=inputs.weights, total=total, top=contributors_of(rule or ()),
             )  # fmt: skip
 
-    _refuse_unused(protect, method=method, mechanism=mechanism, apriori=apriori, rule=rule)
+    if protect == "cell-key":
+        if record_id is None or key_file is None:
+            raise ArgumentError("cell keys need the unique name of every record (--id) and a secret (--key-file).")
+        written(
+            tables.perturb_by_cell_keys(
+                records, by, record=record_id, key_file=key_file, hierarchies=trees, nulls=inputs.nulls, total=total
+            ),
+            answer,
+        )
+        return
     made = build(value)
-    result: Any = made
+    result = made
     if protect == "suppress" or (protect is None and rule):
         with showing_progress():
             result = made.suppress(
@@ -182,34 +209,25 @@ def table(
                 time_limit=time_limit, solver=solver, **aim,
             )  # fmt: skip
     elif protect is not None:
-        raise ArgumentError.not_one_of("--protect", protect, ("suppress",))
+        result = perturbed(protect, made, rule or (), method, base, aim, seed=seed, key_file=key_file)
     if attack:
         result = tables.attack_table(result)
     written(result, answer)
 
 
-def _hierarchies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Any]:
-    """Read COLUMN=FILE; of several files for one column the groups need not be nested."""
-    found: dict[str, list[Any]] = {}
-    for text in texts or ():
-        column, file = pair_of(text, columns, "--hierarchy", "COLUMN=FILE")
-        found.setdefault(column, []).append(Path(file))
-    return {column: files[0] if len(files) == 1 else files for column, files in found.items()}
+def _protected(
+    source: Any, mechanism: str, attributes: Sequence[str], settings: Sequence[str] | None, seed: int | None, key_file: Path | None
+) -> Any:
+    """Protect the records before they are tabulated."""
+    from unveil.cli.steps import single_step
+    from unveil.search.chain import run_step
+
+    step = single_step(mechanism, attributes, settings, {})
+    return run_step(source, step, seed=seed, key_file=key_file).data
 
 
 def _linked(texts: Sequence[str] | None) -> list[list[str]] | None:
     return [text.split(",") for text in texts] if texts else None
-
-
-def _contributors(rules: Sequence[str]) -> int:
-    """Return how many of the largest contributions the rules look at."""
-    from unveil.tables.rules import DominanceRule, PercentRule, rules_of
-
-    needed = [
-        rule.n if isinstance(rule, DominanceRule) else rule.coalition + 1 if isinstance(rule, PercentRule) else 2
-        for rule in rules_of(list(rules))
-    ]
-    return max([2, *needed])
 
 
 def _apriori(path: Path | None, made: CrossTable) -> Any:
@@ -226,3 +244,5 @@ def _refuse_unused(protect: str | None, **given: Any) -> None:
         raise ArgumentError("--method says how to protect; say what to do with --protect.")
     if protect == "suppress" and not given["rule"] and given["apriori"] is None:
         raise ArgumentError("nothing says which cells are sensitive; give a --rule, such as threshold=3.")
+    if given["mechanism"] is None and (given["attribute"] or given["settings"]):
+        raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
