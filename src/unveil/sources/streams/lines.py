@@ -114,6 +114,9 @@ class StandardInput:
     def committed(self, position: Any) -> None:
         """Do nothing: what is read is gone."""
 
+    def close(self) -> None:
+        """Do nothing: what is open is closed when the batches end."""
+
 
 _NOTHING = b"\x00nothing"
 
@@ -166,6 +169,9 @@ class LineFile:
 
     def committed(self, position: Any) -> None:
         """Do nothing: a file can be read again."""
+
+    def close(self) -> None:
+        """Do nothing: what is open is closed when the batches end."""
 
     def _opened(self) -> BinaryIO:
         try:
