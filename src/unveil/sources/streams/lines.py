@@ -49,7 +49,7 @@ class _Lines:
         self.done += end
         if self._records is None:
             lines = self._begun(lines, at_start=start == 0)
-        if self._records is None or not lines.strip():
+        if self._records is None or not lines or lines.isspace():
             return None
         return self._records.frame(lines)
 
