@@ -7,7 +7,7 @@ Times are microseconds since 1970.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,8 +32,10 @@ class Expiry(Protocol):
     def records(self) -> int:
         """The records that the window holds."""
 
-    def add(self, codes: NDArray[np.uint32]) -> None:
-        """Let records in, and the oldest out."""
+    def add(
+        self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None, amounts: NDArray[np.int64] | None = None
+    ) -> None:
+        """Let records in, each with its time and as often as `amounts` says, and the oldest out."""
 
     def take_out(self, places: NDArray[np.int64]) -> None:
         """Take records out whose places are given, the latest of those that look alike."""
@@ -59,9 +61,17 @@ class Never:
         """The records that the window holds."""
         return self.counts.records
 
-    def add(self, codes: NDArray[np.uint32]) -> None:
+    def add(
+        self,
+        codes: NDArray[np.uint32],
+        times: NDArray[np.int64] | None = None,  # noqa: ARG002 - nobody leaves
+        amounts: NDArray[np.int64] | None = None,
+    ) -> None:
         """Let records in."""
-        self.counts.add(codes)
+        if amounts is None:
+            self.counts.add(codes)
+        else:
+            self.counts.add_counted(codes, amounts)
 
     def take_out(self, places: NDArray[np.int64]) -> None:
         """Take records out."""
@@ -92,8 +102,17 @@ class ByNumber:
         """The records that the window holds."""
         return self._held
 
-    def add(self, codes: NDArray[np.uint32]) -> None:
+    def add(
+        self,
+        codes: NDArray[np.uint32],
+        times: NDArray[np.int64] | None = None,  # noqa: ARG002 - only the order matters
+        amounts: NDArray[np.int64] | None = None,
+    ) -> None:
         """Let records in, and the oldest out."""
+        if amounts is not None:
+            raise CountsError(
+                "records that were counted have no order, so a window by number cannot hold them; take one by time."
+            )
         self._oldest, self._held = self.counts.slide(codes, self._ring, self._oldest, self._held)
 
     def take_out(self, places: NDArray[np.int64]) -> None:
@@ -124,70 +143,85 @@ class ByNumber:
         return np.roll(self._ring, -self._oldest)[: self._held] if self._oldest else self._ring[: self._held].copy()
 
 
+class _Run(NamedTuple):
+    """Records in the order of time: their times, their places, and how many stand for each."""
+
+    times: NDArray[np.int64]
+    places: NDArray[np.int64]
+    amounts: NDArray[np.int64]
+
+
 class ByTime:
     """The records of the last `duration` microseconds, by their own times; they may come in any order.
 
-    `add` lets in records with their times (`times`), which the window has reached; `reach` lets go those that are too old.
+    `add` lets in records that the window has reached; `reach` lets go those that are too old.
     """
 
     def __init__(self, counts: MovingCounts, duration: int) -> None:
         self.counts = counts
         self._duration = duration
-        self._runs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # times in order, and their places
+        self._runs: list[_Run] = []
 
     @property
     def records(self) -> int:
         """The records that the window holds."""
-        return sum(len(times) for times, _ in self._runs)
+        return sum(int(run.amounts.sum()) for run in self._runs)
 
-    def add(self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None) -> None:
+    def add(
+        self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None, amounts: NDArray[np.int64] | None = None
+    ) -> None:
         """Let records in."""
         if times is None:
             raise CountsError("records of a window by time need their times.")
         if len(codes):
             order = np.argsort(times, kind="stable")
-            self._runs.append((times[order], self.counts.add(np.ascontiguousarray(codes[order]))))
+            rows = np.ascontiguousarray(codes[order])
+            if amounts is None:
+                self._runs.append(_Run(times[order], self.counts.add(rows), np.ones(len(rows), dtype=np.int64)))
+            else:
+                self._runs.append(_Run(times[order], self.counts.add_counted(rows, amounts[order]), amounts[order]))
         if len(self._runs) > _MOST_RUNS:
             self._runs = [self._in_order()]
 
     def reach(self, end: int) -> None:
         """Let go what is older than the duration when the window ends, which is just before `end`."""
         kept = []
-        for times, places in self._runs:
-            gone = int(np.searchsorted(times, end - self._duration, side="left"))
-            self.counts.remove(places[:gone])
-            if gone < len(times):
-                kept.append((times[gone:], places[gone:]))
+        for run in self._runs:
+            gone = int(np.searchsorted(run.times, end - self._duration, side="left"))
+            self.counts.remove(run.places[:gone], run.amounts[:gone])
+            if gone < len(run.times):
+                kept.append(_Run(run.times[gone:], run.places[gone:], run.amounts[gone:]))
         self._runs = kept
 
     def take_out(self, places: NDArray[np.int64]) -> None:
         """Take out the latest records that stand at these places."""
         _require_held(self.counts, places)
-        times, held = self._in_order()
-        kept = ~_latest(held, places)
+        run = self._in_order()
+        ones = np.ones(int(run.amounts.sum()), dtype=np.int64)
+        run = _Run(np.repeat(run.times, run.amounts), np.repeat(run.places, run.amounts), ones)
+        kept = ~_latest(run.places, places)
         self.counts.remove(places)
-        self._runs = [(times[kept], held[kept])]
+        self._runs = [_Run(*(part[kept] for part in run))]
 
     def renumber(self, new: NDArray[np.int64]) -> None:
         """Take note of the new place of each old place."""
-        self._runs = [(times, new[places]) for times, places in self._runs]
+        self._runs = [run._replace(places=new[run.places]) for run in self._runs]
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return what a checkpoint keeps: times and places."""
-        times, places = self._in_order()
-        return {"times": times, "ring": places}
+        """Return what a checkpoint keeps: times, places and amounts."""
+        run = self._in_order()
+        return {"times": run.times, "ring": run.places, "amounts": run.amounts}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Put back what `state` gave."""
-        self._runs = [(arrays["times"], arrays["ring"])] if len(arrays["ring"]) else []
+        self._runs = [_Run(arrays["times"], arrays["ring"], arrays["amounts"])] if len(arrays["ring"]) else []
 
-    def _in_order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _in_order(self) -> _Run:
         if not self._runs:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        times = np.concatenate([times for times, _ in self._runs])
-        places = np.concatenate([places for _, places in self._runs])
-        order = np.argsort(times, kind="stable")
-        return times[order], places[order]
+            return _Run(*(np.empty(0, dtype=np.int64) for _ in range(3)))
+        parts = [np.concatenate(part) for part in zip(*self._runs, strict=True)]
+        order = np.argsort(parts[0], kind="stable")
+        return _Run(*(part[order] for part in parts))
 
 
 def _require_held(counts: MovingCounts, places: NDArray[np.int64]) -> None:

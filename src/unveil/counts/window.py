@@ -154,15 +154,18 @@ class MovingCounts:
                 self._make_room(undo=places[:at])
         return places
 
-    def add_counted(self, codes: NDArray[np.uint32], amounts: NDArray[np.int64]) -> None:
-        """Count combinations that were counted elsewhere; negative amounts take them off."""
-        from unveil.counts.window_kernels import add_counted
+    def add_counted(self, codes: NDArray[np.uint32], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count combinations that were counted elsewhere, and return the place of each; negative amounts take them off."""
+        from unveil.counts.window_kernels import add_counted, find_rows
 
         at = 0
         while at < len(codes):
             at, self._used = add_counted(codes, amounts, at, self._rows, self._n, self._slots, self._used)
             if at < len(codes):
                 self._make_room()
+        places = np.empty(len(codes), dtype=np.int64)
+        find_rows(codes, self._rows, self._slots, places)
+        return places
 
     def slide(self, codes: NDArray[np.uint32], ring: NDArray[np.int64], oldest: int, held: int) -> tuple[int, int]:
         """Count records, each taking the place of the oldest once the ring of places is full; return its oldest and length."""
@@ -177,11 +180,14 @@ class MovingCounts:
                 self._make_room()
         return oldest, held
 
-    def remove(self, places: NDArray[np.int64]) -> None:
-        """Take records off again, by their places."""
-        from unveil.counts.window_kernels import subtract_records
+    def remove(self, places: NDArray[np.int64], amounts: NDArray[np.int64] | None = None) -> None:
+        """Take records off again, by their places: one at each, or as many as `amounts` says."""
+        from unveil.counts.window_kernels import subtract_counted, subtract_records
 
-        subtract_records(places, self._n)
+        if amounts is None:
+            subtract_records(places, self._n)
+        else:
+            subtract_counted(places, amounts, self._n)
 
     def places_of(self, columns: Sequence[Coded]) -> NDArray[np.int64]:
         """Return where the combinations of some records stand; -1 where no record like it ever came."""
@@ -273,11 +279,7 @@ class MovingCounts:
         self._n = np.zeros(room, dtype=np.int64)
         self._slots = np.full(2 * room, -1, dtype=np.int32)
         self._used = 0
-        self.add_counted(rows, n)
-        from unveil.counts.window_kernels import find_rows
-
-        of_live = np.empty(len(live), dtype=np.int64)
-        find_rows(rows, self._rows, self._slots, of_live)
+        of_live = self.add_counted(rows, n)
         places = np.full(before, -1, dtype=np.int64)
         places[live] = of_live
         return places

@@ -15,7 +15,7 @@ import numpy as np
 
 from unveil.compilation import compiled, compiled_in_place
 
-__all__ = ["add_counted", "add_records", "find_rows", "refill_slots", "slide_records", "subtract_records"]
+__all__ = ["add_counted", "add_records", "find_rows", "refill_slots", "slide_records", "subtract_counted", "subtract_records"]
 
 
 @compiled_in_place
@@ -117,6 +117,13 @@ def subtract_records(places: Any, n: Any) -> None:
     """Take one record off each place."""
     for place in places:
         n[place] -= 1
+
+
+@compiled
+def subtract_counted(places: Any, amounts: Any, n: Any) -> None:
+    """Take as many records off each place as `amounts` says."""
+    for at in range(len(places)):
+        n[places[at]] -= amounts[at]
 
 
 @compiled

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from unveil.stream.derived import Decimals, GridCell, Hours, Weekday
 from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures
+from unveil.stream.spark import each_batch
+from unveil.stream.unicity import Unicity, UnicityAt, unicity
 from unveil.stream.window import Window
 
-__all__ = ["Decimals", "GridCell", "Hours", "KeyFigures", "NeedFigure", "Weekday", "Window", "WindowFigures"]
+__all__ = [
+    "Decimals",
+    "GridCell",
+    "Hours",
+    "KeyFigures",
+    "NeedFigure",
+    "Unicity",
+    "UnicityAt",
+    "Weekday",
+    "Window",
+    "WindowFigures",
+    "each_batch",
+    "unicity",
+]

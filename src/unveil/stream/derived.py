@@ -178,7 +178,7 @@ class Weekday:
 Derived: TypeAlias = GridCell | Decimals | Hours | Weekday
 """A rule by which a column is made from others."""
 
-_TEXT = re.compile(r"^(?P<name>[^=]+)=(?P<rule>\w+)\((?P<words>[^()]*)\)$")
+_TEXT = re.compile(r"^(?P<name>[^=]+?)\s*=\s*(?P<rule>\w+)\((?P<words>[^()]*)\)$")
 _RULES: Mapping[str, Callable[[list[str]], Derived]] = {
     "cell": lambda words: GridCell(words[0], words[1], *(int(word) for word in words[2:])),
     "decimals": lambda words: Decimals(words[0], *(int(word) for word in words[1:])),

@@ -37,12 +37,15 @@ class Reading:
         The coded columns, one per field.
     times
         The time of each record; None where times do not matter.
+    amounts
+        How many records each row stands for; None: one each.
     dropped, outside, timeless
         Records left out: for a null, for a value in no block, for a time that cannot be read.
     """
 
     columns: list[Coded]
     times: NDArray[np.int64] | None
+    amounts: NDArray[np.int64] | None = None
     dropped: int = 0
     outside: int = 0
     timeless: int = 0
@@ -82,33 +85,33 @@ class Reader:
                 made += self.derived[name].needs
         return list(dict.fromkeys(made))
 
-    def read(self, batch: Data) -> Reading:
-        """Read a batch: a data frame of any library, a file, or a table."""
-        frame = batch if isinstance(batch, pl.DataFrame) else _collected(batch, self.columns)
-        require_columns(self.columns, frame.columns)
+    def read(self, batch: Data, counted: str | None = None) -> Reading:
+        """Read a batch: a data frame of any library, a file, or a table; `counted` is a column of how many records a row is."""
+        wanted = self.columns if counted is None else [*self.columns, counted]
+        frame = batch if isinstance(batch, pl.DataFrame) else _collected(batch, wanted)
+        require_columns(wanted, frame.columns)
         frame = with_derived(frame, self.derived)
         for one in self.fields:
             require_countable(one.column, frame[one.column])
-        times = None if self.time is None else moments_of(frame[self.time])
-        frame, times, dropped = self._without_nulls(frame, times)
-        frame, times, timeless = self._with_times(frame, times)
-        columns, outside = [], np.zeros(frame.height, dtype=bool)
+        rows = _Rows(frame, None if self.time is None else moments_of(frame[self.time]), _amounts(frame, counted))
+        rows, dropped = rows.without(self._nulls(frame))
+        rows, timeless = rows.without(None if rows.times is None else self._checked_times(rows.times))
+        columns, outside = [], np.zeros(rows.frame.height, dtype=bool)
         for one in self.fields:
-            coded, lost = one.coded(frame[one.column])
+            coded, lost = one.coded(rows.frame[one.column])
             columns.append(coded)
             if lost is not None:
                 outside |= lost
                 self._refuse_outside(one.column, int(np.count_nonzero(lost)))
         if outside.any():
             columns = [replace(column, codes=column.codes[~outside]) for column in columns]
-            times = None if times is None else times[~outside]
-        return Reading(columns, times, dropped, int(np.count_nonzero(outside)), timeless)
+        rows, gone = rows.without(outside)
+        return Reading(columns, rows.times, rows.amounts, dropped, gone, timeless)
 
-    def _without_nulls(
-        self, frame: pl.DataFrame, times: NDArray[np.int64] | None
-    ) -> tuple[pl.DataFrame, NDArray[np.int64] | None, int]:
+    def _nulls(self, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
+        """Return which records have a null that the policy does not let in."""
         if self.nulls == "category":
-            return frame, times, 0
+            return None
         null = np.zeros(frame.height, dtype=bool)
         present: dict[str, int] = {}
         for name in dict.fromkeys(one.column for one in self.fields):
@@ -118,29 +121,52 @@ class Reader:
                 null |= series.is_null().to_numpy()
         if present and self.nulls == "error":
             raise NullsError.present(present)
-        if not present:
-            return frame, times, 0
-        return frame.filter(~null), None if times is None else times[~null], int(np.count_nonzero(null))
+        return null
 
-    def _with_times(
-        self, frame: pl.DataFrame, times: NDArray[np.int64] | None
-    ) -> tuple[pl.DataFrame, NDArray[np.int64] | None, int]:
-        if times is None or not (times == NO_TIME).any():
-            return frame, times, 0
+    def _checked_times(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which records have no time."""
         none = times == NO_TIME
-        number = int(np.count_nonzero(none))
-        if self.strict:
+        if self.strict and none.any():
             raise ArgumentError(
-                f"{number:,} of {len(times):,} records have no time in column {shown(self.time)} that can be read; give dates "
-                "and times, ISO 8601 texts or seconds since 1970."
+                f"{int(np.count_nonzero(none)):,} of {len(times):,} records have no time in column {shown(self.time)} that can "
+                "be read; give dates and times, ISO 8601 texts or seconds since 1970."
             )
-        return frame.filter(~none), times[~none], number
+        return np.asarray(none)
 
     def _refuse_outside(self, column: str, number: int) -> None:
         if self.strict:
             raise PartitionError(
                 f"column {shown(column)}: {number:,} records of the batch hold a value that is in no block of its partition."
             )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Rows of a batch, their times, and how many records each stands for."""
+
+    frame: pl.DataFrame
+    times: NDArray[np.int64] | None
+    amounts: NDArray[np.int64] | None
+
+    def without(self, gone: NDArray[np.bool_] | None) -> tuple[_Rows, int]:
+        """Return the rows without some, and how many records these are."""
+        if gone is None or not gone.any():
+            return self, 0
+        number = int(np.count_nonzero(gone)) if self.amounts is None else int(self.amounts[gone].sum())
+        times = None if self.times is None else self.times[~gone]
+        amounts = None if self.amounts is None else self.amounts[~gone]
+        return _Rows(self.frame.filter(~gone), times, amounts), number
+
+
+def _amounts(frame: pl.DataFrame, counted: str | None) -> NDArray[np.int64] | None:
+    if counted is None:
+        return None
+    column = frame[counted]
+    if not column.dtype.is_integer() or column.null_count() or (column <= 0).any():
+        raise ArgumentError(
+            f"column {shown(counted)} says how many records a row stands for; it must hold whole numbers from 1 up."
+        )
+    return column.cast(pl.Int64).to_numpy()
 
 
 def _collected(batch: Data, columns: Sequence[str]) -> pl.DataFrame:

@@ -87,6 +87,7 @@ class Watch:
             for sink in self._sinks:
                 sink.position()
         finally:
+            self._source.close()
             for sink in self._sinks:
                 sink.close()
 

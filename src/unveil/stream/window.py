@@ -14,23 +14,23 @@ import numpy as np
 import polars as pl
 
 from unveil.arguments import checked_arguments, checked_count, checked_word
-from unveil.attributes import Names, checked_nulls, names_of, sides_of
+from unveil.attributes import Names, checked_nulls
 from unveil.counts import Counts
-from unveil.counts.expiry import ByNumber, ByTime, Expiry, Never
+from unveil.counts.expiry import ByTime
 from unveil.counts.window import LARGEST_TABLE, MovingCounts
-from unveil.errors import ArgumentError, UndefinedMeasureError, shown
-from unveil.measures.discrimination import checked_partitions
+from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.kinds import IdentifierKind
-from unveil.partitions import Partition
 from unveil.project import Need
 from unveil.sources import Data
 from unveil.sources.objects import column_of_objects
 from unveil.sources.streams.base import text_of_value
 from unveil.stream.derived import Derived
 from unveil.stream.fields import Fields
-from unveil.stream.figures import KeyFigures, KeySet, NeedFigure, NeedSet, WindowFigures, key_figures, need_figure, riskiest
+from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures, key_figures, need_figure, riskiest
 from unveil.stream.reading import Reader, Reading
+from unveil.stream.settings import check_extent, checked_step, expiry_of, key_sets, need_sets
 from unveil.stream.times import Duration, as_text, duration_of, shown_moment
+from unveil.stream.waiting import Part, Waiting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,16 +109,16 @@ class Window:
         self._size = None if size is None else checked_count("size", size, least=1, most=_MOST_RECORDS)
         self._duration = None if duration is None else duration_of("duration", duration)
         self._lateness = duration_of("lateness", lateness)
-        self._every = self._checked_every(every)
-        self._check_extent(time)
+        self._every = checked_step(every, timed=self._timed)
+        check_extent(self._size, self._duration, self._lateness, timed=self._timed)
         fields = Fields()
-        self._sets = self._key_sets(fields, key, sensitive, person, partitions)
-        self._needs = [_need_set(fields, need) for need in ([needs] if isinstance(needs, Need) else needs)]
+        self._sets = key_sets(fields, key, sensitive, person, partitions)
+        self._needs = need_sets(fields, needs)
         self._reader = Reader(fields.all, time, dict(derived or {}), checked_nulls(nulls), strict)
         ranks = {one.label: one.rank for one in fields.all if one.partition is not None}
         counts = MovingCounts([one.label for one in fields.all], limit=checked_count("limit", limit, least=1), ranks=ranks)
-        self._expiry: Expiry = self._expiring(counts)
-        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
+        self._expiry = expiry_of(counts, self._size, self._duration)
+        self._waiting = Waiting()
         self._latest = self._end = self._began = _BEGINNING
         self._untidy = self._shown = self.seen = 0
         self._silent = True
@@ -157,6 +157,21 @@ class Window:
     def late(self) -> int:
         """The records that came too late."""
         return self.counters["late"]
+
+    @property
+    def time(self) -> str | None:
+        """The column of the records' own times."""
+        return self._reader.time
+
+    @property
+    def step(self) -> int | None:
+        """After how many records, or microseconds, figures are due."""
+        return self._every
+
+    @property
+    def length(self) -> int | None:
+        """The duration in microseconds; None where it has none."""
+        return self._duration
 
     @property
     def columns(self) -> list[str]:
@@ -240,30 +255,32 @@ class Window:
     # How it moves -------------------------------------------------------------------------------------------------------
 
     @checked_arguments
-    def update(self, batch: Data) -> Window:
+    def update(self, batch: Data, counted: str | None = None) -> Window:
         """Let the records of a batch in, and those out that are too old then; return the window.
 
         Parameters
         ----------
         batch
             A data frame of any library, or anything else that is data; one that cannot be counted is refused whole.
+        counted
+            A column that says how many records a row stands for, where they were counted already; none: one each.
         """
-        self._enter(self._reader.read(batch))
+        self._enter(self._reader.read(batch, counted))
         if self._timed and self._latest > _BEGINNING:
             self._advance(max(self._latest - self._lateness + 1, self._end))
         self._tidy()
         return self
 
-    def feed(self, batch: Data) -> Iterator[WindowFigures]:
+    def feed(self, batch: Data, counted: str | None = None) -> Iterator[WindowFigures]:
         """Let the records of a batch in step by step, and give the figures whenever `every` says so."""
         if self._every is None:
             raise ArgumentError("when are figures due? Say so with every=, in records or as a duration.")
-        reading = self._reader.read(batch)
-        if not self._timed:
+        reading = self._reader.read(batch, counted)
+        if self._timed:
+            yield from self._feed_by_time(reading)
+            self._tidy()
+        else:
             yield from self._feed_by_number(reading, self._every)
-            return
-        yield from self._feed_by_time(reading)
-        self._tidy()
 
     def finish(self) -> WindowFigures | None:
         """Let in what still waits, as if the stream had ended, and return the last figures; None where nothing is new."""
@@ -294,12 +311,13 @@ class Window:
         """Let records in, a piece at a time, or, where the time matters, keep them until the window reaches them."""
         codes = self._coded(reading)
         if reading.times is not None:
-            self._keep(reading.times, codes)
+            self._keep(Part(reading.times, codes, reading.amounts))
             return
         for start in range(0, len(codes), _TIDY_EVERY):
-            self._let_in(codes[start : start + _TIDY_EVERY])
+            piece = slice(start, start + _TIDY_EVERY)
+            self._let_in(codes[piece], None, None if reading.amounts is None else reading.amounts[piece])
             self._tidy([codes])
-        self.seen += len(codes)
+        self.seen += len(codes) if reading.amounts is None else int(reading.amounts.sum())
 
     def _coded(self, reading: Reading) -> NDArray[np.uint32]:
         """Count what was left out, and return the codes of the rest."""
@@ -313,11 +331,12 @@ class Window:
                 texts = [text_of_value(value) for value in columns[at].values]
                 columns[at] = replace(columns[at], values=tuple(texts))
             else:
-                self._expiry.renumber(counts.as_text(name, [codes for _, codes in self._waiting]))
+                self._expiry.renumber(counts.as_text(name, self._waiting.codes))
         return counts.coded(columns)
 
-    def _keep(self, times: NDArray[np.int64], codes: NDArray[np.uint32]) -> None:
+    def _keep(self, part: Part) -> None:
         """Sort out what is late, each record by those before it, and keep the rest until it is reached."""
+        times = part.times
         if not len(times):
             return
         self._untidy += len(times)
@@ -329,13 +348,12 @@ class Window:
             self._began = int(times[0])
         self._latest = max(self._latest, int(times.max()))
         if late.any():
-            self.counters["late"] += int(np.count_nonzero(late))
+            self.counters["late"] += part.where(late).records
             if self._late_rule == "add":
                 late &= times < (self._end - (self._duration or -2 * _BEGINNING))
-            times, codes = times[~late], np.ascontiguousarray(codes[~late])
-        self.seen += len(times)
-        if len(times):
-            self._waiting.append((times, codes))
+            part = part.where(~late)
+        self.seen += part.records
+        self._waiting.add(part)
 
     def _closed(self, watermark: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return up to when no more records are let in: the last time at which figures were due, or the watermark itself."""
@@ -343,26 +361,24 @@ class Window:
 
     def _advance(self, end: int) -> None:
         """Let the window end just before a time."""
-        rest = []
-        for times, codes in self._waiting:
-            due = times < end
-            if due.any():
-                self._let_in(np.ascontiguousarray(codes[due]), times[due])
-            if not due.all():
-                rest.append((times[~due], np.ascontiguousarray(codes[~due])))
-        self._waiting, self._end, self._table = rest, end, None
+        for part in self._waiting.before(end):
+            self._let_in(part.codes, part.times, part.amounts)
+        self._end, self._table = end, None
         if isinstance(self._expiry, ByTime):
             self._expiry.reach(end)
 
-    def _let_in(self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None) -> None:
+    def _let_in(
+        self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None, amounts: NDArray[np.int64] | None = None
+    ) -> None:
         self._table = None
         self._untidy += len(codes)
-        if isinstance(self._expiry, ByTime):
-            self._expiry.add(codes, times)
-        else:
-            self._expiry.add(codes)
+        self._expiry.add(codes, times, amounts)
 
     def _feed_by_number(self, reading: Reading, every: int) -> Iterator[WindowFigures]:
+        if reading.amounts is not None:
+            raise ArgumentError(
+                "records that were counted have no order; figures are due by time then: name its column with time=."
+            )
         codes = self._coded(reading)
         at = 0
         while at < len(codes):
@@ -383,7 +399,7 @@ class Window:
         closed = self._closed(np.maximum.accumulate(np.concatenate([[self._latest], times])) - self._lateness)
         starts = [0, *(np.flatnonzero(np.diff(closed)) + 1).tolist(), len(times)]
         for start, stop in pairwise(starts):
-            self._keep(times[start:stop], codes[start:stop])
+            self._keep(Part(times, codes, reading.amounts).where(slice(start, stop)))
             while (end := self._end + (self._every or 1)) <= self._latest - self._lateness:
                 self._advance(end)
                 if self.records or not self._silent:
@@ -397,14 +413,13 @@ class Window:
         if self.records or not self._waiting:
             return
         every = self._every or 1
-        first = min(int(times.min()) for times, _ in self._waiting)
-        self._end = max(self._end, min(first, self._latest - self._lateness) // every * every)
+        self._end = max(self._end, min(self._waiting.first, self._latest - self._lateness) // every * every)
 
     def _tidy(self, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
         if self._untidy >= _TIDY_EVERY:
             self._untidy = 0
             if self._expiry.counts.is_full_of_old():
-                kept = [*waiting, *(codes for _, codes in self._waiting)]
+                kept = [*waiting, *self._waiting.codes]
                 self._expiry.renumber(self._expiry.counts.forget(kept))
 
     # What a checkpoint keeps --------------------------------------------------------------------------------------------
@@ -412,9 +427,7 @@ class Window:
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return all that is needed to go on: a document, and arrays."""
         values, arrays = self._expiry.counts.state()
-        times = [times for times, _ in self._waiting] or [np.empty(0, dtype=np.int64)]
-        codes = [codes for _, codes in self._waiting] or [np.empty((0, len(values)), dtype=np.uint32)]
-        arrays |= self._expiry.state() | {"waiting_times": np.concatenate(times), "waiting_codes": np.concatenate(codes)}
+        arrays |= self._expiry.state() | self._waiting.state(len(values))
         examples = [[[label, value] for label, value in one.example.items()] for one in self._reader.fields]
         position = {
             "latest": self._latest,
@@ -432,54 +445,7 @@ class Window:
         self._expiry.restore(arrays)
         for one, examples in zip(self._reader.fields, document["examples"], strict=True):
             one.example.update((label, value) for label, value in examples)
-        self._waiting = [(arrays["waiting_times"], arrays["waiting_codes"])] if len(arrays["waiting_times"]) else []
+        self._waiting.restore(arrays)
         self._latest, self._end, self._began = (int(document[name]) for name in ("latest", "end", "began"))
         self.seen, self._shown, self.counters = int(document["seen"]), int(document["shown"]), dict(document["counters"])
         self._silent, self._table = bool(document["silent"]), None
-
-    # How it is made -----------------------------------------------------------------------------------------------------
-
-    def _checked_every(self, every: int | Duration | None) -> int | None:
-        if every is None:
-            return None
-        if self._timed:
-            step = duration_of("every", every)
-            if step <= 0:
-                raise ArgumentError("every must be a duration above 0.")
-            return step
-        if not isinstance(every, int):
-            raise ArgumentError("every is a duration, which needs the records' own times; name their column with time=.")
-        return checked_count("every", every, least=1)
-
-    def _check_extent(self, time: str | None) -> None:
-        if self._size is not None and (self._duration is not None or time is not None):
-            raise ArgumentError("a window has a size in records, or a duration and a column of times; give one of them.")
-        if self._duration is not None and (self._duration <= 0 or time is None):
-            raise ArgumentError("a duration is above 0 and needs the records' own times; name their column with time=.")
-        if self._lateness and time is None:
-            raise ArgumentError("lateness is about the records' own times; name their column with time=.")
-
-    def _key_sets(
-        self, fields: Fields, key: Any, sensitive: Names | None, person: str | None, partitions: Mapping[str, Any] | None
-    ) -> list[KeySet]:
-        several = not isinstance(key, str) and any(not isinstance(one, str) for one in key)
-        sides = [sides_of(names_of(one), sensitive) for one in (key if several else [key])]
-        everything = [name for keys, secrets in sides for name in (*keys, *secrets)]
-        blocks: dict[str, Partition] = checked_partitions(partitions, everything)
-        if person is not None and person in everything:
-            raise ArgumentError(f"column {shown(person)} names persons, so it is neither key nor sensitive.")
-        sets = []
-        for keys, secrets in sides:
-            of_person = None if person is None else fields.label(person, None)
-            sets.append(KeySet(keys, fields.labels(keys, blocks), fields.labels(secrets, blocks), of_person))
-        return sets
-
-    def _expiring(self, counts: MovingCounts) -> Expiry:
-        if self._size is not None:
-            return ByNumber(counts, self._size)
-        return Never(counts) if self._duration is None else ByTime(counts, self._duration)
-
-
-def _need_set(fields: Fields, need: Need) -> NeedSet:
-    given = fields.labels(need.given, need.partitions)
-    return NeedSet(need, given, fields.label(need.target, need.partitions.get(need.target)))

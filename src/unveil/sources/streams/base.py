@@ -96,3 +96,6 @@ class StreamSource(Protocol):
 
     def committed(self, position: Any) -> None:
         """Take note that everything up to a position is accounted for."""
+
+    def close(self) -> None:
+        """Let go of what is held open."""

@@ -33,7 +33,7 @@ class JsonRecords:
 
     def frame(self, lines: bytes) -> tuple[pl.DataFrame, list[bytes]]:
         """Return the columns of all lines that are objects, and the lines that are none."""
-        if not lines.strip():
+        if not lines or lines.isspace():
             return self._empty(), []
         frame = self._at_once(lines)
         if frame is not None:

@@ -54,7 +54,7 @@ class DelimitedRecords:
         """Read lines without quotes whose fields are as many as they should be; None where that is not so."""
         number = lines.count(b"\n") + (not lines.endswith(b"\n"))
         fields = lines.count(self._separator.encode())
-        if b'"' in lines or fields != number * (len(self._names) - 1) or b"\n\n" in lines or not lines.strip():
+        if b'"' in lines or fields != number * (len(self._names) - 1) or b"\n\n" in lines or lines.isspace():
             return None
         try:
             frame = pl.read_csv(

@@ -56,6 +56,9 @@ class ParquetFolder:
     def committed(self, position: Any) -> None:
         """Do nothing: files can be read again."""
 
+    def close(self) -> None:
+        """Do nothing: what is open is closed when the batches end."""
+
     def _file(self, path: Path, columns: Sequence[str], done: dict[str, None], rows: int) -> Iterator[Batch]:
         try:
             names = pl.read_parquet_schema(path)

@@ -57,16 +57,13 @@ class KafkaTopic:
             reader.restore(position["types"])
         ended: set[int] = set()
         partitions = self._assign(offsets)
-        try:
-            while self._options.follow or len(ended) < partitions:
-                values = self._consume(offsets, ended)
-                if not values:
-                    yield None
-                    continue
-                frame, malformed = reader.frame(values)
-                yield Batch(frame, {"offsets": dict(offsets), "types": reader.types}, tuple(malformed))
-        finally:
-            self._consumer.close()
+        while self._options.follow or len(ended) < partitions:
+            values = self._consume(offsets, ended)
+            if not values:
+                yield None
+                continue
+            frame, malformed = reader.frame(values)
+            yield Batch(frame, {"offsets": dict(offsets), "types": reader.types}, tuple(malformed))
 
     def committed(self, position: Any) -> None:
         """Commit the offsets to the consumer group, where one is named."""
@@ -75,6 +72,10 @@ class KafkaTopic:
         kept = [self._kafka.TopicPartition(self._topic, int(at), offset) for at, offset in position["offsets"].items()]
         if kept:
             self._consumer.commit(offsets=kept, asynchronous=True)
+
+    def close(self) -> None:
+        """Leave the cluster, once what was committed has arrived."""
+        self._consumer.close()
 
     def _assign(self, offsets: Mapping[str, int]) -> int:
         """Take all partitions of the topic, each from where it was read to."""

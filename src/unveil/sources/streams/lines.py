@@ -49,7 +49,7 @@ class _Lines:
         self.done += end
         if self._records is None:
             lines = self._begun(lines, at_start=start == 0)
-        if self._records is None or not lines.strip():
+        if self._records is None or not lines or lines.isspace():
             return None
         return self._records.frame(lines)
 
@@ -114,6 +114,9 @@ class StandardInput:
     def committed(self, position: Any) -> None:
         """Do nothing: what is read is gone."""
 
+    def close(self) -> None:
+        """Do nothing: what is open is closed when the batches end."""
+
 
 _NOTHING = b"\x00nothing"
 
@@ -166,6 +169,9 @@ class LineFile:
 
     def committed(self, position: Any) -> None:
         """Do nothing: a file can be read again."""
+
+    def close(self) -> None:
+        """Do nothing: what is open is closed when the batches end."""
 
     def _opened(self) -> BinaryIO:
         try:

@@ -57,6 +57,10 @@ class RedisStream:
     def committed(self, position: Any) -> None:
         """Do nothing: the position is kept by whoever reads."""
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
     def _begin(self) -> str:
         """Return the id behind which reading begins; a stream that is not there is refused."""
         import redis

@@ -1,0 +1,37 @@
+"""A micro-batch of Spark Structured Streaming, counted by the executors: no record comes to the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from unveil.sources.engines.spark import open_frame
+
+__all__ = ["COUNTED", "counted_batch"]
+
+COUNTED = "\x00counted"
+"""The column of how many records a row stands for."""
+
+
+def counted_batch(frame: Any, columns: Sequence[str], time: str | None, step: int | None) -> pl.DataFrame:
+    """Return the combinations of some columns that occur in a micro-batch, with how often each does.
+
+    Parameters
+    ----------
+    frame
+        The data frame of the micro-batch.
+    columns
+        The columns, that of times among them.
+    time, step
+        The column of times, which are cut down to steps of so many microseconds first, so that there are few of them.
+    """
+    if time is not None and step is not None:
+        from pyspark.sql import functions
+
+        micros = functions.unix_micros(frame[time].cast("timestamp"))
+        frame = frame.withColumn(time, functions.timestamp_micros(micros - functions.pmod(micros, functions.lit(step))))
+    tally = open_frame(frame, "the micro-batch").tally(columns)
+    counts = tally.n if tally.n is not None else [1] * tally.frame.height
+    return tally.frame.with_columns(pl.Series(COUNTED, counts, dtype=pl.Int64))

@@ -1,0 +1,76 @@
+"""What a window is asked for, checked: its extent, its steps, its keys and its needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unveil.arguments import checked_count
+from unveil.attributes import Names, names_of, sides_of
+from unveil.counts.expiry import ByNumber, ByTime, Expiry, Never
+from unveil.counts.window import MovingCounts
+from unveil.errors import ArgumentError, shown
+from unveil.measures.discrimination import checked_partitions
+from unveil.project import Need
+from unveil.stream.fields import Fields
+from unveil.stream.figures import KeySet, NeedSet
+from unveil.stream.times import Duration, duration_of
+
+__all__ = ["check_extent", "checked_step", "expiry_of", "key_sets", "need_sets"]
+
+
+def checked_step(every: int | Duration | None, *, timed: bool) -> int | None:
+    """Return after how many records, or microseconds, figures are due."""
+    if every is None:
+        return None
+    if timed:
+        step = duration_of("every", every)
+        if step <= 0:
+            raise ArgumentError("every must be a duration above 0.")
+        return step
+    if not isinstance(every, int):
+        raise ArgumentError("every is a duration, which needs the records' own times; name their column with time=.")
+    return checked_count("every", every, least=1)
+
+
+def check_extent(size: int | None, duration: int | None, lateness: int, *, timed: bool) -> None:
+    """Refuse an extent that makes no window."""
+    if size is not None and (duration is not None or timed):
+        raise ArgumentError("a window has a size in records, or a duration and a column of times; give one of them.")
+    if duration is not None and (duration <= 0 or not timed):
+        raise ArgumentError("a duration is above 0 and needs the records' own times; name their column with time=.")
+    if lateness and not timed:
+        raise ArgumentError("lateness is about the records' own times; name their column with time=.")
+
+
+def expiry_of(counts: MovingCounts, size: int | None, duration: int | None) -> Expiry:
+    """Return what lets records go."""
+    if size is not None:
+        return ByNumber(counts, size)
+    return Never(counts) if duration is None else ByTime(counts, duration)
+
+
+def key_sets(
+    fields: Fields, key: Any, sensitive: Names | None, person: str | None, partitions: Mapping[str, Any] | None
+) -> list[KeySet]:
+    """Return the keys that are measured; a list of lists is several."""
+    several = not isinstance(key, str) and any(not isinstance(one, str) for one in key)
+    sides = [sides_of(names_of(one), sensitive) for one in (key if several else [key])]
+    everything = [name for keys, secrets in sides for name in (*keys, *secrets)]
+    blocks = checked_partitions(partitions, everything)
+    if person is not None and person in everything:
+        raise ArgumentError(f"column {shown(person)} names persons, so it is neither key nor sensitive.")
+    sets = []
+    for keys, secrets in sides:
+        of_person = None if person is None else fields.label(person, None)
+        sets.append(KeySet(keys, fields.labels(keys, blocks), fields.labels(secrets, blocks), of_person))
+    return sets
+
+
+def need_sets(fields: Fields, needs: Need | Sequence[Need]) -> list[NeedSet]:
+    """Return the needs that are measured."""
+    sets = []
+    for need in [needs] if isinstance(needs, Need) else needs:
+        given = fields.labels(need.given, need.partitions)
+        sets.append(NeedSet(need, given, fields.label(need.target, need.partitions.get(need.target))))
+    return sets

@@ -1,0 +1,269 @@
+r"""How many points of a trajectory single a person out? Unicity, after de Montjoye, Hidalgo, Verleysen and Blondel (2013).
+
+A point is a combination of values, such as a grid cell and an hour; the trajectory of a person is the set of his points. With
+:math:`S` a random set of p points of a person's trajectory,
+
+.. math:: U_p = \text{share of persons for whom no other trajectory contains } S .
+
+From 0 to 1; higher is more disclosure. Whether a set singles its person out is decided exactly, against all persons. Sets are
+drawn at random, so the share has an interval; for persons with few sets all of them are looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_count, checked_seed
+from unveil.attributes import Names, names_of
+from unveil.counts import count_table
+from unveil.counts.grouping import group
+from unveil.errors import ArgumentError, shown
+from unveil.measures.discrimination import checked_partitions
+from unveil.results import Chart, Figure, Result, Table, View
+from unveil.results.numbers import number
+from unveil.results.progress import Steps
+from unveil.sources import Data, open_source, tallied
+from unveil.stream.derived import Derived, with_derived
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Unicity", "UnicityAt", "unicity"]
+
+_MOST_POINTS = 20
+_Z95 = 1.959963984540054
+_PIECE = 1 << 22
+"""Random numbers drawn at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnicityAt:
+    """How many persons p points single out.
+
+    Attributes
+    ----------
+    p
+        The number of points.
+    share
+        The share of persons; None where nobody has p points.
+    low, high
+        An interval for the share over all sets of points, 95 %: its width comes from drawing sets, not from drawing persons.
+    persons, short
+        The persons with at least p points, and those with fewer, who are left out.
+    sets, exact
+        The sets of points looked at, and the persons for whom these were all there are.
+    """
+
+    p: int
+    share: float | None
+    low: float | None
+    high: float | None
+    persons: int
+    short: int
+    sets: int
+    exact: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Unicity(Result):
+    """The unicity of a table of trajectories, for each number of points."""
+
+    by_points: tuple[UnicityAt, ...]
+    person: str
+    point: tuple[str, ...]
+    persons: int
+    points: int
+    records: int
+    seed: int
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        shares = ", ".join(f"{one.p}: {'-' if one.share is None else number(one.share)}" for one in self.by_points)
+        return f"Unicity({' + '.join(self.point)}: {shares})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        made = {"person": self.person, "point": list(self.point), "seed": self.seed}
+        sizes = {"persons": self.persons, "points": self.points, "records": self.records}
+        return {"unicity": [one.to_dict() for one in self.by_points], **sizes, **made}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per number of points."""
+        return {name: [getattr(one, name) for one in self.by_points] for name in UnicityAt.__slots__}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        rows = tuple(
+            (
+                one.p, "-" if one.share is None else one.share,
+                "-" if one.low is None or one.high is None else f"{number(one.low)} to {number(one.high)}",
+                one.persons, one.short, one.sets,
+            )
+            for one in self.by_points
+        )  # fmt: skip
+        table = Table(
+            ("points known", "unicity", "95 % interval", "persons", "with fewer points", "sets looked at"), rows,
+            title="Persons singled out", bars=frozenset({"unicity"}),
+        )  # fmt: skip
+        bars = tuple((f"{one.p} points", one.share) for one in self.by_points if one.share is not None)
+        chart = Chart("unicity", "bars", "Share of persons singled out", ("points known", "unicity"), bars)
+        figures = (Figure("persons", self.persons), Figure("distinct points", self.points), Figure("records", self.records))
+        return View(f"Unicity: {' + '.join(self.point)}", figures, (table,), charts=(chart,))
+
+
+@checked_arguments
+def unicity(
+    data: Data,
+    person: str,
+    point: Names,
+    *,
+    p: int | Sequence[int] = (1, 2, 3, 4),
+    draws: int = 20,
+    partitions: Mapping[str, Any] | None = None,
+    derived: Mapping[str, Derived] | None = None,
+    seed: int = 0,
+    progress: Steps | None = None,
+) -> Unicity:
+    """Measure the share of persons whom p points of their trajectory single out.
+
+    Parameters
+    ----------
+    data
+        A table of visits: a path, a data frame, anything that is data.
+    person, point
+        The column that names the person, and those that make a point, such as a place and a time.
+    p
+        How many points an intruder knows; one number or several.
+    draws
+        Sets of points drawn for each person; a person with no more sets than this has all of them looked at.
+    partitions, derived
+        Semantic partitions by column, and columns made from others (`GridCell`, `Hours`, ...).
+    seed
+        The seed of the draws.
+    progress
+        Called with the numbers of points done, and how many there are.
+
+    Returns
+    -------
+    Unicity
+        The share for each number of points, with an interval, and how many persons had fewer points.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> visits = pl.DataFrame({"who": ["a", "a", "b", "b", "c"], "cell": [1, 2, 1, 3, 1], "hour": [8, 9, 8, 9, 8]})
+    >>> unicity(visits, "who", ["cell", "hour"], p=[1, 2])
+    Unicity(cell + hour: 1: 0.3333, 2: 1.0000)
+    """
+    wanted = [p] if isinstance(p, int) else list(p)
+    for one in wanted:
+        checked_count("p", one, least=1, most=_MOST_POINTS)
+    checked_count("draws", draws, least=1)
+    names = names_of(point)
+    if not names or person in names:
+        raise ArgumentError(f"a point is made of columns other than {shown(person)}, which names the person; name them.")
+    trajectories, records = _trajectories(data, person, names, partitions, dict(derived or {}))
+    chance = np.random.default_rng(checked_seed(seed))
+    found = []
+    for at, one in enumerate(wanted):
+        found.append(trajectories.unicity(one, draws, chance))
+        if progress is not None:
+            progress(at + 1, len(wanted))
+    sizes = (len(trajectories.of_person) - 1, len(trajectories.of_point) - 1)
+    return Unicity(tuple(found), person, names, *sizes, records, seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trajectories:
+    """Persons with their points, and points with their persons, as runs of numbers in order."""
+
+    points: NDArray[np.int64]
+    of_person: NDArray[np.int64]
+    persons: NDArray[np.int64]
+    of_point: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, person: NDArray[Any], point: NDArray[Any]) -> _Trajectories:
+        """Index distinct pairs of a person and a point, which come by person and then point."""
+        of_person = np.searchsorted(person, np.arange(int(person.max()) + 2))
+        order = np.argsort(point, kind="stable")
+        of_point = np.searchsorted(point[order], np.arange(int(point.max()) + 2))
+        return cls(point.astype(np.int64), of_person, person[order].astype(np.int64), of_point)
+
+    def unicity(self, p: int, draws: int, chance: np.random.Generator) -> UnicityAt:
+        """Measure the share of persons whom p points single out."""
+        lengths = np.diff(self.of_person)
+        able = np.flatnonzero(lengths >= p)
+        short = len(lengths) - len(able)
+        if not len(able):
+            return UnicityAt(p, None, None, None, 0, short, 0, 0)
+        sets = np.array([min(math.comb(int(length), p), draws + 1) for length in np.unique(lengths)])
+        few = sets[np.searchsorted(np.unique(lengths), lengths[able])] <= draws
+        exact, drawn = able[few], able[~few]
+        number_of_sets = np.array([math.comb(int(length), p) for length in lengths[exact]], dtype=np.int64)
+        certain = self._all(exact, p) / number_of_sets
+        likely = self._drawn(drawn, p, draws, chance) / draws
+        share = (float(certain.sum()) + float(likely.sum())) / len(able)
+        low, high = _interval(likely, draws)
+        fixed, weight = float(certain.sum()) / len(able), len(drawn) / len(able)
+        looked = int(number_of_sets.sum()) + draws * len(drawn)
+        return UnicityAt(p, share, fixed + weight * low, fixed + weight * high, len(able), short, looked, len(exact))
+
+    def _all(self, who: NDArray[np.int64], p: int) -> NDArray[np.int64]:
+        from unveil.stream.unicity_kernels import single_out_all
+
+        alone = np.zeros(len(who), dtype=np.int64)
+        if len(who):
+            single_out_all(who, p, self.points, self.of_person, self.persons, self.of_point, alone)
+        return alone
+
+    def _drawn(self, who: NDArray[np.int64], p: int, draws: int, chance: np.random.Generator) -> NDArray[np.int64]:
+        from unveil.stream.unicity_kernels import single_out_drawn
+
+        alone = np.zeros(len(who), dtype=np.int64)
+        step = max(_PIECE // (draws * p), 1)
+        for start in range(0, len(who), step):
+            piece = who[start : start + step]
+            picks = chance.random((len(piece), draws, p))
+            single_out_drawn(piece, picks, self.points, self.of_person, self.persons, self.of_point, alone[start : start + step])
+        return alone
+
+
+def _interval(shares: NDArray[np.float64], draws: int) -> tuple[float, float]:
+    """Return Wilson's interval of a share over independent draws.
+
+    Every person has as many draws, so the share varies less than over draws from all persons alike: the interval is wide enough.
+    """
+    total = len(shares) * draws
+    if not total:
+        return 0.0, 0.0
+    share, z2 = float(shares.mean()), _Z95 * _Z95
+    middle = (share + z2 / (2 * total)) / (1 + z2 / total)
+    half = _Z95 / (1 + z2 / total) * math.sqrt(share * (1 - share) / total + z2 / (4 * total * total))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def _trajectories(
+    data: Data, person: str, names: tuple[str, ...], partitions: Mapping[str, Any] | None, derived: Mapping[str, Derived]
+) -> tuple[_Trajectories, int]:
+    """Count who was where, and index it."""
+    blocks = checked_partitions(partitions, names)
+    if derived:
+        source = open_source(data)
+        own = [name for name in (person, *names) if name not in derived]
+        parts = [name for rule in derived.values() for name in rule.needs]
+        data = with_derived(source.collect(list(dict.fromkeys([*own, *parts]))), derived)
+    counts = count_table(tallied(data, [person, *names]), blocks)
+    point, _ = group(counts.codes[1:], [len(column.values) for column in counts.columns[1:]])
+    pairs, _ = group([counts.codes[0], point], [len(counts.columns[0].values), int(point.max()) + 1])
+    first = np.unique(pairs, return_index=True)[1]
+    return _Trajectories.of(counts.codes[0][first], point[first]), counts.records
