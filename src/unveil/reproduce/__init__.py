@@ -2,6 +2,7 @@
 
 from unveil.reproduce import distances, examples, protections, rates
 from unveil.reproduce.figures import Agreement, PublishedFigure, Reproduction, agreement
+from unveil.reproduce.table_attacks import worked_attacks
 
 __all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement", "reproduce"]
 
