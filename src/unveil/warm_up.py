@@ -15,7 +15,7 @@ from unveil import __version__
 from unveil.compilation import LOOPS
 from unveil.results import Figure, Result, View
 from unveil.results.numbers import counted
-from unveil.results.progress import Progress, Stages
+from unveil.run import Limits, Run, active_run
 
 __all__ = ["HOMES", "WarmUp", "warm_up"]
 
@@ -71,7 +71,7 @@ class WarmUp(Result):
         return View("Compiled, and kept for the next calls", figures)
 
 
-def warm_up(progress: Stages | None = None) -> WarmUp:
+def warm_up() -> WarmUp:
     """Compile every loop, and keep what was compiled beside the software or in the folder that NUMBA_CACHE_DIR names.
 
     Without it, the first call that needs a loop compiles it. Loops are compiled for the types that tables usually have: a table
@@ -82,7 +82,7 @@ def warm_up(progress: Stages | None = None) -> WarmUp:
     for home in HOMES:
         importlib.import_module(f"unveil.{home}")
     calls = list(_calls())
-    for call in Progress(progress).each("calls", calls):
+    for call in active_run().each("calls", calls):
         call()
     return WarmUp(len(LOOPS), time.process_time() - began)
 
@@ -137,10 +137,9 @@ def _streamed(people: Any, keys: Sequence[str]) -> None:
     """Count and rewrite small files as if they were large, with keys that fit into a word and with wider ones."""
     import unveil
     from unveil.models import KAnonymity
-    from unveil.sources.streaming import limited
 
     wide = {f"column {at}": [(row * (2 * at + 1)) % 64 for row in range(64)] for at in range(16)}
-    with tempfile.TemporaryDirectory() as folder, limited(stream_from=1):
+    with tempfile.TemporaryDirectory() as folder, Run(limits=Limits(stream_from=1)):
         text, columns = Path(folder, "people.csv"), Path(folder, "wide.parquet")
         people.write_csv(text)
         type(people)(wide).write_parquet(columns)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unveil.models.base import Model
     from unveil.project import Step
 
-__all__ = ["MechanismOptions", "give_made"]
+__all__ = ["MechanismOptions", "give_made", "settings_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,7 @@ class MechanismOptions:
             "models": required, "k": models.k, "sensitive": table.sensitive[0] if table.sensitive else None,
             "suppression": search.suppression or None, "hierarchies": models.hierarchies(inputs, required),
         }  # fmt: skip
-        own = dict(_setting(text) for text in self.settings or ())
-        return [fitting_step(self.mechanism, self.attribute or inputs.key or (), own, known)], []
+        return [fitting_step(self.mechanism, self.attribute or inputs.key or (), settings_of(self.settings), known)], []
 
 
 def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: bool) -> None:
@@ -81,6 +80,11 @@ def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: 
             made.write_link(to.link)
     told_written(places, to.link)
     give(made, as_json=as_json, out=None if release else to.out, spreadsheet_safe=to.spreadsheet_safe)
+
+
+def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return what a mechanism is told, from the texts of --set."""
+    return dict(_setting(text) for text in texts or ())
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -320,10 +320,10 @@ def _exposed(case: Case, rule: Rule) -> Outcome:
         return Outcome(rule, "the table", reason="its rule needs the records behind the table, and no original is given")
     by = rule.parameter("by")
     found = audit(
-        case.release,
+        case.study.source,
         by=by,
         value=rule.parameter("value"),
-        hierarchies={name: one for name, one in case.hierarchies.items() if by is None or name in by},
+        hierarchies={name: one for name, one in case.study.hierarchies.items() if by is None or name in by},
         original=case.original.data if words and case.original is not None else None,
         rules=words,
         attacker=rule.parameter("attacker"),

@@ -151,9 +151,9 @@ def partitions(
     from unveil.attacks.comparable import propose_partitions
     from unveil.partitions import Hierarchy
 
-    both = gather_two(original, release, project=None, separator=separator, encoding=encoding, missing=missing)
+    before, after = gather_two(original, release, project=None, separator=separator, encoding=encoding, missing=missing)
     report = propose_partitions(
-        both.original, both.release, column, released=released, id=identity, link=link, same_order=same_order,
+        before.source, after.source, column, released=released, id=identity, link=link, same_order=same_order,
         hierarchy=None if tree is None else Hierarchy.read(tree, column=column), tolerance=tolerance,
     )  # fmt: skip
     if out is not None:

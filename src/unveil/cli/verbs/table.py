@@ -186,7 +186,7 @@ def table(
             return tables.table(
                 records, by, value=column, holding=holding, request=request if column == value else None,
                 hierarchies=trees, margins=margins, tables=_linked(linked), signed=signed, nulls=inputs.nulls,
-                weights=inputs.weights, total=total, top=contributors_of(rule or ()),
+                weights=inputs.study.weights, total=total, top=contributors_of(rule or ()),
             )  # fmt: skip
 
     if protect == "cell-key":
@@ -219,10 +219,10 @@ def _protected(
     source: Any, mechanism: str, attributes: Sequence[str], settings: Sequence[str] | None, seed: int | None, key_file: Path | None
 ) -> Any:
     """Protect the records before they are tabulated."""
-    from unveil.cli.steps import single_step
-    from unveil.search.chain import run_step
+    from unveil.cli.steps import settings_of
+    from unveil.protect.steps import fitting_step, run_step
 
-    step = single_step(mechanism, attributes, settings, {})
+    step = fitting_step(mechanism, attributes, settings_of(settings), {})
     return run_step(source, step, seed=seed, key_file=key_file).data
 
 

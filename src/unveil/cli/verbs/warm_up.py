@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unveil.cli.application import app
-from unveil.cli.options import Json, Out, SpreadsheetSafe, give, showing_stages
+from unveil.cli.options import Json, Out, SpreadsheetSafe, give, showing_progress
 
 
 @app.command("warm-up", epilog="Example: unveil warm-up")
@@ -11,6 +11,6 @@ def warm_up(as_json: Json = False, out: Out = None, spreadsheet_safe: Spreadshee
     """Compile every loop now, and keep it, so that no later call has to wait for that."""
     from unveil.warm_up import warm_up as compile_all
 
-    with showing_stages() as progress:
-        ready = compile_all(progress)
+    with showing_progress():
+        ready = compile_all()
     give(ready, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

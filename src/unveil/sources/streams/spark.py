@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from unveil.sources.engines.spark import open_frame
+from unveil.sources.engines.spark import SparkSource
 
 __all__ = ["COUNTED", "counted_batch"]
 
@@ -32,6 +32,6 @@ def counted_batch(frame: Any, columns: Sequence[str], time: str | None, step: in
 
         micros = functions.unix_micros(frame[time].cast("timestamp"))
         frame = frame.withColumn(time, functions.timestamp_micros(micros - functions.pmod(micros, functions.lit(step))))
-    tally = open_frame(frame, "the micro-batch").tally(columns)
+    tally = SparkSource(frame, "the micro-batch").count(columns)
     counts = tally.n if tally.n is not None else [1] * tally.frame.height
     return tally.frame.with_columns(pl.Series(COUNTED, counts, dtype=pl.Int64))
