@@ -26,7 +26,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.numbers import number
-from unveil.results.progress import Steps
+from unveil.run import Steps
 from unveil.sources import Data, open_source, tallied
 from unveil.stream.derived import Derived, with_derived
 
