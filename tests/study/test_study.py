@@ -275,11 +275,15 @@ def test_only_the_columns_needed_are_read() -> None:
 
 def test_a_wide_table_is_assessed_with_what_was_left_out_said() -> None:
     draws = np.random.default_rng(0)
-    frame = pl.DataFrame({f"v{at:03}": draws.integers(0, 2 + at % 9, 300) for at in range(400)})
+    frame = pl.DataFrame({f"v{at:03}": draws.integers(0, 2 + at % 9, 60) for at in range(700)})
     found = unveil.assess(frame)
-    assert found.combinations.max_size == 1
-    assert len(found.attributes) == 400
-    least = found.without[7]
-    others = frame.drop("v007")
-    assert least.uniques == int((~others.is_duplicated()).sum())
-    assert found.to_dict()["settings"]["max_size"] == 1
+    assert found.combinations.max_size == found.to_dict()["settings"]["max_size"] == 1
+    assert len(found.attributes) == frame.width
+
+
+def test_what_is_left_without_an_attribute_is_what_counting_gives() -> None:
+    draws = np.random.default_rng(0)
+    frame = pl.DataFrame({f"v{at}": draws.integers(0, 2 + at, 60) for at in range(5)})
+    for left in unveil.assess(frame, list(frame.columns)).without:
+        sizes = unveil.count(frame, [name for name in frame.columns if name != left.name]).n
+        assert (left.uniques, left.k, left.average_risk) == (int((sizes == 1).sum()), int(sizes.min()), len(sizes) / 60)
