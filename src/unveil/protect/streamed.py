@@ -17,13 +17,13 @@ from unveil.output import together
 from unveil.protect.destination import Destination
 from unveil.protect.generalised import Options, generalised
 from unveil.randomness import Chance
-from unveil.releases import Records, Release, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
+from unveil.releases import Release, ReleaseRecords, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
 from unveil.results.progress import Progress
 from unveil.search.lattice.applied import recoded
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.sources.coding import KnownValues
-from unveil.sources.engines.recoding import Changed, Recoding
+from unveil.sources.engines.recoding import Changed, EngineRecoding
 from unveil.sources.frames import tally_source
 from unveil.sources.microdata import complete, labelled
 from unveil.sources.passing import Passing, rewrite
@@ -54,7 +54,7 @@ def generalised_elsewhere(
     records = replace(stream, records=choice.lattice.space.records)
     repeatable = repeatable_of(chance, stream.place, drawn=to.out is not None and not options.keep_order)
 
-    def finished(written: Records) -> Release[Generalisation]:
+    def finished(written: ReleaseRecords) -> Release[Generalisation]:
         return generalised(choice, written, _NO_ROWS, options, repeatable)
 
     if to.out is None:
@@ -129,7 +129,7 @@ def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) ->
     return int((found if n is None else found * n.astype(np.uint64)).sum(dtype=np.uint64))
 
 
-def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Recoding:
+def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> EngineRecoding:
     """Return what an engine needs to rewrite the records itself, and to hold what it wrote against the counts."""
     request, space = choice.request, choice.lattice.space
     counts, place = request.cells, request.table.place
@@ -150,7 +150,7 @@ def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Recod
         return expected.records
 
     complete = counts.names if options.nulls == "drop" else ()
-    return Recoding(names, changed, gone, SUPPRESSED, complete, not options.keep_order, counts.names, check)
+    return EngineRecoding(names, changed, gone, SUPPRESSED, complete, not options.keep_order, counts.names, check)
 
 
 def _same(found: Counts, expected: Counts) -> bool:

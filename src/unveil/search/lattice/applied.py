@@ -11,7 +11,7 @@ import numpy as np
 from unveil.counts import Column, Counts
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.search.judge import Judge
-from unveil.search.lattice.rollup import Table, classes_of, packed
+from unveil.search.lattice.rollup import ClassTable, classes_of, packed
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ class Applied:
     suppressed: NDArray[np.bool_]
 
 
-def suppressed_classes(space: Space, judge: Judge, node: Node) -> tuple[Table, NDArray[np.bool_]]:
+def suppressed_classes(space: Space, judge: Judge, node: Node) -> tuple[ClassTable, NDArray[np.bool_]]:
     """Return the classes of a node, and which of them violate a requirement."""
     table = space.classes(node).copy()
     small = judge.small(table)
     return table, small if judge.only_small else judge.verdict(node, table, small).violating
 
 
-def applied(space: Space, node: Node, table: Table, gone: NDArray[np.bool_], codes: Sequence[NDArray[Any]]) -> Applied:
+def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], codes: Sequence[NDArray[Any]]) -> Applied:
     """Apply a node to records.
 
     Parameters

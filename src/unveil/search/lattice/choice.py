@@ -16,9 +16,9 @@ from unveil.results.numbers import counted
 from unveil.search.checks import limit_of
 from unveil.search.judge import Judge
 from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
-from unveil.search.lattice.full_domain import Budget, Found, search
+from unveil.search.lattice.full_domain import Found, SearchBudget, search
 from unveil.search.lattice.objectives import Candidate, Objective, objective_of
-from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
 
@@ -70,11 +70,11 @@ class Lattice:
             request, space, judge, objective_of(objective, attributes, space.records, weights=weights, factor=factor), limit
         )
 
-    def searched(self, budget: Budget | None = None, progress: Callable[[int, int], Any] | None = None) -> Found:
+    def searched(self, budget: SearchBudget | None = None, progress: Callable[[int, int], Any] | None = None) -> Found:
         """Search for the best node."""
         return search(self.space, self.judge, self.objective, self.limit, budget=budget, progress=progress)
 
-    def chosen(self, budget: Budget | None = None, progress: Callable[[int, int], Any] | None = None) -> Choice:
+    def chosen(self, budget: SearchBudget | None = None, progress: Callable[[int, int], Any] | None = None) -> Choice:
         """Search for the best node, and say why if there is none, or if it leaves no record."""
         began = time.perf_counter()
         found = self.searched(budget, progress)
@@ -105,7 +105,7 @@ class Lattice:
         nothing = np.zeros(len(classes), dtype=bool)
         return not_met(self.measured(self.space.top, classes, nothing), "with every key attribute at its highest level")
 
-    def measured(self, node: Node, classes: Table, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
+    def measured(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
         """Return what the models say of the release at a node with some of its classes suppressed."""
         request, nothing = self.request, np.zeros(len(classes), dtype=bool)
         counts = recoded(request.cells, applied(self.space, node, classes, gone, self._codes(request.cells)))
@@ -137,7 +137,7 @@ class Choice:
     lattice: Lattice
     found: Found
     node: Node
-    classes: Table
+    classes: ClassTable
     gone: NDArray[np.bool_]
     seconds: float
 

@@ -26,13 +26,13 @@ from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError
 from unveil.search.judge import Judge
 from unveil.search.lattice.objectives import Objective, Separable
-from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Budget", "Found", "budget_of", "lowest_first", "search"]
+__all__ = ["Found", "SearchBudget", "budget_of", "lowest_first", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are held as a whole; larger ones are searched best first, one node after the other."""
@@ -49,7 +49,7 @@ _MOST_RAISED = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SearchBudget:
     """How far a search may go: seconds, and nodes looked at; None: as far as it takes."""
 
     seconds: float | None = None
@@ -61,9 +61,9 @@ class Budget:
             raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(self.seconds)}.")
 
 
-def budget_of(seconds: float | None, nodes: int | None) -> Budget:
+def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
     """Return how far a search may go, or refuse what is no limit."""
-    return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
+    return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +119,7 @@ def search(
     objective: Objective,
     limit: int,
     *,
-    budget: Budget | None = None,
+    budget: SearchBudget | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Found:
     """Return the node of the lowest score that meets the requirements with at most `limit` records suppressed.
@@ -135,7 +135,7 @@ def search(
     progress
         Called now and then with the nodes settled and the nodes in question.
     """
-    return _Search(space, judge, objective, limit, budget or Budget(), progress).run()
+    return _Search(space, judge, objective, limit, budget or SearchBudget(), progress).run()
 
 
 class _Search:
@@ -145,7 +145,7 @@ class _Search:
         judge: Judge,
         objective: Objective,
         limit: int,
-        budget: Budget,
+        budget: SearchBudget,
         progress: Callable[[int, int], Any] | None,
     ) -> None:
         self.space, self.judge, self.objective, self.limit, self.budget, self.progress = (
@@ -291,7 +291,7 @@ class _Search:
             return self.objective.bounds(self.space.top)
         return np.full(self.space.shape, self.lowest)
 
-    def _floor(self, node: Node, table: Table, small: NDArray[np.bool_]) -> float:
+    def _floor(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> float:
         """Return what a node costs at least, and raise the bounds of all nodes below: what is too small there is so in them."""
         if not isinstance(self.objective, Separable):
             if self.objective.rises == "never":

@@ -16,7 +16,7 @@ import polars as pl
 from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtraError, UnsupportedDataError, listed
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.patience import patiently
-from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
@@ -143,7 +143,7 @@ def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) 
         if out.schema is not None and not connection.execute(_SCHEMA, [out.schema]).fetchall():
             raise EngineError.no_schema(out.place)
 
-    def rewrite(connection: Any, what: Recoding) -> int:
+    def rewrite(connection: Any, what: EngineRecoding) -> int:
         connection.begin()
         source = _table(connection, address)
         now = _kinds(connection.sql(f"SELECT * FROM {source}"))  # noqa: S608 - quoted
@@ -156,7 +156,7 @@ def _into(file: Path, address: Address, kinds: Mapping[str, str], out: Address) 
         connection.commit()
         return records
 
-    def write(what: Recoding) -> tuple[EngineSource, int]:
+    def write(what: EngineRecoding) -> tuple[EngineSource, int]:
         with _connection(file, out, read_only=False) as connection:
             records = patiently(lambda: rewrite(connection, what), connection.interrupt)
         return open_database(replace(address, table=table, schema=out.schema)), records
@@ -170,7 +170,7 @@ class _Held:
     row_number = "row_number() OVER ()"
     keyed_hash = "sha256(o.k || q.n::UBIGINT::BIT::BLOB)"
 
-    def __init__(self, connection: Any, table: str, kinds: Mapping[str, str], what: Recoding) -> None:
+    def __init__(self, connection: Any, table: str, kinds: Mapping[str, str], what: EngineRecoding) -> None:
         self.own, self._connection, self._kinds = own_word(), connection, kinds
         self._names: list[str] = []
         keys = [_without_nan(column.name, kinds[column.name]) for column in what.changed]

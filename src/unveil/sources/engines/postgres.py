@@ -19,7 +19,7 @@ import polars as pl
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.patience import patiently
-from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
@@ -205,7 +205,7 @@ def _into(address: Address, name: str, columns: Mapping[str, _Column], out: Addr
         if out.schema is not None and not _has_schema(cursor, out.schema):
             raise EngineError.no_schema(out.place)
 
-    def write(what: Recoding) -> tuple[EngineSource, int]:
+    def write(what: EngineRecoding) -> tuple[EngineSource, int]:
         with _transaction(address, writing=True) as cursor:
             require_unchanged(address.place, (*what.names, *what.counted), columns, _columns(cursor, name))
             cursor.execute(_BY_HASH)
@@ -224,7 +224,7 @@ class _Held:
     row_number = "row_number() OVER ()"
     keyed_hash = "sha256(o.k || int8send(q.n))"
 
-    def __init__(self, cursor: Any, table: str, columns: Mapping[str, _Column], what: Recoding) -> None:
+    def __init__(self, cursor: Any, table: str, columns: Mapping[str, _Column], what: EngineRecoding) -> None:
         self.own, self._cursor, self._columns = own_word(), cursor, columns
         self._names: list[str] = []
         keys = [columns[column.name].counted for column in what.changed]

@@ -17,7 +17,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.engines.answers import batches_of, named, tally_of
-from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.frames import Tally, text_names
 
@@ -128,7 +128,7 @@ def _into(held: _Frame, out: Address) -> Write:
         if _exists(held.session, out):
             raise EngineError.table_exists(out.place)
 
-    def write(what: Recoding) -> tuple[EngineSource, int]:
+    def write(what: EngineRecoding) -> tuple[EngineSource, int]:
         views = _Views(held, what)
         try:
             with _failure_reported(out.place):
@@ -142,7 +142,7 @@ def _into(held: _Frame, out: Address) -> Write:
     return write
 
 
-def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[EngineSource, int]:
+def _written(session: Any, release: Any, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
     """Write a release, count it, and take it away again where it is not what was expected, or not whole."""
     if _exists(session, out):
         raise EngineError.table_exists(out.place)
@@ -195,7 +195,7 @@ class _Views:
     row_number = "monotonically_increasing_id()"
     keyed_hash = "sha2(concat(o.k, encode(lpad(hex(q.n), 16, '0'), 'UTF-8')), 256)"
 
-    def __init__(self, held: _Frame, what: Recoding) -> None:
+    def __init__(self, held: _Frame, what: EngineRecoding) -> None:
         self.own, self._session = own_word(), held.session
         self.records = f"{self.own}records"
         self._kept: list[tuple[str, Any]] = []

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unveil.sources.engines.address import Address
-    from unveil.sources.engines.recoding import Recoding
+    from unveil.sources.engines.recoding import EngineRecoding
 
 __all__ = ["Batches", "EngineSource", "Into", "Write", "require_unchanged"]
 
 Batches: TypeAlias = "Callable[[Sequence[str]], Iterator[pl.DataFrame]]"
 """Gives the columns asked for, batch by batch."""
-Write: TypeAlias = "Callable[[Recoding], tuple[EngineSource, int]]"
+Write: TypeAlias = "Callable[[EngineRecoding], tuple[EngineSource, int]]"
 """Rewrites the records of a table into another one, and returns that, opened, and its number of records."""
 Into: TypeAlias = "Callable[[Address], Write]"
 """Looks at where a table is to be, and returns what writes it."""
