@@ -74,7 +74,7 @@ def test_array_operations_do_what_the_loops_do(seed: int, rows: int, wide: bool)
     fields = rollup.fields_of(sizes)
     keys = rollup.packed(codes, fields, rows)
     amounts = random.integers(1, 9, (rows, 2)).astype(np.int32)
-    table, groups = rollup.Table(keys, amounts), random.integers(0, 3, 8).astype(np.uint64)
+    table, groups = rollup.ClassTable(keys, amounts), random.integers(0, 3, 8).astype(np.uint64)
     costs, chosen = [random.random(8) for _ in sizes], random.random(rows) < 0.5
     found = []
     for pace in (Never(), Always()):

@@ -25,7 +25,7 @@ from unveil.errors import (
     UndefinedMeasureError,
 )
 from unveil.models import KAnonymity, KMap, TCloseness
-from unveil.search.lattice.undominated import Point, Undominated
+from unveil.search.lattice.undominated import FrontPoint, Undominated
 
 AGE = unveil.Hierarchy.from_levels(
     [str(age) for age in range(20, 36)],
@@ -420,7 +420,7 @@ def test_front_shows_itself() -> None:
 @settings(max_examples=40, deadline=None)
 @given(figures=st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=12), order=st.randoms())
 def test_undominated_does_not_depend_on_the_order(figures: list[tuple[int, int, int]], order: Any) -> None:
-    points = [Point((at,), float(a), {"s": float(b)}, {"n": float(c)}, 0.0, 0) for at, (a, b, c) in enumerate(figures)]
+    points = [FrontPoint((at,), float(a), {"s": float(b)}, {"n": float(c)}, 0.0, 0) for at, (a, b, c) in enumerate(figures)]
     shuffled = [*points]
     order.shuffle(shuffled)
     found = Undominated()

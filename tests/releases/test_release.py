@@ -16,7 +16,7 @@ import unveil
 from unveil import mechanisms
 from unveil.errors import ArgumentError
 from unveil.models import KAnonymity
-from unveil.releases import Records, Unwritten, in_hand, read_record, record_place
+from unveil.releases import ReleaseRecords, Unwritten, in_hand, read_record, record_place
 
 PEOPLE = pl.DataFrame({"age": [22, 25, 38, 39, 41, 47], "sex": list("fmfmfm"), "ill": ["flu", "gout"] * 3})
 K = [KAnonymity(2)]
@@ -40,7 +40,7 @@ def test_every_maker_gives_one_release(name: str, tmp_path: Path) -> None:
     release = MAKERS[name]()
     assert type(release) is unveil.Release
     assert isinstance(release.protection, unveil.Protection)
-    assert all(isinstance(table, Records) for table in release.tables.values())
+    assert all(isinstance(table, ReleaseRecords) for table in release.tables.values())
     assert repr(release).startswith("Release(")
     answer = release.to_dict()
     assert set(answer) >= COMMON

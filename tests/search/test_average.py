@@ -19,7 +19,7 @@ from helpers import shared
 from unveil.errors import EmptyDataError, ModelNotMetError
 from unveil.models import AverageRisk, DeltaPresence, KAnonymity
 from unveil.search.lattice.average import gone_for_average
-from unveil.search.lattice.rollup import Field, Table
+from unveil.search.lattice.rollup import ClassTable, Field
 
 FIELDS = [Field(0, 0, 15)]
 AGES = unveil.Hierarchy.from_levels(
@@ -39,7 +39,7 @@ def frame_of(rows: list[tuple[int, str, str]]) -> pl.DataFrame:
 )
 def test_no_other_choice_of_classes_suppresses_fewer_records(classes: list[tuple[int, bool]], highest: float) -> None:
     n, gone = np.array([size for size, _ in classes]), np.array([out for _, out in classes])
-    table = Table((np.arange(len(n)).astype(np.uint64),), n[:, np.newaxis])
+    table = ClassTable((np.arange(len(n)).astype(np.uint64),), n[:, np.newaxis])
     found = gone_for_average(table, FIELDS, gone, highest)
     costs = []
     for kept in itertools.product([False, True], repeat=len(n)):
@@ -54,7 +54,7 @@ def test_which_of_equally_small_classes_go_does_not_depend_on_the_order_of_rows(
     keys, n = np.array([5, 3, 9, 1], dtype=np.uint64), np.array([2, 2, 2, 20])
     for order in itertools.permutations(range(4)):
         rows = list(order)
-        table = Table((keys[rows],), n[rows][:, np.newaxis])
+        table = ClassTable((keys[rows],), n[rows][:, np.newaxis])
         found = gone_for_average(table, FIELDS, np.zeros(4, dtype=bool), 0.1)
         assert sorted(keys[rows][found].tolist()) == [5, 9]
 

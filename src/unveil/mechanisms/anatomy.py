@@ -16,7 +16,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose
 from unveil.randomness import chance_of
-from unveil.releases import Protection, Records, Release, marked, repeatable_of
+from unveil.releases import Protection, Release, ReleaseRecords, marked, repeatable_of
 from unveil.results import Figure, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources.coding import encode, require_countable
@@ -80,11 +80,11 @@ class Anatomy(Protection):
         """Return the columns of the two tables."""
         return self.kept(release.records)
 
-    def kept(self, records: Records) -> tuple[str, ...]:  # noqa: ARG002 - the two tables have the columns between them
+    def kept(self, records: ReleaseRecords) -> tuple[str, ...]:  # noqa: ARG002 - the two tables have the columns between them
         """Return the columns of the data that the two tables have."""
         return (*self.key, self.secret)
 
-    def tables(self, records: Records) -> Mapping[str, Records]:
+    def tables(self, records: ReleaseRecords) -> Mapping[str, ReleaseRecords]:
         """Return the two tables by name."""
         return {"quasi": records, "sensitive": self.sensitive_records}
 

@@ -41,7 +41,7 @@ from unveil.search.lattice.question import (
     uncovered_levels,
     undefined_figures,
 )
-from unveil.search.lattice.undominated import Point
+from unveil.search.lattice.undominated import FrontPoint
 from unveil.search.request import Request
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
@@ -301,7 +301,7 @@ def _named(needs: Need | Sequence[Need]) -> dict[str, Need]:
     return found
 
 
-def _choice(points: Sequence[Point], prefer: str) -> int:
+def _choice(points: Sequence[FrontPoint], prefer: str) -> int:
     """Return the place of the release that is preferred."""
     if prefer == "privacy":
         return min(range(len(points)), key=lambda at: (points[at].risk, -points[at].service, points[at].rank))

@@ -19,7 +19,7 @@ from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.search.lattice.generalisation import Generalisation
-from unveil.search.lattice.undominated import Point
+from unveil.search.lattice.undominated import FrontPoint
 
 __all__ = ["Front"]
 
@@ -60,7 +60,7 @@ class Front(Result):
         Who can repeat the order of a release's records: nobody (False), whoever has the "key", or, from a "seed", everybody.
     """
 
-    points: Sequence[Point]
+    points: Sequence[FrontPoint]
     transformations: Sequence[Mapping[str, int]]
     combined: Sequence[float | None]
     choice: int
@@ -75,7 +75,7 @@ class Front(Result):
     notes: tuple[str, ...]
     repeatable: Repeatable
     maker: Callable[[Mapping[str, int]], Release[Generalisation]]
-    adjuster: Callable[[Point], Mapping[str, float | None]]
+    adjuster: Callable[[FrontPoint], Mapping[str, float | None]]
 
     @property
     def adjusted(self) -> list[Mapping[str, float | None]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.errors import listed
 from unveil.randomness import Chance, Repeatable
-from unveil.releases import Records, Release, drawn_order, marked, repeatable_of
+from unveil.releases import Release, ReleaseRecords, drawn_order, marked, repeatable_of
 from unveil.results.numbers import number
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation, on_suppressed
@@ -79,7 +79,7 @@ def generalised_in_hand(choice: Choice, options: Options, chance: Chance) -> Rel
 
 
 def generalised(
-    choice: Choice, records: Records, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
+    choice: Choice, records: ReleaseRecords, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
 ) -> Release[Generalisation]:
     """Return the release that protected records are."""
     found, request, space = choice.found, choice.request, choice.lattice.space

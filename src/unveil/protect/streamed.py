@@ -16,13 +16,13 @@ from unveil.output import together
 from unveil.protect.destination import Destination
 from unveil.protect.generalised import Options, generalised
 from unveil.randomness import Chance
-from unveil.releases import Records, Release, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
+from unveil.releases import Release, ReleaseRecords, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
 from unveil.run import active_run
 from unveil.search.lattice.applied import recoded
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.sources.coding import KnownValues, labelled
-from unveil.sources.engines.recoding import Changed, Recoding
+from unveil.sources.engines.recoding import Changed, EngineRecoding
 from unveil.sources.frames import TallySource
 from unveil.sources.microdata import complete
 from unveil.sources.passing import Passing, rewrite
@@ -45,7 +45,7 @@ def generalised_elsewhere(
 ) -> Release[Generalisation]:
     """Generalise records where they are, into a file or, with what lets an engine write, into a table.
 
-    Records that are no longer those counted are refused, and nothing is written.
+    ReleaseRecords that are no longer those counted are refused, and nothing is written.
     """
     stream = choice.request.table
     if not isinstance(stream, Passing):
@@ -53,7 +53,7 @@ def generalised_elsewhere(
     records = replace(stream, records=choice.lattice.space.records)
     repeatable = repeatable_of(chance, stream.place, drawn=to.out is not None and not options.keep_order)
 
-    def finished(written: Records) -> Release[Generalisation]:
+    def finished(written: ReleaseRecords) -> Release[Generalisation]:
         return generalised(choice, written, _NO_ROWS, options, repeatable)
 
     if to.out is None:
@@ -127,7 +127,7 @@ def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) ->
     return int((found if n is None else found * n.astype(np.uint64)).sum(dtype=np.uint64))
 
 
-def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Recoding:
+def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> EngineRecoding:
     """Return what an engine needs to rewrite the records itself, and to hold what it wrote against the counts."""
     request, space = choice.request, choice.lattice.space
     counts, place = request.cells, request.table.place
@@ -148,7 +148,7 @@ def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Recod
         return expected.records
 
     complete = counts.names if options.nulls == "drop" else ()
-    return Recoding(names, changed, gone, SUPPRESSED, complete, not options.keep_order, counts.names, check)
+    return EngineRecoding(names, changed, gone, SUPPRESSED, complete, not options.keep_order, counts.names, check)
 
 
 def _same(found: Counts, expected: Counts) -> bool:

@@ -4,15 +4,15 @@ from unveil.releases.counting import uniform_count
 from unveil.releases.order import drawn_order, marked, repeatable_of
 from unveil.releases.protection import Protection
 from unveil.releases.record import Record, RecordMismatchError, against_key, read_record, record_place, recorded, write_recorded
-from unveil.releases.records import Records, Unwritten, WrittenFile, WrittenTable
+from unveil.releases.records import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
 from unveil.releases.release import Release, checked_place, in_hand
 
 __all__ = [
     "Protection",
     "Record",
     "RecordMismatchError",
-    "Records",
     "Release",
+    "ReleaseRecords",
     "Unwritten",
     "WrittenFile",
     "WrittenTable",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unveil.releases.records import Records
+    from unveil.releases.records import ReleaseRecords
     from unveil.releases.release import Release
     from unveil.results import View
 
@@ -53,10 +53,10 @@ class Protection(ABC):
         """Return the models that the release was required to meet, as its record states them."""
         return ()
 
-    def kept(self, records: Records) -> Sequence[str]:
+    def kept(self, records: ReleaseRecords) -> Sequence[str]:
         """Return the columns of the data that the release still has."""
         return records.names
 
-    def tables(self, records: Records) -> Mapping[str, Records]:
+    def tables(self, records: ReleaseRecords) -> Mapping[str, ReleaseRecords]:
         """Return the tables of the release by name; most releases are one."""
         return {"": records}

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from unveil.sources import Source
 
-__all__ = ["Records", "Unwritten", "WrittenFile", "WrittenTable"]
+__all__ = ["ReleaseRecords", "Unwritten", "WrittenFile", "WrittenTable"]
 
 
 @runtime_checkable
-class Records(Protocol):
+class ReleaseRecords(Protocol):
     """The records of a release, wherever they are. `unveil.sources.microdata.Microdata` are those in hand."""
 
     @property

@@ -17,7 +17,7 @@ from unveil.randomness import Repeatable
 from unveil.releases.counting import uniform_count
 from unveil.releases.protection import Protection
 from unveil.releases.record import recorded, write_recorded
-from unveil.releases.records import Records
+from unveil.releases.records import ReleaseRecords
 from unveil.results import Result, View, jsonable
 from unveil.sources.alignment import write_link
 from unveil.sources.microdata import Microdata
@@ -60,7 +60,7 @@ class Release(Result, Generic[P_co]):
         The columns of the data that the release does not have.
     """
 
-    records: Records
+    records: ReleaseRecords
     protection: P_co
     origin: NDArray[np.int64]
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Release(Result, Generic[P_co]):
         return self.records.native()
 
     @property
-    def tables(self) -> Mapping[str, Records]:
+    def tables(self) -> Mapping[str, ReleaseRecords]:
         """The tables of the release by name: one without a name, or several that belong together."""
         return self.protection.tables(self.records)
 

@@ -32,7 +32,7 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
 from unveil.search.lattice.average import gone_for_average
 from unveil.search.lattice.closeness_kernel import ruler_of
-from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Secret, Space
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class NodeRequirements(Requirements):
             else {}
         )
 
-    def small(self, table: Table) -> NDArray[np.bool_]:
+    def small(self, table: ClassTable) -> NDArray[np.bool_]:
         """Return which classes are too small, in the table or in its population."""
         found = table.n < self.size
         if self.people:
@@ -129,7 +129,7 @@ class NodeRequirements(Requirements):
         """The smallest size of a class, where that is all that is asked for."""
         return self.size if self.only_small and not self.people else None
 
-    def verdict(self, node: Node, table: Table, small: NDArray[np.bool_]) -> Verdict:
+    def verdict(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> Verdict:
         """Ask every requirement of a node's classes, where `small` are too small already."""
         violating, lasting = small.copy(), np.where(small, table.n, 0).astype(np.float64)
         fails = self._ask_presence(table, violating)
@@ -144,7 +144,7 @@ class NodeRequirements(Requirements):
         emptied = bool(violating.any()) and any((model.low or 0.0) > TOLERANCE for model in self.presence)
         return Verdict(violating, staying, fails or emptied)  # who is suppressed is less present than a lower bound allows
 
-    def _ask_presence(self, table: Table, violating: NDArray[np.bool_]) -> bool:
+    def _ask_presence(self, table: ClassTable, violating: NDArray[np.bool_]) -> bool:
         """Mark the classes whose presence is out of bounds; return whether that of one is that holds no record to suppress."""
         fails = False
         for model in self.presence:
@@ -155,7 +155,7 @@ class NodeRequirements(Requirements):
             fails = fails or bool((beyond & (table.n == 0)).any())
         return fails
 
-    def _ask_classes(self, node: Node, table: Table, violating: NDArray[np.bool_], lasting: NDArray[np.float64]) -> None:
+    def _ask_classes(self, node: Node, table: ClassTable, violating: NDArray[np.bool_], lasting: NDArray[np.float64]) -> None:
         """Mark the classes that a model finds wanting, until it is clear that they are too many."""
         equivalence: Equivalence | None = None
         classes = np.flatnonzero(~violating & (table.n > 0))
@@ -175,14 +175,14 @@ class NodeRequirements(Requirements):
             if lasting.sum() > self._limit:
                 return
 
-    def _equivalence(self, node: Node, table: Table, classes: NDArray[np.int64]) -> Equivalence:
+    def _equivalence(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> Equivalence:
         """Return some classes of a node, with the spread of the sensitive attributes over them."""
         size = table.n[classes].astype(np.int64)
         spreads = self._dense_spreads(table, classes) if self._space.dense else self._sparse_spreads(node, table, classes)
         bare = Classes(np.zeros(0, dtype=np.int64), (), (), size, size.astype(np.float64))
         return Equivalence(bare, bare.mass, bare.mass, spreads, self._space.records, 0)
 
-    def _dense_spreads(self, table: Table, classes: NDArray[np.int64]) -> dict[str, Spread]:
+    def _dense_spreads(self, table: ClassTable, classes: NDArray[np.int64]) -> dict[str, Spread]:
         found = {}
         for secret in self._space.secrets.values():
             held = self._space.held(table, secret.name)[classes]
@@ -190,7 +190,7 @@ class NodeRequirements(Requirements):
             found[secret.name] = _spread(secret, of_class, value, held[of_class, value])
         return found
 
-    def _sparse_spreads(self, node: Node, table: Table, classes: NDArray[np.int64]) -> dict[str, Spread]:
+    def _sparse_spreads(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> dict[str, Spread]:
         place = np.full(len(table), -1, dtype=np.int64)
         place[classes] = np.arange(len(classes))
         of_part, codes, n = self._space.joint(node, table)

@@ -12,7 +12,7 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError, listed
 from unveil.fitting import kind_of
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
-from unveil.mechanisms.microaggregation.attributes import Attribute, prepared
+from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute, prepared
 from unveil.mechanisms.microaggregation.dominance import largest_share, refuse_dominant
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
 from unveil.mechanisms.treatment import Treatment, treated
@@ -180,7 +180,7 @@ def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
         labels = labels[chosen.rows]
     numbered = np.unique(labels.astype(str), return_inverse=True)[1]
 
-    def partition(_: Sequence[Attribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def partition(_: Sequence[AggregatedAttribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         group = np.unique(numbered[rows], return_inverse=True)[1]
         if (least := int(np.bincount(group).min())) < k:
             raise ArgumentError(f"the smallest group given has {counted(least, 'record')}, and k is {k:,}; join groups.")
@@ -191,7 +191,7 @@ def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
 
 def _release(
     chosen: Chosen,
-    attributes: Sequence[Attribute],
+    attributes: Sequence[AggregatedAttribute],
     of_record: Mapping[str, NDArray[np.int64]],
     shares: Mapping[str, float | None],
     settings: Mapping[str, Any],

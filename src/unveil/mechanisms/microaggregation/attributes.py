@@ -17,14 +17,14 @@ from unveil.sources.coding import encode
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Attribute", "prepared"]
+__all__ = ["AggregatedAttribute", "prepared"]
 
 _AGGREGATES: dict[Kind, tuple[str, ...]] = {"continuous": ("mean", "median"), "ordinal": ("median",), "nominal": ("mode",)}
 """What may stand for a group of values of each kind; the first is the one that does unless another is asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attribute:
+class AggregatedAttribute:
     """One attribute as the methods see it.
 
     Attributes
@@ -88,7 +88,7 @@ def prepared(
     aggregate: Any,
     *,
     standardise: bool,
-) -> list[Attribute]:
+) -> list[AggregatedAttribute]:
     """Look at every attribute: its kind, its values as numbers, and what stands for a group."""
     kinds, orders = by_attribute(kinds or {}, chosen.names, "a kind"), by_attribute(orders or {}, chosen.names, "an order")
     asked = by_attribute(aggregate, chosen.names, "an aggregate")
@@ -98,7 +98,9 @@ def prepared(
     ]
 
 
-def _attribute(column: Any, kind: Any, order: Sequence[Any] | None, aggregate: str | None, *, standardise: bool) -> Attribute:
+def _attribute(
+    column: Any, kind: Any, order: Sequence[Any] | None, aggregate: str | None, *, standardise: bool
+) -> AggregatedAttribute:
     kind = kind or _own_kind(column, order)
     checked_word(f"the kind of {shown(column.name)}", kind, KINDS)
     chosen = aggregate or _AGGREGATES[kind][0]
@@ -108,7 +110,7 @@ def _attribute(column: Any, kind: Any, order: Sequence[Any] | None, aggregate: s
             f"aggregate {shown(chosen)} does not fit {shown(column.name)}, which is {kind}; it is one of: {known}."
         )
     values = _as_numbers(column, kind, order)
-    return Attribute(column, kind, chosen, values, _unit(values, kind) if standardise else 1.0)
+    return AggregatedAttribute(column, kind, chosen, values, _unit(values, kind) if standardise else 1.0)
 
 
 def _own_kind(column: Any, order: Sequence[Any] | None) -> Kind:

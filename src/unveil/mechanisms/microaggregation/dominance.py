@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.errors import ArgumentError, listed
-from unveil.mechanisms.microaggregation.attributes import Attribute
+from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["largest_share", "refuse_dominant"]
 
 
-def largest_share(attribute: Attribute, group: NDArray[np.int64]) -> float | None:
+def largest_share(attribute: AggregatedAttribute, group: NDArray[np.int64]) -> float | None:
     """Return the largest share that a value of a continuous attribute has of its group's total; None where all totals are 0."""
     rows = np.flatnonzero(~np.isnan(attribute.values) & (group >= 0))
     size = np.abs(attribute.values[rows])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.errors import ArgumentError
-from unveil.mechanisms.microaggregation.attributes import Attribute
+from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute
 from unveil.results.numbers import counted
 from unveil.run import active_run
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Partition", "by_method", "grouped"]
 
-Partition: TypeAlias = "Callable[[Sequence[Attribute], NDArray[np.int64]], NDArray[np.int64]]"
+Partition: TypeAlias = "Callable[[Sequence[AggregatedAttribute], NDArray[np.int64]], NDArray[np.int64]]"
 """From attributes and rows that have values in all of them to the group of each row."""
 _HEARD = 0.1
 """Seconds after which an interrupt is heard."""
 
 
-def grouped(attributes: Sequence[Attribute], k: int, partition: Partition) -> NDArray[np.int64]:
+def grouped(attributes: Sequence[AggregatedAttribute], k: int, partition: Partition) -> NDArray[np.int64]:
     """Return the group of every record, those with nulls in the same attributes among themselves; -1 for one with nulls only."""
     present = np.column_stack([~np.isnan(attribute.values) for attribute in attributes])
     patterns, of_row = (
@@ -51,7 +51,7 @@ def by_method(method: str, k: int, gain: float) -> Partition:
     """Return the method of this name, ready to use."""
     from unveil.mechanisms.microaggregation import kernels
 
-    def partition(attributes: Sequence[Attribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def partition(attributes: Sequence[AggregatedAttribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         if method == "optimal":
             return _optimal(attributes[0].values[rows], k)
         points, codes, weights = _coordinates(attributes, rows)
@@ -86,7 +86,7 @@ def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 def _coordinates(
-    attributes: Sequence[Attribute], rows: NDArray[np.int64]
+    attributes: Sequence[AggregatedAttribute], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """Return numbers in their units, centred, codes of names, and what a difference of names counts."""
     points, codes, weights = np.empty((0, len(rows))), np.empty((0, len(rows)), dtype=np.int64), []

@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.counts import Column, Counts
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.search.lattice.rollup import Table, classes_of, packed
+from unveil.search.lattice.rollup import ClassTable, classes_of, packed
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 from unveil.search.requirements import NodeRequirements
 
@@ -39,14 +39,14 @@ class Applied:
     suppressed: NDArray[np.bool_]
 
 
-def suppressed_classes(space: Space, requirements: NodeRequirements, node: Node) -> tuple[Table, NDArray[np.bool_]]:
+def suppressed_classes(space: Space, requirements: NodeRequirements, node: Node) -> tuple[ClassTable, NDArray[np.bool_]]:
     """Return the classes of a node, and which of them violate a requirement."""
     table = space.classes(node).copy()
     small = requirements.small(table)
     return table, small if requirements.only_small else requirements.verdict(node, table, small).violating
 
 
-def applied(space: Space, node: Node, table: Table, gone: NDArray[np.bool_], codes: Sequence[NDArray[Any]]) -> Applied:
+def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], codes: Sequence[NDArray[Any]]) -> Applied:
     """Apply a node to records.
 
     Parameters

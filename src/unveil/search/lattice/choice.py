@@ -14,9 +14,9 @@ from unveil.models.base import Measured, Place
 from unveil.results.numbers import counted
 from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
-from unveil.search.lattice.full_domain import Budget, Found, search
+from unveil.search.lattice.full_domain import Found, SearchBudget, search
 from unveil.search.lattice.objectives import Candidate, Objective, objective_of
-from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
 from unveil.search.requirements import NodeRequirements
@@ -73,11 +73,11 @@ class Lattice:
             limit,
         )
 
-    def searched(self, budget: Budget | None = None) -> Found:
+    def searched(self, budget: SearchBudget | None = None) -> Found:
         """Search for the best node."""
         return search(self.space, self.requirements, self.objective, self.limit, budget=budget)
 
-    def chosen(self, budget: Budget | None = None) -> Choice:
+    def chosen(self, budget: SearchBudget | None = None) -> Choice:
         """Search for the best node, and say why if there is none, or if it leaves no record."""
         began = time.perf_counter()
         found = self.searched(budget)
@@ -108,7 +108,7 @@ class Lattice:
         nothing = np.zeros(len(classes), dtype=bool)
         return not_met(self.measured(self.space.top, classes, nothing), "with every key attribute at its highest level")
 
-    def measured(self, node: Node, classes: Table, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
+    def measured(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
         """Return what the models say of the release at a node with some of its classes suppressed."""
         request, nothing = self.request, np.zeros(len(classes), dtype=bool)
         counts = recoded(request.cells, applied(self.space, node, classes, gone, self._codes(request.cells)))
@@ -140,7 +140,7 @@ class Choice:
     lattice: Lattice
     found: Found
     node: Node
-    classes: Table
+    classes: ClassTable
     gone: NDArray[np.bool_]
     seconds: float
 

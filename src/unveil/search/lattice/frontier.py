@@ -26,12 +26,12 @@ import numpy as np
 from unveil.errors import ArgumentError
 from unveil.run import active_run
 from unveil.search.lattice.applied import applied, suppressed_classes
-from unveil.search.lattice.full_domain import Budget
+from unveil.search.lattice.full_domain import SearchBudget
 from unveil.search.lattice.node_rates import Identity, Rate
 from unveil.search.lattice.objectives import Separable
-from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
-from unveil.search.lattice.undominated import Point, Thresholds, Undominated, exceeds
+from unveil.search.lattice.undominated import FrontPoint, Thresholds, Undominated, exceeds
 from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
@@ -71,18 +71,18 @@ class Question:
     loss: Separable
     thresholds: Thresholds
 
-    def gone(self, node: Node, table: Table, classes: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    def gone(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Return which cells of the count table are suppressed with these classes; None where none is."""
         return applied(self.space, node, table, classes, self.cells).suppressed if classes.any() else None
 
-    def combined(self, point: Point) -> float | None:
+    def combined(self, point: FrontPoint) -> float | None:
         """Return the rate of all original key attributes together given all protected ones."""
         if not point.suppressed:
             return self.identity.combined(point.node, None)
         classes, violating = suppressed_classes(self.space, self.requirements, point.node)
         return self.identity.combined(point.node, self.gone(point.node, classes, violating))
 
-    def adjusted(self, point: Point) -> dict[str, float | None]:
+    def adjusted(self, point: FrontPoint) -> dict[str, float | None]:
         """Return the degrees of a release without what chance would give."""
         gone = None
         if point.suppressed:
@@ -102,12 +102,12 @@ class Question:
 class Frontier:
     """The front, whether it is the whole of it, and how many nodes were looked at."""
 
-    points: Sequence[Point]
+    points: Sequence[FrontPoint]
     complete: bool
     evaluated: int
 
 
-def frontier(question: Question, budget: Budget) -> Frontier:
+def frontier(question: Question, budget: SearchBudget) -> Frontier:
     """Return the releases that meet the models and thresholds and that no other such release dominates.
 
     Parameters
@@ -121,7 +121,7 @@ def frontier(question: Question, budget: Budget) -> Frontier:
 
 
 class _Search:
-    def __init__(self, question: Question, budget: Budget) -> None:
+    def __init__(self, question: Question, budget: SearchBudget) -> None:
         self.ask, self.budget = question, budget
         self.sound = question.limit == 0 and question.identity.monotone
         shape = question.space.shape
@@ -191,7 +191,7 @@ class _Search:
         elif self.sound and any(exceeds(risk, self.ask.thresholds.homogeneity) for risk in point.homogeneity.values()):
             self.closed[_below(place)] = True
 
-    def _kept_to(self, point: Point, gone: NDArray[np.bool_] | None) -> bool:
+    def _kept_to(self, point: FrontPoint, gone: NDArray[np.bool_] | None) -> bool:
         """Whether a release keeps to the thresholds and is not beaten; what chance gives is reckoned where the rest will do."""
         thresholds = self.ask.thresholds
         missed = any(thresholds.misses(name, degree) for name, degree in point.degrees.items())
@@ -215,7 +215,7 @@ class _Search:
         self.risks[place] = floor
         known = zip(self.ask.homogeneity.items(), floor.tolist(), strict=True)
         least = {name: risk if rate.defined else None for (name, rate), risk in known}
-        best = Point(node, identity, least, degrees, 0.0, 0)
+        best = FrontPoint(node, identity, least, degrees, 0.0, 0)
         return not self._judged(degrees) or self.found.dominates(best.figures)
 
     def _judged(self, degrees: Mapping[str, float | None]) -> bool:
@@ -239,7 +239,7 @@ class _Search:
         lowest = _scaled(place, high, steps)
         self.closed[tuple(slice(level if at in rate.codings else 0, None) for at, level in enumerate(lowest))] = True
 
-    def _suppressed(self, place: Node, node: Node, table: Table) -> NDArray[np.bool_] | None:
+    def _suppressed(self, place: Node, node: Node, table: ClassTable) -> NDArray[np.bool_] | None:
         """Return the classes to suppress; None where there is no release here, and then often none below."""
         verdict = self.ask.requirements.verdict(node, table, self.ask.requirements.small(table))
         lost = int(table.n[verdict.violating].sum())
@@ -251,14 +251,14 @@ class _Search:
             self.closed[_below(place)] = True
         return None
 
-    def _point(self, node: Node, table: Table, classes: NDArray[np.bool_], gone: NDArray[np.bool_] | None) -> Point:
+    def _point(self, node: Node, table: ClassTable, classes: NDArray[np.bool_], gone: NDArray[np.bool_] | None) -> FrontPoint:
         """Return the figures of a node whose classes given, and the cells in them, are suppressed."""
         ask, lost = self.ask, int(table.n[classes].sum())
 
         def figure(rate: Rate | Identity) -> float | None:
             return rate.at(node) if gone is None else rate.suppressed(node, gone)
 
-        return Point(
+        return FrontPoint(
             node,
             figure(ask.identity),
             {name: figure(rate) for name, rate in ask.homogeneity.items()},

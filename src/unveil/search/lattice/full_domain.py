@@ -26,14 +26,14 @@ from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError
 from unveil.run import active_run
 from unveil.search.lattice.objectives import Objective, Separable
-from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Budget", "Found", "budget_of", "lowest_first", "search"]
+__all__ = ["Found", "SearchBudget", "budget_of", "lowest_first", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are held as a whole; larger ones are searched best first, one node after the other."""
@@ -50,7 +50,7 @@ _MOST_RAISED = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SearchBudget:
     """How far a search may go: seconds, and nodes looked at; None: as far as it takes."""
 
     seconds: float | None = None
@@ -62,9 +62,9 @@ class Budget:
             raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(self.seconds)}.")
 
 
-def budget_of(seconds: float | None, nodes: int | None) -> Budget:
+def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
     """Return how far a search may go, or refuse what is no limit."""
-    return Budget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
+    return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +120,7 @@ def search(
     objective: Objective,
     limit: int,
     *,
-    budget: Budget | None = None,
+    budget: SearchBudget | None = None,
 ) -> Found:
     """Return the node of the lowest score that meets the requirements with at most `limit` records suppressed.
 
@@ -133,7 +133,7 @@ def search(
     budget
         When to stop early; the answer then says how far from the best it may be.
     """
-    return _Search(space, requirements, objective, limit, budget or Budget()).run()
+    return _Search(space, requirements, objective, limit, budget or SearchBudget()).run()
 
 
 class _Search:
@@ -143,7 +143,7 @@ class _Search:
         requirements: NodeRequirements,
         objective: Objective,
         limit: int,
-        budget: Budget,
+        budget: SearchBudget,
     ) -> None:
         self.space, self.requirements, self.objective, self.limit, self.budget = space, requirements, objective, limit, budget
         self.active = active_run()
@@ -288,7 +288,7 @@ class _Search:
             return self.objective.bounds(self.space.top)
         return np.full(self.space.shape, self.lowest)
 
-    def _floor(self, node: Node, table: Table, small: NDArray[np.bool_]) -> float:
+    def _floor(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> float:
         """Return what a node costs at least, and raise the bounds of all nodes below: what is too small there is so in them."""
         if not isinstance(self.objective, Separable):
             if self.objective.rises == "never":

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from unveil.search.lattice.rollup import RollUp
 
-__all__ = ["Survey", "survey"]
+__all__ = ["LatticeSizes", "lattice_sizes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Survey:
+class LatticeSizes:
     """For each node of a lattice: the records in classes below k, the other classes, and the squares of their sizes, summed."""
 
     small: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Survey:
     squares: NDArray[np.int64]
 
 
-def survey(rolled: RollUp, k: int) -> Survey | None:
+def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
     """Look at every node; None where the keys do not fit into one word."""
     base, order = rolled.base, rolled.order
     if len(base.keys) > 1:
@@ -49,7 +49,7 @@ def survey(rolled: RollUp, k: int) -> Survey | None:
     _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, found, run.flag)
     run.check()
     back = np.argsort(order)
-    return Survey(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in found))
+    return LatticeSizes(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in found))
 
 
 @compiled

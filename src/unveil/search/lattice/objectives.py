@@ -21,7 +21,7 @@ import numpy as np
 from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
-from unveil.search.lattice.rollup import Table, code_sums
+from unveil.search.lattice.rollup import ClassTable, code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ class Separable:
     least: tuple[NDArray[np.float64], ...]
     geometric: bool = False
 
-    def score(self, space: Space, node: Node, table: Table, gone: NDArray[np.bool_]) -> float:
+    def score(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
         """Return the score of a node whose classes `gone` are suppressed."""
         return self._mean(self._sums(node) + self._added(space, node, table, gone, self.costs))
 
-    def added(self, space: Space, node: Node, table: Table, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def added(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return what suppressing these classes adds to each attribute's sum, at least, here and in every node below."""
         return self._added(space, node, table, gone, self.capped)
 
@@ -120,7 +120,7 @@ class Separable:
         return np.array([one[level] for one, level in zip(self.totals, node, strict=True)])
 
     def _added(
-        self, space: Space, node: Node, table: Table, gone: NDArray[np.bool_], costs: Sequence[Sequence[NDArray[np.float64]]]
+        self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], costs: Sequence[Sequence[NDArray[np.float64]]]
     ) -> NDArray[np.float64]:
         chosen = [one[level] for one, level in zip(costs, node, strict=True)]
         lost, kept = code_sums(table, space.fields, chosen, gone)
@@ -147,7 +147,7 @@ class ClassBased:
     """
 
     name: str
-    score: Callable[[Space, Node, Table, NDArray[np.bool_]], float]
+    score: Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]
     rises: Literal["more", "first", "never"] = "more"
 
 
@@ -265,17 +265,17 @@ def _bits(one: KeyAttribute, records: int) -> _Part:
     return _Part(costs, math.log2(records), offset, scale if scale > 0.0 else 1.0)
 
 
-def _discernibility(space: Space, _node: Node, table: Table, gone: NDArray[np.bool_]) -> float:
+def _discernibility(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
     kept = table.n[~gone].astype(np.float64)
     return float(kept @ kept + float(table.n[gone].sum()) * space.records)
 
 
-def _class_size(space: Space, _node: Node, table: Table, gone: NDArray[np.bool_]) -> float:
+def _class_size(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
     n = table.n
     return space.records / (np.count_nonzero(n[~gone]) + int(n[gone].sum() > 0))
 
 
-def _divergence(space: Space, node: Node, table: Table, gone: NDArray[np.bool_]) -> float:
+def _divergence(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
     n = table.n.astype(np.float64)
     volume, everything = np.zeros(len(n)), 0.0
     for one, level, field in zip(space.attributes, node, space.fields, strict=True):
@@ -290,8 +290,8 @@ def _xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
 
 
-def _own(function: Callable[[Candidate], float]) -> Callable[[Space, Node, Table, NDArray[np.bool_]], float]:
-    def score(space: Space, node: Node, table: Table, gone: NDArray[np.bool_]) -> float:
+def _own(function: Callable[[Candidate], float]) -> Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]:
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
         n = table.n
         lost = int(n[gone].sum())
         losses = {}
@@ -307,7 +307,7 @@ def _own(function: Callable[[Candidate], float]) -> Callable[[Space, Node, Table
     return score
 
 
-_CLASS_BASED: dict[str, Callable[[Space, Node, Table, NDArray[np.bool_]], float]] = {
+_CLASS_BASED: dict[str, Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]] = {
     "discernibility": _discernibility,
     "class-size": _class_size,
     "kl": _divergence,

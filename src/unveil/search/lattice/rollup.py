@@ -20,7 +20,7 @@ from unveil.search.lattice import rollup_arrays, rollup_kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Field", "Merger", "RollUp", "Table", "classes_of", "code_sums", "fields_of", "packed"]
+__all__ = ["ClassTable", "Field", "Merger", "RollUp", "classes_of", "code_sums", "fields_of", "packed"]
 
 _WORD = 64
 _PACE = Pace()
@@ -38,7 +38,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class ClassTable:
     """Distinct keys, a row each, with what is counted of them.
 
     Attributes
@@ -65,9 +65,9 @@ class Table:
         """Return one column's codes, of all rows or some."""
         return ((self.keys[field.word][rows] >> np.uint64(field.shift)) & np.uint64(field.mask)).astype(np.int64)
 
-    def copy(self) -> Table:
+    def copy(self) -> ClassTable:
         """Return a table that lasts."""
-        return Table(tuple(word.copy() for word in self.keys), self.amounts.copy())
+        return ClassTable(tuple(word.copy() for word in self.keys), self.amounts.copy())
 
 
 def fields_of(sizes: Sequence[int]) -> list[Field]:
@@ -112,12 +112,12 @@ class RollUp:
         coded = [*(groups[column] for groups, column in zip(lowest, codes, strict=False)), *codes[len(levels) :]]
         self.order = sorted(range(len(levels)), key=lambda at: -base[at])
         self._merger = Merger(amounts, self.fields[-1].word + 1)
-        whole = Table(packed(coded, self.fields, len(amounts)), amounts)
+        whole = ClassTable(packed(coded, self.fields, len(amounts)), amounts)
         self.base = self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
-        self._kept: OrderedDict[tuple[int, ...], Table] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
         self._bytes = 0
 
-    def table(self, node: Sequence[int]) -> Table:
+    def table(self, node: Sequence[int]) -> ClassTable:
         """Return the classes of the generalisation that has these levels, counted from the lowest allowed.
 
         The table lasts until the next one is asked for.
@@ -127,7 +127,7 @@ class RollUp:
             path = path[:-1]
         return self._table(path)
 
-    def _table(self, path: tuple[int, ...]) -> Table:
+    def _table(self, path: tuple[int, ...]) -> ClassTable:
         """Return a table, made from that of the next lower level kept, at worst from the lowest."""
         if not path:
             return self.base
@@ -149,7 +149,7 @@ class RollUp:
             self._maps[at, lower, level] = self.levels[at][level][first].astype(np.uint64)
         return self._maps[at, lower, level]
 
-    def _keep(self, path: tuple[int, ...], table: Table) -> Table:
+    def _keep(self, path: tuple[int, ...], table: ClassTable) -> ClassTable:
         self._kept[path] = table
         self._bytes += table.amounts.nbytes + sum(word.nbytes for word in table.keys)
         while self._bytes > _MOST_KEPT and len(self._kept) > 1:
@@ -169,17 +169,17 @@ class Merger:
         self._epoch = 1
         self._step = rows + 1
 
-    def merged(self, table: Table, field: Field, groups: NDArray[np.uint64]) -> Table:
+    def merged(self, table: ClassTable, field: Field, groups: NDArray[np.uint64]) -> ClassTable:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
         if not _PACE.pays(len(table)):
-            return Table(*rollup_arrays.merged(_regrouped(table.keys, field, groups), table.amounts))
+            return ClassTable(*rollup_arrays.merged(_regrouped(table.keys, field, groups), table.amounts))
         self._epoch += self._step
         slots = self._slots[: _slots(len(table))]
         shift, mask = np.uint64(field.shift), np.uint64(field.mask)
         rows = rollup_kernels.merge(
             table.keys, table.amounts, field.word, shift, mask, groups, slots, self._epoch, self._keys, self._amounts
         )
-        return Table(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
+        return ClassTable(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
 
 
 def _regrouped(keys: Sequence[NDArray[np.uint64]], field: Field, groups: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
@@ -212,7 +212,7 @@ def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[Field]) ->
 
 
 def code_sums(
-    table: Table, fields: Sequence[Field], costs: Sequence[NDArray[np.float64]], chosen: NDArray[np.bool_]
+    table: ClassTable, fields: Sequence[Field], costs: Sequence[NDArray[np.float64]], chosen: NDArray[np.bool_]
 ) -> tuple[int, NDArray[np.float64]]:
     """Return the records of the rows chosen, and for each column the cost of their codes, summed over them."""
     if not _PACE.pays(len(table)):

@@ -18,8 +18,8 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
-from unveil.search.lattice.lattice_sizes import Survey, survey
-from unveil.search.lattice.rollup import Field, RollUp, Table, classes_of
+from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes
+from unveil.search.lattice.rollup import ClassTable, Field, RollUp, classes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,19 +191,19 @@ class Space:
         """Where each key attribute stands in the keys of `classes`."""
         return self._classes.fields
 
-    def classes(self, node: Node) -> Table:
+    def classes(self, node: Node) -> ClassTable:
         """Return the classes of a node; the table lasts until the next is asked for."""
         return self._classes.table(node)
 
-    def survey(self, k: int) -> Survey | None:
+    def survey(self, k: int) -> LatticeSizes | None:
         """Return the small classes, the others and their squares of every node; None where the keys are too wide for it."""
-        return survey(self._classes, k)
+        return lattice_sizes(self._classes, k)
 
-    def population(self, table: Table) -> NDArray[np.integer[Any]]:
+    def population(self, table: ClassTable) -> NDArray[np.integer[Any]]:
         """Return how many records of the population each class stands for; those of the table where there is none."""
         return table.amounts[:, self._first - 1]
 
-    def held(self, table: Table, secret: str) -> NDArray[np.integer[Any]]:
+    def held(self, table: ClassTable, secret: str) -> NDArray[np.integer[Any]]:
         """Return how often each class holds each value of a sensitive attribute, where the space is dense."""
         at = self._first
         for name, one in self.secrets.items():
@@ -212,7 +212,7 @@ class Space:
             at += len(one.values)
         raise ArgumentError.not_one_of("sensitive attribute", secret, tuple(self.secrets))
 
-    def joint(self, node: Node, table: Table) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], NDArray[np.int64]]:
+    def joint(self, node: Node, table: ClassTable) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], NDArray[np.int64]]:
         """Return the classes of a node split by the sensitive values, where the space is not dense.
 
         For each part: the class in `table`, which is that of the node; the code of each sensitive attribute; the records.

@@ -21,13 +21,13 @@ from unveil.search.lattice.space import Node
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Point", "Thresholds", "Undominated", "exceeds"]
+__all__ = ["FrontPoint", "Thresholds", "Undominated", "exceeds"]
 
 _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class FrontPoint:
     """A generalisation and its figures.
 
     Attributes
@@ -83,7 +83,7 @@ class Thresholds:
     homogeneity: float | None = None
     degrees: Mapping[str, float] = field(default_factory=dict)
 
-    def missed(self, point: Point, adjusted: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
+    def missed(self, point: FrontPoint, adjusted: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
         """Return what a release misses, given its adjusted degrees: the figure it has, and the one asked for."""
         risks = {"identity": (point.identity, self.identity)}
         risks |= {f"homogeneity of {name}": (risk, self.homogeneity) for name, risk in point.homogeneity.items()}
@@ -110,7 +110,7 @@ class Undominated:
     """The releases that none of those offered dominates."""
 
     def __init__(self) -> None:
-        self.points: list[Point] = []
+        self.points: list[FrontPoint] = []
         self._figures: NDArray[np.float64] = np.zeros((0, 0))
 
     def dominates(self, figures: NDArray[np.float64]) -> bool:
@@ -119,7 +119,7 @@ class Undominated:
             return False
         return bool(((self._figures >= figures).all(axis=1) & (self._figures > figures).any(axis=1)).any())
 
-    def offer(self, point: Point) -> None:
+    def offer(self, point: FrontPoint) -> None:
         """Take a release in unless one is better, and drop those that it is better than."""
         figures = point.figures
         if self.dominates(figures):
@@ -132,6 +132,6 @@ class Undominated:
         self.points = [*(one for one, out in zip(self.points, worse, strict=True) if not out), point]
         self._figures = np.vstack([known[~worse], figures])
 
-    def sorted(self) -> Sequence[Point]:
+    def sorted(self) -> Sequence[FrontPoint]:
         """Return the releases, the least risk first."""
         return sorted(self.points, key=lambda point: (point.risk, -point.service, *point.rank))

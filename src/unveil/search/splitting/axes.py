@@ -12,7 +12,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.search.request import Request
-from unveil.search.splitting.labelling import Rule, of_levels
+from unveil.search.splitting.labelling import Labelling, of_levels
 from unveil.search.splitting.parts import Dimension, Extents
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TreeAxis:
         """Return the attribute as the splitting takes it, given the cell of every unit."""
         return Dimension(self.codes[cells], np.zeros(0), levels=self.attribute.levels)
 
-    def rule(self, extents: Extents, at: int, of_record: NDArray[np.int64], of_row: NDArray[np.int64]) -> Rule:
+    def rule(self, extents: Extents, at: int, of_record: NDArray[np.int64], of_row: NDArray[np.int64]) -> Labelling:
         """Return what records hold, given the part and the cell of each."""
         return of_levels(self.attribute, extents.low[at][of_record], self.codes[of_row])
 
@@ -60,7 +60,7 @@ class OrderedAxis:
         null = len(self.values)
         return Dimension(self.ranks[cells], _positions(self.values), null if (self.ranks == null).any() else -1)
 
-    def rule(self, extents: Extents, at: int, of_record: NDArray[np.int64], of_row: NDArray[np.int64]) -> Rule:  # noqa: ARG002
+    def rule(self, extents: Extents, at: int, of_record: NDArray[np.int64], of_row: NDArray[np.int64]) -> Labelling:  # noqa: ARG002
         """Return what records hold, given the part and the cell of each."""
         last = len(self.values)
         low, high = (np.where(extents.mixed[at], end, found[at]) for end, found in ((0, extents.low), (last, extents.high)))
@@ -69,7 +69,7 @@ class OrderedAxis:
         leaves = max(last, 1)
         shares = np.array([1.0 if high == last > low else (high - low + 1) / leaves for low, high in pairs])
         exact = np.array([low == high for low, high in pairs])
-        return Rule([self._label(low, high) for low, high in pairs], shares, exact, leaves, of_part.reshape(-1)[of_record])
+        return Labelling([self._label(low, high) for low, high in pairs], shares, exact, leaves, of_part.reshape(-1)[of_record])
 
     def _label(self, low: int, high: int) -> str | None:
         last = len(self.values)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.microdata import Microdata
 
-__all__ = ["Recoded", "Recoding", "Rule", "fully_general", "of_levels", "released"]
+__all__ = ["Labelling", "Recoded", "Recoding", "fully_general", "of_levels", "released"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -92,7 +92,7 @@ class Recoding(Searched):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Labelling:
     """What the records hold in one attribute.
 
     Attributes
@@ -127,7 +127,7 @@ class Rule:
 class Recoded:
     """What all records become: a rule for each key attribute, which records are suppressed, and what is to be told of it."""
 
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, Labelling]
     suppressed: NDArray[np.bool_]
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -137,14 +137,14 @@ class Recoded:
         return float(np.mean([rule.loss(self.suppressed) for rule in self.rules.values()]))
 
 
-def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int64]) -> Rule:
+def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int64]) -> Labelling:
     """Return the rule that gives every record, of whose value the code is given, its label at a level of its own."""
     levels = one.levels
     starts = np.cumsum([0, *(len(labels) for labels in levels.labels)])
     tables = np.stack(levels.groups)
     labels = [label for row in levels.labels for label in row]
     exact = np.arange(len(labels)) < starts[1]
-    return Rule(labels, np.concatenate(levels.shares), exact, levels.leaves, starts[level] + tables[level, codes])
+    return Labelling(labels, np.concatenate(levels.shares), exact, levels.leaves, starts[level] + tables[level, codes])
 
 
 def fully_general(request: Request, known: Sequence[KeyAttribute]) -> Recoded:
@@ -233,14 +233,14 @@ def _merged(labels: Sequence[str | None]) -> tuple[tuple[str | None, ...], NDArr
     return tuple(distinct), np.array([at[label] for label in labels], dtype=np.int64)
 
 
-def _column(records: Microdata, name: str, rule: Rule, suppressed: NDArray[np.bool_]) -> Any:
+def _column(records: Microdata, name: str, rule: Labelling, suppressed: NDArray[np.bool_]) -> Any:
     """Return the column with its labels; None where every value stays as it is."""
     if rule.exact[rule.codes].all() and not suppressed.any():
         return None
     return records.labelled(name, [*rule.labels, SUPPRESSED], np.where(suppressed, len(rule.labels), rule.codes))
 
 
-def _summary(rule: Rule, suppressed: NDArray[np.bool_]) -> dict[str, Any]:
+def _summary(rule: Labelling, suppressed: NDArray[np.bool_]) -> dict[str, Any]:
     used = {rule.labels[code] for code in np.unique(rule.codes[~suppressed]).tolist()}
     changed = int(np.count_nonzero(suppressed | ~rule.exact[rule.codes]))
     return {

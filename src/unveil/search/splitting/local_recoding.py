@@ -21,7 +21,7 @@ from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
 from unveil.search.checks import limit_of
-from unveil.search.lattice.full_domain import Budget
+from unveil.search.lattice.full_domain import SearchBudget
 from unveil.search.lattice.space import KeyAttribute, Node
 from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, of_levels, released
@@ -207,7 +207,7 @@ class _Run:
         return Recoded(rules, gone[self.request.of_row], {"rounds": told})
 
     def _round(self, cells: NDArray[np.int64], limit: int, factor: float, nodes: int | None) -> _Round | None:
-        found = round_of(self.request, self.known, cells, limit, factor=factor, budget=Budget(self.time_limit, nodes))
+        found = round_of(self.request, self.known, cells, limit, factor=factor, budget=SearchBudget(self.time_limit, nodes))
         if found is None or found[1].all():
             return None
         node, gone = found

@@ -13,9 +13,9 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import Model
 from unveil.partitions.levels import Levels
 from unveil.search.lattice.applied import applied, suppressed_classes
-from unveil.search.lattice.full_domain import Budget, search
+from unveil.search.lattice.full_domain import SearchBudget, search
 from unveil.search.lattice.objectives import objective_of
-from unveil.search.lattice.rollup import Table
+from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import KeyAttribute, Node, Secret, Space
 from unveil.search.request import Request
 from unveil.search.requirements import NodeRequirements
@@ -33,7 +33,7 @@ def round_of(
     limit: int,
     *,
     factor: float = 0.5,
-    budget: Budget | None = None,
+    budget: SearchBudget | None = None,
 ) -> tuple[Node, NDArray[np.bool_]] | None:
     """Search the full-domain generalisations of some cells, in their order.
 
@@ -78,7 +78,7 @@ class _RequirementsOfPart(NodeRequirements):
         self._whole = whole
         self._places = {name: places_among(one.values, space.secrets[name].values) for name, one in whole.items()}
 
-    def _equivalence(self, node: Node, table: Table, classes: NDArray[np.int64]) -> Equivalence:
+    def _equivalence(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> Equivalence:
         found = super()._equivalence(node, table, classes)
         return replace(found, spreads={name: self._in_whole(one) for name, one in found.spreads.items()})
 

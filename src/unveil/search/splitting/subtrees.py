@@ -23,7 +23,7 @@ from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
 from unveil.search.checks import limit_of
-from unveil.search.lattice.full_domain import Budget
+from unveil.search.lattice.full_domain import SearchBudget
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request
 from unveil.search.requirements import PartRequirements
@@ -136,7 +136,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 
 def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, time_limit: float | None) -> list[Cut]:
     """Return a cut for every beginning."""
-    found = round_of(request, known, np.arange(len(request.cells)), limit, budget=Budget(time_limit))
+    found = round_of(request, known, np.arange(len(request.cells)), limit, budget=SearchBudget(time_limit))
     begins = [(tuple(one.levels.height for one in known), None), *([] if found is None else [found])]
     cuts = [Cut(request, known, levels, limit, gone) for levels, gone in begins]
     for cut in cuts:

@@ -19,7 +19,7 @@ from unveil.run import active_run
 from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
-from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
 from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
@@ -107,7 +107,7 @@ class FileTable(EngineSource):
             if out.schema is not None and not connection.execute(_SCHEMA, [out.schema]).fetchall():
                 raise EngineError.no_schema(out.place)
 
-        def write(what: Recoding) -> tuple[EngineSource, int]:
+        def write(what: EngineRecoding) -> tuple[EngineSource, int]:
             self._session.close()  # DuckDB opens a file for reading only, or for writing
             with _connection(self._file, out, read_only=False) as connection, _failure_reported(out.place):
                 records = cancellable(lambda: self._rewritten(connection, what, out), connection.interrupt)
@@ -124,7 +124,7 @@ class FileTable(EngineSource):
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
         return self._asked(lambda relation: _aggregated(relation, columns, aggregates, self.place))
 
-    def _rewritten(self, connection: Any, what: Recoding, out: Address) -> int:
+    def _rewritten(self, connection: Any, what: EngineRecoding, out: Address) -> int:
         """Make the table of a release in one transaction, and return its number of records."""
         connection.begin()
         require_unchanged(self.place, (*what.names, *what.counted), self._kinds, _kinds(self._relation(connection)))
@@ -216,7 +216,7 @@ class _Held:
     row_number = "row_number() OVER ()"
     keyed_hash = "sha256(o.k || q.n::UBIGINT::BIT::BLOB)"
 
-    def __init__(self, connection: Any, table: str, kinds: Mapping[str, str], what: Recoding) -> None:
+    def __init__(self, connection: Any, table: str, kinds: Mapping[str, str], what: EngineRecoding) -> None:
         self.own, self._connection, self._kinds = own_word(), connection, kinds
         self._names: list[str] = []
         keys = [_without_nan(column.name, kinds[column.name]) for column in what.changed]

@@ -20,7 +20,7 @@ from unveil.errors import ArgumentError, EngineError, MissingExtraError, Unsuppo
 from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
-from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
 from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection, tally
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
@@ -150,7 +150,7 @@ class PostgresTable(EngineSource):
             if out.schema is not None and not _has_schema(cursor, out.schema):
                 raise EngineError.no_schema(out.place)
 
-        def write(what: Recoding) -> tuple[EngineSource, int]:
+        def write(what: EngineRecoding) -> tuple[EngineSource, int]:
             with _failure_reported(self.place), _transaction(self._address, writing=True) as cursor:
                 records = self._rewritten(cursor, what, _name(out))
             return PostgresTable(replace(self._address, table=out.table, schema=out.schema)), records
@@ -173,7 +173,7 @@ class PostgresTable(EngineSource):
             answer, width = pl.DataFrame(cursor.fetch_arrow_table()), len(columns) + 1
         return tally_of(answer[:, :width], columns, numeric=_numeric(keys)), answer[:, width:]
 
-    def _rewritten(self, cursor: Any, what: Recoding, target: str) -> int:
+    def _rewritten(self, cursor: Any, what: EngineRecoding, target: str) -> int:
         """Make the table of a release, and return its number of records."""
         require_unchanged(self.place, (*what.names, *what.counted), self._columns, _columns(cursor, self._name))
         cursor.execute(_BY_HASH)
@@ -256,7 +256,7 @@ class _Held:
     row_number = "row_number() OVER ()"
     keyed_hash = "sha256(o.k || int8send(q.n))"
 
-    def __init__(self, cursor: Any, table: str, columns: Mapping[str, _Column], what: Recoding) -> None:
+    def __init__(self, cursor: Any, table: str, columns: Mapping[str, _Column], what: EngineRecoding) -> None:
         self.own, self._cursor, self._columns = own_word(), cursor, columns
         self._names: list[str] = []
         keys = [columns[column.name].counted for column in what.changed]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.base import Tally
 
-__all__ = ["Changed", "Holder", "Recoding", "Rewritten", "own_word", "recode"]
+__all__ = ["Changed", "EngineRecoding", "Holder", "Rewritten", "own_word", "recode"]
 
 _NO_GROUP = -1
 
@@ -59,7 +59,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recoding:
+class EngineRecoding:
     """What becomes of the records of a table.
 
     Attributes
@@ -134,7 +134,7 @@ def own_word() -> str:
     return f"unveil_{secrets.token_hex(8)}_"
 
 
-def recode(engine: Holder, what: Recoding) -> Rewritten:
+def recode(engine: Holder, what: EngineRecoding) -> Rewritten:
     """Put down what every value becomes, and return where the records of the release come from."""
     if what.changed:
         keys = ", ".join(f"k{at}" for at in range(len(what.changed)))
@@ -176,7 +176,7 @@ def _put_map(engine: Holder, at: int, column: Changed) -> None:
     engine.hold(f"{engine.own}map{at}", f"SELECT v, g, l FROM {value} JOIN {group} USING (id)")  # noqa: S608
 
 
-def _query(own: str, records: str, what: Recoding) -> str:
+def _query(own: str, records: str, what: EngineRecoding) -> str:
     place = {column.name: at for at, column in enumerate(what.changed)}
     gone = bool(len(what.gone))
     selected = [
@@ -190,7 +190,7 @@ def _query(own: str, records: str, what: Recoding) -> str:
     return f"SELECT {', '.join(selected)} FROM {records} AS r CROSS JOIN {own}null AS n {' '.join(joins)}{_complete(what)}"  # noqa: S608
 
 
-def _complete(what: Recoding) -> str:
+def _complete(what: EngineRecoding) -> str:
     """Return the condition that leaves out records with a null where none may be."""
     condition = " AND ".join(f"r.w{at} IS NOT NULL" for at in range(len(what.complete)))
     return f" WHERE {condition}" if condition else ""

@@ -20,7 +20,7 @@ from unveil.run import active_run
 from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
-from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.table import Aggregates, EngineSource, Write
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class SparkSource(EngineSource):
             answer = pl.DataFrame(_cancellable(self.session, grouped.toArrow))
         return tally_of(answer[:, : len(columns) + 1], columns), answer[:, len(columns) + 1 :]
 
-    def _rewritten(self, what: Recoding, out: Address) -> tuple[EngineSource, int]:
+    def _rewritten(self, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
         """Make the table or files of a release, and return them with their number of records."""
         views = _Views(self, what)
         try:
@@ -171,7 +171,7 @@ def _table(address: Address) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
-def _written(session: Any, release: Any, what: Recoding, out: Address) -> tuple[EngineSource, int]:
+def _written(session: Any, release: Any, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
     """Write a release, count it, and take it away again where it is not what was expected, or not whole."""
     if _exists(session, out):
         raise EngineError.table_exists(out.place)
@@ -224,7 +224,7 @@ class _Views:
     row_number = "monotonically_increasing_id()"
     keyed_hash = "sha2(concat(o.k, encode(lpad(hex(q.n), 16, '0'), 'UTF-8')), 256)"
 
-    def __init__(self, held: SparkSource, what: Recoding) -> None:
+    def __init__(self, held: SparkSource, what: EngineRecoding) -> None:
         self.own, self._session = own_word(), held.session
         self.records = f"{self.own}records"
         self._kept: list[tuple[str, Any]] = []

@@ -12,11 +12,11 @@ from unveil.sources.base import Source, Tally
 if TYPE_CHECKING:
     import polars as pl
 
-    from unveil.sources.engines.recoding import Recoding
+    from unveil.sources.engines.recoding import EngineRecoding
 
 __all__ = ["Aggregates", "EngineSource", "Write", "Written", "require_unchanged"]
 
-Write: TypeAlias = "Callable[[Recoding], tuple[EngineSource, int]]"
+Write: TypeAlias = "Callable[[EngineRecoding], tuple[EngineSource, int]]"
 """Rewrites the records of a table into another one, and returns that, opened, and its number of records."""
 Written: TypeAlias = "Callable[[str], str]"
 """Writes a column, or a text constant, in an engine's SQL."""
