@@ -82,6 +82,10 @@ def front(
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop searching, and give the front found.")
     ] = None,
+    mechanisms: Annotated[
+        bool,
+        typer.Option("--mechanisms", help="Try mechanisms and their parameters, and chains of two, instead of generalisations."),
+    ] = False,
     node_limit: Annotated[
         int | None, typer.Option("--node-limit", min=1, metavar="N", help="Look at no more generalisations than this.")
     ] = None,
@@ -119,6 +123,18 @@ def front(
     if inputs.sensitive is None:
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []
+    if mechanisms:
+        from unveil.assess.composition import compose
+
+        with showing_progress("protections") as progress:
+            composed = compose(
+                inputs.source, inputs.key, [*planned, *(Need.parse(text) for text in need or ())], sensitive=inputs.sensitive,
+                prefer=prefer, max_identity=max_identity, max_homogeneity=max_homogeneity, time_limit=time_limit or 60.0,
+                keep_order=keep_order, seed=seed, key_file=key_file, progress=progress,
+            )  # type: ignore[arg-type]  # fmt: skip
+        if out is not None or link is not None:
+            write_release(composed.chosen, out, link, spreadsheet_safe=spreadsheet_safe)
+        return give(composed, as_json=as_json, out=None)
     asked = requirements.asked(
         inputs.sensitive, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=None, presence=None, average_risk=average_risk,
@@ -147,4 +163,4 @@ def front(
         )
     if out is not None or link is not None:
         write_release(result.chosen, out, link, spreadsheet_safe=spreadsheet_safe)
-    give(result, as_json=as_json, out=None)
+    return give(result, as_json=as_json, out=None)
