@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
     from unveil.assess.comparison import compare as compare
+    from unveil.assess.composition import Composition as Composition
+    from unveil.assess.composition import compose as compose
     from unveil.assess.policy.check import check as check
     from unveil.assess.policy.verdict import Verdict as Verdict
     from unveil.assess.start import start_project as start_project
@@ -90,6 +92,7 @@ _HOMES = {
     "Attack": "unveil.attacks.attack",
     "ComparablePartitions": "unveil.attacks.comparable",
     "Comparison": "unveil.assess.comparison",
+    "Composition": "unveil.assess.composition",
     "Counts": "unveil.counts",
     "CrossTable": "unveil.tables.crosstable",
     "DiscriminationRate": "unveil.measures.discrimination",
@@ -130,6 +133,7 @@ _HOMES = {
     "check": "unveil.assess.policy.check",
     "check_hierarchy": "unveil.search.hierarchies",
     "compare": "unveil.assess.comparison",
+    "compose": "unveil.assess.composition",
     "count": "unveil.counts",
     "datasets": "unveil.sources",
     "direct_identifiers": "unveil.measures.direct_identifiers",

@@ -28,6 +28,10 @@ class FrontOptions:
     ] = "privacy"
     max_identity: Annotated[float | None, typer.Option("--max-identity", help="The identity risk that will do.")] = None
     max_homogeneity: Annotated[float | None, typer.Option("--max-homogeneity", help="The homogeneity risk that will do.")] = None
+    mechanisms: Annotated[
+        bool,
+        typer.Option("--mechanisms", help="Try mechanisms and their parameters, and chains of two, instead of generalisations."),
+    ] = False
 
     def options(self, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments of a call; the project's needs come first."""
@@ -56,6 +60,7 @@ def front(
     as_json: Json = False,
 ) -> None:
     """Which generalisations does no other beat in risk of attacks and needs served? Exit code 1: none will do."""
+    from unveil.assess.composition import compose
     from unveil.protect.front import anonymize_front
 
     to.check()
@@ -64,10 +69,15 @@ def front(
         raise ArgumentError("no key column is named; name those an intruder may know with --key.")
     if inputs.sensitive is None:
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
-    required = models.required(inputs) or inputs.planned_models()
-    told = {**weighed.options(inputs), **models.options(inputs, required), **search.options(inputs), **order.options()}
+    told = {**weighed.options(inputs), **order.options()}
     with showing_progress():
-        result = anonymize_front(inputs.source, inputs.key, sensitive=inputs.sensitive, models=required, **told)
+        if weighed.mechanisms:
+            limit = search.time_limit or 60.0
+            result: Any = compose(inputs.source, inputs.key, sensitive=inputs.sensitive, time_limit=limit, **told)
+        else:
+            required = models.required(inputs) or inputs.planned_models()
+            told |= {**models.options(inputs, required), **search.options(inputs)}
+            result = anonymize_front(inputs.source, inputs.key, sensitive=inputs.sensitive, models=required, **told)
     if to.out is not None or to.link is not None:
         to.write(result.chosen)
     give(result, as_json=as_json, out=None)

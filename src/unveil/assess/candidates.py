@@ -1,0 +1,117 @@
+"""Which protections are worth trying on a table? Mechanisms with values of their parameters, for the attributes they suit.
+
+Each mechanism is tried on the key attributes of its kind: numbers are microaggregated, swapped by rank and disturbed, names are
+randomised, and all of them are generalised. A chain joins two protections of different mechanisms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from unveil.project import Step
+
+__all__ = ["ProtectionCandidate", "chains_of", "single_candidates"]
+
+_LARGE = 5_000
+"""With more records, microaggregation groups each attribute by itself: groups over several take the square of the records."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectionCandidate:
+    """A protection to try: one step, or two in a row."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def name(self) -> str:
+        """The mechanisms with the parameter that is varied, such as `microaggregate k=5, then pram retention=0.7`."""
+        return ", then ".join(" ".join([step.mechanism, *_varied(step)]) for step in self.steps)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the steps as they are written to JSON, and into a project."""
+        return [
+            {"mechanism": step.mechanism, "attributes": list(step.attributes), "options": dict(step.options)}
+            for step in self.steps
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterGrid:
+    """A mechanism whose parameter is varied.
+
+    Attributes
+    ----------
+    mechanism, parameter, values
+        Its name, the parameter, and the values that are tried, the weakest protection first.
+    suits
+        The attributes that it is for: "numbers", "names", or "all".
+    options
+        What else it is told, given the attributes and the number of records.
+    """
+
+    mechanism: str
+    parameter: str
+    values: tuple[Any, ...]
+    suits: str
+    options: Callable[[Sequence[str], int], Mapping[str, Any]] = lambda _names, _records: {}
+
+    def candidates(self, names: Sequence[str], records: int) -> list[ProtectionCandidate]:
+        """Return a protection for each value of the parameter."""
+        told = self.options(names, records)
+        return [
+            ProtectionCandidate((Step(self.mechanism, tuple(names), {self.parameter: value, **told}),)) for value in self.values
+        ]
+
+
+_GRIDS = (
+    ParameterGrid("generalize", "k", (2, 5, 10, 50), "all"),
+    ParameterGrid(
+        "microaggregate",
+        "k",
+        (3, 10, 30, 100),
+        "numbers",
+        lambda names, records: {"together": False, "method": "optimal"} if records > _LARGE or len(names) == 1 else {},
+    ),
+    ParameterGrid("rank_swap", "window", (2.0, 5.0, 10.0, 25.0), "numbers"),
+    ParameterGrid("add_noise", "amount", (0.05, 0.2, 0.5, 1.0), "numbers"),
+    ParameterGrid("pram", "retention", (0.9, 0.7, 0.5, 0.3), "names"),
+)
+"""What is tried; a mechanism is added by one line."""
+_PRIVATE = ("dp_microaggregate", "epsilon", (10.0, 1.0, 0.1))
+_VARIED = {grid.mechanism: grid.parameter for grid in _GRIDS} | {_PRIVATE[0]: _PRIVATE[1]}
+_LAST = "generalize"
+"""What it gives are words, so it stands last in a chain."""
+
+
+def single_candidates(
+    numbers: Sequence[str], names: Sequence[str], records: int, bounds: Mapping[str, tuple[float, float]]
+) -> list[ProtectionCandidate]:
+    """Return the protections of one step for key attributes that hold numbers, and that hold names.
+
+    Differential privacy needs bounds that do not come from the data, so it is tried on the attributes that have some.
+    """
+    found: list[ProtectionCandidate] = []
+    for grid in _GRIDS:
+        suited = {"all": [*numbers, *names], "numbers": numbers, "names": names}[grid.suits]
+        found += grid.candidates(suited, records) if suited else []
+    bounded = [name for name in numbers if name in bounds]
+    if bounded:
+        options = {"bounds": {name: tuple(bounds[name]) for name in bounded}, "k": max(2, round(records**0.5))}
+        grid = ParameterGrid(*_PRIVATE, "numbers", lambda _names, _records: options)
+        found += grid.candidates(bounded, records)
+    return found
+
+
+def chains_of(singles: Sequence[ProtectionCandidate]) -> list[ProtectionCandidate]:
+    """Return the chains of two of these protections, of different mechanisms."""
+    pairs = [(one.steps[0], other.steps[0]) for one, other in combinations(singles, 2)]
+    ordered = [(two, one) if one.mechanism == _LAST else (one, two) for one, two in pairs if one.mechanism != two.mechanism]
+    return [ProtectionCandidate(pair) for pair in ordered]
+
+
+def _varied(step: Step) -> list[str]:
+    parameter = _VARIED.get(step.mechanism)
+    return [f"{parameter}={step.options[parameter]:g}"] if parameter in step.options else []

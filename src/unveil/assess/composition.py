@@ -1,0 +1,388 @@
+"""Which mechanism, with which parameter, keeps the data useful and gives least away? Protections composed and judged by the rate.
+
+Every candidate protects the table once, and that very release is judged: how far its key attributes give the original ones away,
+how far they tell the sensitive ones, and how far it serves the needs. All are Discrimination Rates with what chance would give
+removed, and numbers are read by blocks that are the same for all, so that noise, groups and generalisations compare. What no
+other protection dominates is the front.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from unveil import __version__
+from unveil.arguments import checked_arguments, checked_number
+from unveil.assess.candidates import ProtectionCandidate, chains_of
+from unveil.assess.composition_judge import ComposedFigures, CompositionJudge
+from unveil.attributes import Names, require_columns, sides_of
+from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, UnveilError
+from unveil.project import Need, Step
+from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.numbers import counted, number
+from unveil.run import Progress, active_run, in_run
+from unveil.sources import Data
+from unveil.sources.microdata import open_microdata
+
+if TYPE_CHECKING:
+    import os
+
+    from unveil.sources.microdata import Microdata
+
+__all__ = ["Composed", "Composition", "compose"]
+
+_SHOWN_ROWS = 20
+_MOST_SEEDS = 6
+"""The undominated single protections that chains are made of, at most."""
+_ON_DATA = (
+    "Each release was made and judged from the data itself. Where a guarantee of differential privacy is meant to cover the "
+    "choice too, choose the parameter without looking at the data."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Composed:
+    """One protection that was tried.
+
+    Attributes
+    ----------
+    candidate
+        Its steps.
+    figures
+        What it gives away and what it serves; None where it could not be made.
+    undominated
+        Whether no other protection is as good in every figure and better in one.
+    seconds
+        How long it took to make and to judge.
+    reason
+        Why it could not be made.
+    release
+        The release that was judged, kept where it is undominated.
+    """
+
+    candidate: ProtectionCandidate
+    figures: ComposedFigures | None
+    undominated: bool
+    seconds: float
+    reason: str | None = None
+    release: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was tried and how it fared, without the records."""
+        figures = {} if self.figures is None else self.figures.to_dict()
+        return {
+            "name": self.candidate.name,
+            "steps": jsonable(self.candidate.to_dict()),
+            **figures,
+            "undominated": self.undominated,
+            "seconds": self.seconds,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Composition(Result):
+    """Protections that were tried, least risk first.
+
+    Attributes
+    ----------
+    tried
+        Each with its figures; those that could not be made stand last.
+    original
+        The figures of the table as it is.
+    choice
+        The place among them of the one that is preferred.
+    complete
+        Whether all candidates were tried; else the time was over.
+    blocks
+        The blocks by which numbers were read, by column.
+    settings, notes
+        What was asked for, and what a user should know.
+    """
+
+    tried: tuple[Composed, ...]
+    original: ComposedFigures
+    choice: int
+    complete: bool
+    blocks: Mapping[str, int]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def front(self) -> tuple[Composed, ...]:
+        """The protections that no other dominates."""
+        return tuple(one for one in self.tried if one.undominated)
+
+    @property
+    def chosen(self) -> Any:
+        """The release that is preferred, as it was judged."""
+        return self.tried[self.choice].release
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the protection that is preferred, to be written into a project."""
+        return self.tried[self.choice].candidate.steps
+
+    def __repr__(self) -> str:
+        """Return one line: how many were tried, how many are on the front, and the one preferred."""
+        chosen = self.tried[self.choice]
+        figures = (
+            "" if chosen.figures is None else f"; risk {number(chosen.figures.risk)}, degree {number(chosen.figures.service)}"
+        )
+        size = f"{len(self.front)} of {counted(len(self.tried), 'protection')} undominated" + (
+            "" if self.complete else ", not complete"
+        )
+        return f"Composition({size}; chosen: {chosen.candidate.name}{figures})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every protection that was tried, without its records."""
+        return {
+            "tried": [one.to_dict() for one in self.tried],
+            "original": self.original.to_dict(),
+            "chosen": self.choice,
+            "complete": self.complete,
+            "blocks": dict(self.blocks),
+            "settings": jsonable(self.settings),
+            "notes": list(self.notes),
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per protection."""
+        made = self.tried
+        figures = [one.figures for one in made]
+        return {
+            "protection": [one.candidate.name for one in made],
+            "chosen": [at == self.choice for at in range(len(made))],
+            "undominated": [one.undominated for one in made],
+            "identity": [None if one is None else one.identity for one in figures],
+            **{
+                f"homogeneity of {name}": [None if one is None else one.homogeneity[name] for one in figures]
+                for name in self.original.homogeneity
+            },
+            **{
+                f"degree of {name}": [None if one is None else one.degrees[name] for one in figures]
+                for name in self.original.degrees
+            },
+            "seconds": [one.seconds for one in made],
+            "reason": [one.reason for one in made],
+        }
+
+    def view(self) -> View:
+        """Return what a person should see: the front first, then what it dominates."""
+        chosen = self.tried[self.choice]
+        risk, service = (None, None) if chosen.figures is None else (chosen.figures.risk, chosen.figures.service)
+        figures = (
+            Figure("protections tried", len(self.tried), "all candidates" if self.complete else "before the time was over"),
+            Figure("undominated", len(self.front), "no other is as good in every figure and better in one"),
+            Figure("chosen", chosen.candidate.name),
+            Figure("risk of the chosen", risk, f"{number(self.original.risk)} in the original"),
+            Figure("degree of the chosen", service, f"{number(self.original.service)} in the original"),
+        )
+        failed = tuple(f"{one.candidate.name}: {one.reason}" for one in self.tried if one.reason)
+        return View("Mechanisms and their parameters", figures, (self._table(),), (*self.notes, *failed))
+
+    def _table(self) -> Table:
+        hidden = ("reason", "seconds", "chosen", "undominated")
+        columns = {name: values for name, values in self.columns().items() if name not in hidden}
+        marks = [
+            "chosen" if at == self.choice else "undominated" if one.undominated else None for at, one in enumerate(self.tried)
+        ]
+        judged = [at for at, one in enumerate(self.tried) if one.figures is not None]
+        order = sorted(judged, key=lambda at: marks[at] is None)[:_SHOWN_ROWS]
+        rows = tuple((*(values[at] for values in columns.values()), marks[at]) for at in order)
+        note = f"{len(judged) - len(order)} more; --json gives all" if len(judged) > len(order) else ""
+        return Table((*columns, "mark"), rows, title="Protections, least risk first", note=note)
+
+
+@checked_arguments
+@in_run
+def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each other
+    data: Data,
+    key: Names,
+    needs: Need | Sequence[Need],
+    *,
+    sensitive: Names,
+    candidates: Sequence[Step | Sequence[Step]] | None = None,
+    chains: bool = True,
+    partitions: Mapping[str, Any] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    prefer: Literal["utility", "privacy"] = "privacy",
+    max_identity: float | None = None,
+    max_homogeneity: float | None = None,
+    time_limit: float = 60.0,
+    keep_order: bool = False,
+    seed: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
+) -> Composition:
+    """Try mechanisms and their parameters, and chains of two, and mark those that no other dominates.
+
+    Parameters
+    ----------
+    data
+        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+    key, sensitive
+        The key attributes, which are protected, and the sensitive ones, which an intruder should not learn.
+    needs
+        What the release is to be good for.
+    candidates
+        Protections to try instead of the usual ones: steps, or rows of steps.
+    chains
+        Whether to try chains of two of the undominated single protections.
+    partitions
+        How numbers are read in every release, by column; none: ten blocks of equally many original records.
+    bounds
+        Bounds of numbers that do not come from the data, by column: differential privacy is tried on these.
+    prefer
+        Which undominated protection to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees.
+    max_identity, max_homogeneity
+        The risks that will do; with the degrees that needs ask for, they decide what may be chosen.
+    time_limit
+        The seconds after which no further candidate is tried.
+    keep_order, seed, key_file
+        As in `unveil.protect`.
+    progress
+        A run, or a function called with the name of a stage ("protections"), those tried and those in question.
+
+    Returns
+    -------
+    Composition
+        Every protection with its figures, the undominated ones marked, and the release that is preferred.
+
+    Raises
+    ------
+    ModelNotMetError
+        If no protection keeps to the risks and reaches the degrees.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> people = unveil.datasets.adult().select("age", "sex", "income-per-year").head(1000)
+    >>> need = unveil.Need("income", target="income-per-year", given="age")
+    >>> found = unveil.compose(people, "age", need, sensitive="sex", chains=False, seed=1)
+    >>> found
+    Composition(... of 16 protections undominated; chosen: ...)
+    """
+    checked_number("time_limit", time_limit, above=0.0)
+    keys, secrets = sides_of(key, sensitive)
+    asked = [needs] if isinstance(needs, Need) else [*needs]
+    if not asked:
+        raise ArgumentError("no need is named; name what the release is to be good for, such as Need('study', 'income', 'age').")
+    records = open_microdata(data)
+    require_columns([*keys, *secrets, *(name for need in asked for name in (need.target, *need.given))], records.names)
+    judge = CompositionJudge.of(records, keys, secrets, asked, partitions or {})
+    trial = _Trial(records, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
+    singles = _given(candidates) if candidates is not None else judge.candidates(bounds or {})
+    made = trial.all(singles, more=chains)
+    if chains:
+        made += trial.all(chains_of(_seeds(made)), before=len(made))
+    tried = _marked(made)
+    settings = {
+        "key": list(keys),
+        "sensitive": list(secrets),
+        "needs": [repr(need) for need in asked],
+        "prefer": prefer,
+        "max_identity": max_identity,
+        "max_homogeneity": max_homogeneity,
+        "time_limit": time_limit,
+    }
+    choice = _choice(tried, asked, prefer, max_identity, max_homogeneity)
+    return Composition(tried, judge.original(), choice, trial.complete, judge.block_counts, settings, (_ON_DATA,))
+
+
+def _given(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCandidate]:
+    found = [ProtectionCandidate((one,) if isinstance(one, Step) else tuple(one)) for one in candidates]
+    if not found:
+        raise ArgumentError("no candidate is named; name steps to try, or leave candidates out for the usual ones.")
+    return found
+
+
+class _Trial:
+    """Makes and judges candidates until the time is over."""
+
+    def __init__(
+        self,
+        records: Microdata,
+        judge: CompositionJudge,
+        options: Mapping[str, Any],
+        time_limit: float,
+    ) -> None:
+        self._records, self._judge, self._options = records, judge, dict(options)
+        self._end, self._run = time.monotonic() + time_limit, active_run()
+        self.complete = True
+
+    def all(self, candidates: Sequence[ProtectionCandidate], *, before: int = 0, more: bool = False) -> list[Composed]:
+        """Try candidates in turn; `before` were tried already, and `more` says that others will follow."""
+        made = []
+        ahead = len(candidates) // 2 if more else 0
+        for done, candidate in enumerate(candidates):
+            self._run.at("protections", before + done, before + len(candidates) + ahead)
+            if time.monotonic() > self._end and (made or before):
+                self.complete = False
+                break
+            made.append(self._one(candidate))
+        self._run.at("protections", before + len(made), max(before + len(made), before + len(candidates) + ahead if more else 0))
+        return made
+
+    def _one(self, candidate: ProtectionCandidate) -> Composed:
+        import unveil
+
+        began = time.perf_counter()
+        try:
+            release = unveil.protect(self._records.native(), candidate.steps, **self._options)
+            figures = self._judge.figures(release)
+        except CancelledError:
+            raise
+        except UnveilError as problem:
+            return Composed(candidate, None, undominated=False, seconds=time.perf_counter() - began, reason=str(problem))
+        return Composed(candidate, figures, undominated=False, seconds=time.perf_counter() - began, release=release)
+
+
+def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:
+    """Return the single protections that chains are made of: undominated ones, spread from the least risk to the highest."""
+    front = [one.candidate for one in _marked(made) if one.undominated]
+    places = np.unique(np.linspace(0, len(front) - 1, min(_MOST_SEEDS, len(front))).round().astype(int)) if front else []
+    return [front[at] for at in places]
+
+
+def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:
+    """Mark the undominated, forget the records of the others, and put the least risk first.
+
+    Of protections that are alike in every figure, the one of fewer steps stands for all, then the one tried first.
+    """
+    judged = [one for one in made if one.figures is not None]
+    vectors = np.array([one.figures.vector for one in judged if one.figures is not None])
+    steps = [len(one.candidate.steps) for one in judged]
+    marked = []
+    for at, one in enumerate(judged):
+        no_worse = (vectors >= vectors[at]).all(axis=1)
+        alike = no_worse & (vectors == vectors[at]).all(axis=1)
+        simpler = [other for other in np.flatnonzero(alike) if (steps[other], other) < (steps[at], at)]
+        alone = not bool((no_worse & ~alike).any()) and not simpler
+        marked.append(replace(one, undominated=alone, release=one.release if alone else None))
+    marked.sort(key=lambda one: (one.figures.risk, -one.figures.service) if one.figures else (2.0, 0.0))
+    return (*marked, *(one for one in made if one.figures is None))
+
+
+def _choice(
+    tried: Sequence[Composed], needs: Sequence[Need], prefer: str, max_identity: float | None, max_homogeneity: float | None
+) -> int:
+    """Return the place of the preferred protection among those that will do, or say how close one gets."""
+    front = [(at, one.figures) for at, one in enumerate(tried) if one.undominated and one.figures is not None]
+    if not front:
+        reasons = "; ".join(dict.fromkeys(one.reason for one in tried if one.reason))
+        raise ModelNotMetError(f"no protection could be made: {reasons}")
+    misses = {at: figures.misses(needs, max_identity, max_homogeneity) for at, figures in front}
+    fitting = [(at, figures) for at, figures in front if not misses[at]]
+    if not fitting:
+        nearest = min(misses.values(), key=lambda gaps: sum(gaps.values()))
+        short = ", ".join(f"{name} by {number(gap)}" for name, gap in nearest.items())
+        raise ModelNotMetError(f"no protection tried keeps to the risks and serves the needs; the nearest misses {short}.")
+    if prefer == "utility":
+        return max(fitting, key=lambda pair: (pair[1].service, -pair[1].risk))[0]
+    return min(fitting, key=lambda pair: (pair[1].risk, -pair[1].service))[0]
