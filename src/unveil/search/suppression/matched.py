@@ -79,7 +79,7 @@ def _treated(
 
 def _parts(chosen: NDArray[np.int64], rows: _Rows) -> Iterator[NDArray[np.int64]]:
     """Give rows a few at a time, as long as the run goes on."""
-    run, size = active_run(), max(1, min(_PART, _WORK // len(rows.weight)))
+    run, size = active_run(), max(1, min(_PART, _WORK // max(1, len(rows.weight))))
     for start in range(0, len(chosen), size):
         run.check()
         yield chosen[start : start + size]
