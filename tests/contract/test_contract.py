@@ -51,6 +51,7 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "paper-4", "other=paper-4", *KEY, *SENSITIVE, "--privacy", "k", "--loss", "suppressed"],
     "check": ["check", "paper-3", "--policy", "cell-size-3", *RELEASED, *SENSITIVE],
     "hierarchy-build": ["hierarchy", "build", "paper-4", "--column", "Age"],
+    "mechanisms": ["mechanisms"],
     "reproduce": ["reproduce"],
     "datasets": ["datasets"],
 }  # fmt: skip

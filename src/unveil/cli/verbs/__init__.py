@@ -18,6 +18,7 @@ for _verbs in (
     "compare",
     "check",
     "hierarchy",
+    "mechanisms",
     "reproduce",
     "datasets",
 ):
