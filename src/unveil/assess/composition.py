@@ -317,7 +317,7 @@ class _Trial:
 
     def all(self, candidates: Sequence[ProtectionCandidate], *, before: int = 0, more: bool = False) -> list[Composed]:
         """Try candidates in turn; `before` were tried already, and `more` says that others will follow."""
-        made = []
+        made: list[Composed] = []
         ahead = len(candidates) // 2 if more else 0
         for done, candidate in enumerate(candidates):
             self._tell(before + done, before + len(candidates) + ahead)
@@ -343,8 +343,10 @@ class _Trial:
 def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:
     """Return the single protections that chains are made of: undominated ones, spread from the least risk to the highest."""
     front = [one.candidate for one in _marked(made) if one.undominated]
-    places = np.unique(np.linspace(0, len(front) - 1, min(_MOST_SEEDS, len(front))).round().astype(int)) if front else []
-    return [front[at] for at in places]
+    if not front:
+        return []
+    places = np.unique(np.linspace(0, len(front) - 1, min(_MOST_SEEDS, len(front))).round().astype(int))
+    return [front[at] for at in places.tolist()]
 
 
 def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:

@@ -129,9 +129,10 @@ def front(
         with showing_progress("protections") as progress:
             composed = compose(
                 inputs.source, inputs.key, [*planned, *(Need.parse(text) for text in need or ())], sensitive=inputs.sensitive,
-                prefer=prefer, max_identity=max_identity, max_homogeneity=max_homogeneity, time_limit=time_limit or 60.0,
+                prefer=prefer,  # type: ignore[arg-type]
+                max_identity=max_identity, max_homogeneity=max_homogeneity, time_limit=time_limit or 60.0,
                 keep_order=keep_order, seed=seed, key_file=key_file, progress=progress,
-            )  # type: ignore[arg-type]  # fmt: skip
+            )  # fmt: skip
         if out is not None or link is not None:
             write_release(composed.chosen, out, link, spreadsheet_safe=spreadsheet_safe)
         return give(composed, as_json=as_json, out=None)
