@@ -104,7 +104,10 @@ def test_the_choice_keeps_to_what_is_asked() -> None:
 
 
 def test_candidates_may_be_given_and_failures_are_said() -> None:
-    steps = [unveil.Step("microaggregate", "age", {"k": 5}), [unveil.Step("add_noise", "age"), unveil.Step("rank_swap", "age")]]
+    steps: list[unveil.Step | list[unveil.Step]] = [
+        unveil.Step("microaggregate", "age", {"k": 5}),
+        [unveil.Step("add_noise", "age"), unveil.Step("rank_swap", "age")],
+    ]
     made = unveil.compose(PEOPLE, KEYS, NEED, sensitive="occupation", candidates=[*steps, unveil.Step("add_noise", "education")])
     assert len(made.tried) >= 3
     assert "needs numbers" in str(made.tried[-1].reason)

@@ -53,6 +53,7 @@ COMMANDS: dict[str, list[str]] = {
     "table": ["table", "paper-4", "--by", "Disease", "--by", "Age", "--rule", "threshold=2"],
     "table-attack": ["table", "paper-4", "--by", "Disease", "--value", "Age", "--attack"],
     "hierarchy-build": ["hierarchy", "build", "paper-4", "--column", "Age"],
+    "mechanisms": ["mechanisms"],
     "reproduce": ["reproduce"],
     "datasets": ["datasets"],
 }  # fmt: skip

@@ -113,5 +113,5 @@ def chains_of(singles: Sequence[ProtectionCandidate]) -> list[ProtectionCandidat
 
 
 def _varied(step: Step) -> list[str]:
-    parameter = _VARIED.get(step.mechanism)
-    return [f"{parameter}={step.options[parameter]:g}"] if parameter is not None and parameter in step.options else []
+    parameter = _VARIED.get(step.mechanism, "")
+    return [f"{parameter}={step.options[parameter]:g}"] if parameter in step.options else []

@@ -349,7 +349,7 @@ def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:
     if not front:
         return []
     places = np.unique(np.linspace(0, len(front) - 1, min(_MOST_SEEDS, len(front))).round().astype(int))
-    return [front[at] for at in places]
+    return [front[at] for at in places.tolist()]
 
 
 def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:

@@ -6,33 +6,15 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
+from unveil.mechanisms.facts import FACTS
+
 _HOMES: dict[str, str] = {
-    "add_noise": "noise",
-    "microaggregate": "microaggregation",
-    "rank_swap": "swapping",
-    "resample": "resampling",
-    "round_values": "rounding",
-    "sample": "sampling",
-    "swap": "swapping",
-    "top_bottom_code": "coding",
-    "pram": "post_randomisation",
-    "anatomize": "anatomy",
+    **{name: facts.home for name, facts in FACTS.items()},
     "Anatomy": "anatomy",
-    "dp_count": "differential_privacy.queries",
-    "dp_sum": "differential_privacy.queries",
-    "dp_mean": "differential_privacy.queries",
-    "dp_histogram": "differential_privacy.queries",
-    "dp_marginals": "differential_privacy.marginals",
-    "dp_synthesize": "differential_privacy.microdata",
     "Private": "differential_privacy.answers",
-    "pseudonymize": "pseudonyms",
-    "synthesize": "synthesis",
-    "massc": "agglomeration",
-    "safepub": "differential_privacy.safety",
     "safepub_delta": "differential_privacy.safety",
-    "dp_microaggregate": "differential_privacy.centroids",
 }
-"""Each mechanism's name and the module that holds it."""
+"""Each public name and the module that holds it; mechanisms are registered in `facts`."""
 
 __all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names
 

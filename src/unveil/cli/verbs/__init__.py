@@ -20,6 +20,7 @@ for _verbs in (
     "query",
     "watch",
     "hierarchy",
+    "mechanisms",
     "reproduce",
     "datasets",
     "table",

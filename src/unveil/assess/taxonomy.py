@@ -1,0 +1,71 @@
+"""Which mechanism is of which kind, and against what? The table of all protections, from the facts they are registered with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unveil.mechanisms.facts import FACTS, RECODINGS, MechanismFacts
+from unveil.results import Figure, Result, Table, View
+
+__all__ = ["Taxonomy", "taxonomy"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Taxonomy(Result):
+    """Every mechanism with its facts."""
+
+    mechanisms: Mapping[str, MechanismFacts]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"Taxonomy({len(self.mechanisms)} mechanisms)"
+
+    def __getitem__(self, name: str) -> MechanismFacts:
+        """Return the facts of a mechanism."""
+        return self.mechanisms[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain Python values."""
+        return {"mechanisms": {name: facts.to_dict() for name, facts in self.mechanisms.items()}}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per mechanism."""
+        rows = [facts.to_dict() for facts in self.mechanisms.values()]
+        return {"mechanism": list(self.mechanisms), **{name: [row[name] for row in rows] for name in rows[0]}}
+
+    def view(self) -> View:
+        """Return what a person should see: one table of kinds, one of what is promised and what is left to an intruder."""
+        found = self.mechanisms.items()
+        kinds = tuple((name, one.family, _yes(one.perturbative), _yes(not one.drawn), one.section) for name, one in found)
+        tables = (
+            Table(("mechanism", "what it does", "attributes"), tuple((name, one.about, one.data) for name, one in found)),
+            Table(("mechanism", "kind", "perturbative", "deterministic", "thesis"), kinds, title="Kinds"),
+            Table(
+                ("mechanism", "made against", "guarantee", "an intruder with the software"),
+                tuple((name, one.counters, one.guarantee, one.intruder) for name, one in found),
+                title="Promises",
+            ),
+        )
+        notes = (
+            "Perturbative: released values may be false. Deterministic: no chance, but for the order of records.",
+            "Shares of people linked are of 2,000 records of Adult; docs: what an intruder with the software can do.",
+        )
+        return View("Mechanisms", (Figure("mechanisms", len(self.mechanisms)),), tables, notes)
+
+
+def taxonomy() -> Taxonomy:
+    """Return every protection with its facts: those that are searched for, then the mechanisms.
+
+    Examples
+    --------
+    >>> kinds = taxonomy()
+    >>> kinds["microaggregate"].perturbative, kinds["microaggregate"].drawn, kinds["microaggregate"].section
+    (True, False, '2.5.5')
+    """
+    return Taxonomy({**RECODINGS, **FACTS})
+
+
+def _yes(fact: bool) -> str:  # noqa: FBT001 - a fact, not a switch
+    return "yes" if fact else "no"
