@@ -277,6 +277,7 @@ RIGHT: dict[str, Draw] = {
     "factor": _SHARE,
     "key_file": _path("secret.key"),
     "keep_order": _one_of(True, False),
+    "dry_run": _one_of(True, False),
     "time_limit": _one_of(None, 0.2, 1.0),
     "node_limit": _one_of(None, 1, 10),
     "needs": Scene.need,

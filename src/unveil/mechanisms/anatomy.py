@@ -119,12 +119,14 @@ class Anatomy(Protection):
         secrets = np.bincount(of_secret, amounts, len(size))
         return float((met * secrets / np.maximum(size, 1)).sum())
 
-    def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
+    def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return what JSON says of the two tables."""
         return {
             "mechanism": "anatomy",
             "key": list(self.key),
             "sensitive": self.secret,
+            "records": release.records.records,
+            "settings": jsonable(release.settings),
             "figures": jsonable(self.figures),
         }
 

@@ -119,18 +119,9 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
         from unveil.mechanisms.differential_privacy.microdata import dp_synthesize
 
         return dp_synthesize(
-            data,
-            attributes,
-            domains=domains or {},
-            epsilon=epsilon or 0.0,
-            records=records,
-            person=person,
-            contribution=contribution,
-            holdout=holdout,
-            nulls=nulls,
-            seed=seed,
-            testing=testing,
-        )
+            data, attributes, domains=domains or {}, epsilon=epsilon or 0.0, records=records, person=person,
+            contribution=contribution, holdout=holdout, nulls=nulls, seed=seed, testing=testing,
+        )  # fmt: skip
     if extra := [name for name, given in {**private, "person": person}.items() if given is not None]:
         raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
     chance, fewest = chance_of(seed, key_file), checked_count("leaf", leaf, least=1)

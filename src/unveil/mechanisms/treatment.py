@@ -51,11 +51,13 @@ class Treatment(Protection):
         """Return the columns that were changed."""
         return self.attributes
 
-    def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
+    def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return what JSON says of the mechanism."""
         return {
             "mechanism": self.mechanism,
             "attributes": list(self.attributes),
+            "records": release.records.records,
+            "settings": jsonable(release.settings),
             "figures": jsonable(self.figures),
             **({"not_private": jsonable(self.not_private)} if self.not_private else {}),
         }

@@ -160,13 +160,11 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
-    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     _require_own_columns(options, attributes, models)
+    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     table: Any = _stream_of(data, here=bool(options.pseudonyms) or population is not None, leaves=dry_run or out is not None)
-    write = None
-    if isinstance(table, Passing):
-        write = _checked_stream(table, to, chance, options.identifiers, attributes, models)
-    else:
+    write = _checked_stream(table, to, chance, options.identifiers, attributes, models) if table is not None else None
+    if table is None:
         _require_file(to, data)
         table, options = _pseudonymised(data, options, key_file)
     request = request_of(
@@ -177,9 +175,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     choice = lattice.chosen(budget)
     if isinstance(table, Passing):
         return generalised_elsewhere(choice, to, write, options, chance)
-    release = generalised_in_hand(choice, options, chance)
-    to.write(release)
-    return release
+    return to.written(generalised_in_hand(choice, options, chance))
 
 
 def _stream_of(data: Data, *, here: bool, leaves: bool) -> Passing | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together
-from unveil.releases import Release, checked_place
+from unveil.releases import Protection, Release, checked_place
 from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.passing import Passing
@@ -17,6 +17,7 @@ from unveil.sources.spreadsheets import require_delimited
 
 __all__ = ["Destination", "Place"]
 
+P = TypeVar("P", bound=Protection)
 Place: TypeAlias = str | os.PathLike[str] | Address
 
 
@@ -73,10 +74,11 @@ class Destination:
         if len(set(places)) < len(places):
             raise ArgumentError("the data, the release and the correspondence are different files; two of them are named alike.")
 
-    def write(self, release: Release[Any]) -> None:
-        """Write records in hand, and their correspondence, both whole or none."""
+    def written(self, release: Release[P]) -> Release[P]:
+        """Write a release of records in hand, and its correspondence, both whole or none; return it."""
         with together():
             if self.link is not None:
                 release.write_link(self.link)
             if isinstance(self.out, Path):
                 release.write(self.out, spreadsheet_safe=self.spreadsheet_safe)
+        return release

@@ -41,6 +41,10 @@ class Protection(ABC):
     def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return what JSON says of this way of protecting alone."""
 
+    def claims(self) -> dict[str, Any]:
+        """Return what JSON ends with: what the release claims where that is more than its models say."""
+        return {}
+
     @abstractmethod
     def line(self, release: Release[Any]) -> str:
         """Return what was done in one line."""

@@ -132,14 +132,14 @@ class Release(Result, Generic[P_co]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was done, without the records; classes that decide are masked, those of the data left out."""
-        return {
-            **self.protection.account(self),
+        common = {
             "records": self.records.records,
             "settings": jsonable(self.settings),
             "notes": list(self.notes),
             "repeatable": self.repeatable,
             "version": __version__,
         }
+        return {**self.protection.account(self), **common, **self.protection.claims()}
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return the protected records, column by column."""

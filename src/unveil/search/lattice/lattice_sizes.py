@@ -62,6 +62,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, found, flag):  # type:
     node, depth, epoch = 0, depths, np.int64(1)
     while depth >= 0 and flag[0] == 0:
         if depth == depths:
+            # a node is complete: note its figures, and find the attribute that is raised next
             at = table[depths]
             _look(n[:rows] if at < 0 else all_n[at], size[depths], k, found, node)
             node += 1
@@ -70,6 +71,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, found, flag):  # type:
                 depth -= 1
             if depth < 0:
                 break
+            # raise it: the classes of the level below are merged into the other of its two tables
             level[depth] += 1
             move = first[depth] + level[depth] - 1
             groups = maps[starts[move] : starts[move + 1]]
@@ -83,6 +85,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, found, flag):  # type:
             table[depth + 1] = other
             depth += 1
         else:
+            # the attributes behind it begin at their lowest level again
             level[depth], table[depth + 1], size[depth + 1] = 0, table[depth], size[depth]
             depth += 1
 

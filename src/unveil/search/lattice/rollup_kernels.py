@@ -24,6 +24,7 @@ def merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  #
     """Rewrite one field of every key and add up the records of equal keys; returns how many keys there are."""
     found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
     for row in range(keys[0].shape[0]):
+        # the new key, written where the next distinct one would stand, and its hash
         mixed = np.uint64(0)
         for at in range(len(keys)):
             part = keys[at][row]
@@ -31,6 +32,7 @@ def merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  #
                 part = (part & keep) | (groups[(part >> shift) & mask] << shift)
             out[at][found] = part
             mixed = _mixed(mixed, part)
+        # an empty slot takes it; an equal key takes its amounts
         slot = mixed & last
         while True:
             other = slots[slot] - epoch

@@ -65,12 +65,17 @@ class Recoding(Searched):
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return what JSON says of the recoding."""
+        common = Searched.account(self, release)
         return {
             "method": self.method,
             "transformation": jsonable(self.transformation),
             "objective": self.objective,
+            "score": common["score"],
             "classes": self.classes,
-            **Searched.account(self, release),
+            "suppressed": self.suppressed,
+            "records": release.records.records,
+            **common,
+            "settings": jsonable(release.settings),
             "details": jsonable(self.details),
         }
 

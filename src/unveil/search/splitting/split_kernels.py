@@ -68,11 +68,13 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
     span = np.empty(dimensions)
     for part in range(starts.shape[0] - 1):
         start, stop = starts[part], starts[part + 1]
+        # a part too small for two is left alone
         weight = np.int64(0)
         for place in range(start, stop):
             weight += n[order[place]]
         if weight < 2 * smallest or stop - start == 1:
             continue
+        # how wide the part is along each attribute that was not refused before
         for at in range(dimensions):
             span[at] = 0.0
             if tried[part, at]:
@@ -86,6 +88,7 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
                     )
             else:
                 span[at] = 1.0 if mixed[at] else widths[at, 0, high[at]] - widths[at, 0, low[at]]
+        # the widest attribute along which both sides are large enough
         while True:
             at = int(np.argmax(span))
             if span[at] <= 0.0:
@@ -133,6 +136,7 @@ def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: 
 @compiled
 def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, scratch, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Cut an ordered attribute where the halves are nearest to equal; relaxed, records of the median go to both sides."""
+    # how many records hold each value, then the cut that is nearest to half of them
     for place in range(start, stop):
         scratch[codes[order[place]]] += n[order[place]]
     half, below, cut, best, left, at_cut = weight // 2, np.int64(0), low, np.int64(-1), np.int64(0), np.int64(0)
@@ -146,6 +150,7 @@ def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, 
             cut, best, left = np.int64(code), far, below
     if left < smallest or weight - left < smallest:
         return 1
+    # the side of every unit
     for place in range(start, stop):
         code = codes[order[place]]
         if not relaxed:
@@ -161,6 +166,7 @@ def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, 
 @compiled
 def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
     """Give every child of a node a part; pooled, those that are too small share one, made large enough from another."""
+    # how many records each child has, and which children are too small
     for place in range(start, stop):
         scratch[below[codes[order[place]]]] += n[order[place]]
     rest, most, least = np.int64(0), np.int64(-1), np.int64(-1)
@@ -174,12 +180,14 @@ def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, na
                 most = group
             if least < 0 or scratch[group] < scratch[least]:
                 least = group
+    # what is left over is made large enough: from the largest child, or with the smallest one
     borrowed, absorbed, fails = np.int64(0), np.int64(-1), rest > 0 and not pooled
     if 0 < rest < smallest and pooled:
         if most >= 0 and scratch[most] >= 2 * smallest - rest:
             borrowed = smallest - rest
         else:
             absorbed = least
+    # the child of every unit, numbered as they come; what is left over is number 0
     found = np.int64(1) if rest > 0 and pooled else np.int64(0)
     for place in range(start, stop):
         group = np.int64(below[codes[order[place]]])
