@@ -1,7 +1,31 @@
 """How the tests run: the same examples every time, however busy the machine; `--hypothesis-profile explore` looks further."""
 
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("explore", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
+ROOT = Path(__file__).resolve().parent.parent
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",  # tables here are small: threads that wait cost more than they save
+    "OPENBLAS_NUM_THREADS": "1",
+    "NUMBA_OPT": "1",  # loops run for milliseconds, and compiling them takes seconds
+    "NUMBA_CACHE_DIR": str(ROOT / "build" / "numba"),  # what is compiled like that is not for daily use
+}
+for _name, _value in _ENVIRONMENT.items():
+    os.environ.setdefault(_name, _value)
+
+_SLOW = [HealthCheck.too_slow]
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=40, suppress_health_check=_SLOW)
+settings.register_profile("explore", deadline=None, max_examples=1000, suppress_health_check=_SLOW)
 settings.load_profile("steady")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker run all tests of a file, and one all that need a server, so that each is started and compiled once."""
+    for item in items:
+        engines = "engines" in item.path.relative_to(ROOT).parts
+        item.add_marker(pytest.mark.xdist_group("engines" if engines else str(item.path)))

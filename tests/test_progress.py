@@ -125,8 +125,6 @@ def test_an_interrupt_leaves_out_what_has_not_begun() -> None:
 
 COMMANDS = {
     "attack": ("people.csv release.csv --same-order --key age --key sex", "linkage, mixed"),
-    "loss": ("people.csv release.csv --same-order", "tables, 3-way"),
-    "compare": ("people.csv coarse=release.csv --same-order --key age --key sex", "coarse"),
     "check": ("release.csv --policy cell-size-3 --key age --key sex", "rules"),
 }
 

@@ -259,14 +259,15 @@ def verbs() -> list[str]:
 
 
 @pytest.mark.parametrize("verb", verbs())
-def test_help_ends_in_an_example_that_runs(verb: str, tmp_path: Path) -> None:
-    shown = call(verb, "--help")
-    assert shown.returncode == 0
-    example = re.search(r"Example:\s+unveil (.+)", " ".join(shown.stdout.decode().split()))
+def test_help_ends_in_an_example_that_runs(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run([verb, "--help"]) == 0
+    example = re.search(r"Example:\s+unveil (.+)", " ".join(capsys.readouterr().out.split()))
     assert example is not None
-    done = call(*shlex.split(example.group(1)), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or any(tmp_path.iterdir())
+    assert run(shlex.split(example.group(1))) == 0
+    assert capsys.readouterr().out or any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

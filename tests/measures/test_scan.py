@@ -145,11 +145,12 @@ def test_too_many_subsets_are_refused_with_a_way_out() -> None:
     assert len(unveil.scan(frame, max_size=2).subsets) == 30 + 435
 
 
-def test_ten_thousand_columns_work() -> None:
-    frame = pl.DataFrame({f"c{at}": [1, at % 2, 3] for at in range(10_000)})
+def test_thousands_of_columns_work() -> None:
+    """More than Python may nest calls (1,000), and more than a word of any length counts."""
+    frame = pl.DataFrame({f"c{at}": [1, at % 2, 3] for at in range(2_500)})
     result = unveil.scan(frame, max_size=1)
-    assert len(result.subsets) == 10_000
-    assert unveil.discrimination_rate(frame, frame.columns[:-1], "c9999").kind == "identifier"
+    assert len(result.subsets) == 2_500
+    assert unveil.discrimination_rate(frame, frame.columns[:-1], "c2499").kind == "identifier"
 
 
 def test_what_is_undefined_is_refused() -> None:

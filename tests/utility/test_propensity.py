@@ -90,16 +90,16 @@ def wide(records: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame(np.random.default_rng(seed).normal(size=(records, 60)), schema=[f"x{at}" for at in range(60)])
 
 
-@pytest.mark.parametrize(("release", "sample"), [(1500, 200), (800, 600), (1500, None)])
+@pytest.mark.parametrize(("release", "sample"), [(1000, 200), (500, None)])
 def test_a_bootstrap_has_a_ratio_of_one_at_every_sample_size(release: int, sample: int | None) -> None:
-    """The mean of 120 ratios has a standard error of 0.017."""
-    original, random = wide(1500, 17), np.random.default_rng(18)
-    draws = [original[random.integers(0, 1500, release)] for _ in range(120)]
+    """The mean of 60 ratios has a standard error of 0.024."""
+    original, random = wide(1000, 17), np.random.default_rng(18)
+    draws = [original[random.integers(0, 1000, release)] for _ in range(60)]
     ratios = [unveil.pmse(original, drawn, sample=sample, seed=seed).ratio for seed, drawn in enumerate(draws)]
-    assert np.mean([ratio for ratio in ratios if ratio is not None]) == pytest.approx(1.0, abs=0.05)
+    assert np.mean([ratio for ratio in ratios if ratio is not None]) == pytest.approx(1.0, abs=0.07)
 
 
-@pytest.mark.parametrize("sample", [100, 400, None])
+@pytest.mark.parametrize("sample", [100, None])
 def test_a_tree_gives_a_bootstrap_a_ratio_of_one_too(sample: int | None) -> None:
     original, random = people(800, 19), np.random.default_rng(20)
     draws = [original[random.integers(0, 800, 800)] for _ in range(12)]

@@ -48,7 +48,7 @@ def adult(*, complete: bool = True, backend: Backend = "polars") -> Any:
 
 @cache
 def _adult() -> pl.DataFrame:
-    """Return all records, unpacked once."""
+    """Unpack the census once; every caller gets a frame of its own."""
     packed = files("unveil.sources").joinpath("data/adult.csv.xz").read_bytes()
     return pl.read_csv(lzma.decompress(packed), null_values="?")
 
