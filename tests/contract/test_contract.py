@@ -51,7 +51,7 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "paper-4", "other=paper-4", *KEY, *SENSITIVE, "--privacy", "k", "--loss", "suppressed"],
     "check": ["check", "paper-3", "--policy", "cell-size-3", *RELEASED, *SENSITIVE],
     "table": ["table", "paper-4", "--by", "Disease", "--by", "Age", "--rule", "threshold=2"],
-    "table-attack": ["table", "paper-4", "--by", "Disease", "--value", "Age", "--attack"],
+    "table-attack": ["table", "adult", "--by", "race", "--by", "sex", "--value", "capital-gain", "--attack"],
     "hierarchy-build": ["hierarchy", "build", "paper-4", "--column", "Age"],
     "mechanisms": ["mechanisms"],
     "reproduce": ["reproduce"],

@@ -86,8 +86,6 @@ def test_a_table_of_tau_argus(tmp_path: Path) -> None:
     assert table.suppress((), apriori=decided, on="value", insiders="none").safe
 
 
-
-
 def test_a_problem_in_the_jj_form(tmp_path: Path) -> None:
     counts = np.array([[20, 50, 10], [8, 19, 22], [17, 32, 12]])
     whole = np.zeros((4, 4), dtype=int)
@@ -131,14 +129,27 @@ def test_a_pattern_that_gives_a_cell_away_ends_with_exit_code_1(tmp_path: Path, 
 
 def test_a_published_table_that_does_not_add_up_is_refused(tmp_path: Path) -> None:
     frame = unveil.table(PEOPLE, ["region", "sex"]).to_frame()
-    frame.with_columns(n=pl.when(pl.col("region") == "Total").then(pl.col("n") + 1).otherwise("n")).write_csv(tmp_path / "bad.csv")
+    frame.with_columns(n=pl.when(pl.col("region") == "Total").then(pl.col("n") + 1).otherwise("n")).write_csv(
+        tmp_path / "bad.csv"
+    )
     with pytest.raises(TableError, match="does not add up"):
         unveil.tables.audit(tmp_path / "bad.csv")
 
 
 def test_a_crosstab_as_text_and_as_a_spreadsheet(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE.write_csv())
-    words = ["table", str(tmp_path / "people.csv"), "--by", "region", "--by", "sex", "--rule", "threshold=3", "--protect", "suppress"]
+    words = [
+        "table",
+        str(tmp_path / "people.csv"),
+        "--by",
+        "region",
+        "--by",
+        "sex",
+        "--rule",
+        "threshold=3",
+        "--protect",
+        "suppress",
+    ]
     assert run([*words, "--form", "crosstab", "--out", str(tmp_path / "x.csv")]) == 0
     lines = (tmp_path / "x.csv").read_text().splitlines()
     assert lines[0] == "region,Total,f,m"

@@ -18,7 +18,7 @@ PEOPLE = pl.DataFrame({"region": [one for one, n in REGIONS.items() for _ in ran
 
 def published(*hierarchies: Hierarchy) -> pl.DataFrame:
     table = unveil.table(PEOPLE, "region", hierarchies={"region": list(hierarchies)})
-    frame = table.to_frame()
+    frame: pl.DataFrame = table.to_frame()
     return frame.with_columns(n=pl.when(pl.col("region").is_in(list("ABKLM"))).then(None).otherwise("n"))
 
 

@@ -191,7 +191,7 @@ def test_keys_need_names_that_last(key: Path) -> None:
 
 def test_protections_are_compared_on_one_scale() -> None:
     table = unveil.table("adult", ["race", "marital-status"])
-    ways = {
+    ways: dict[str, Any] = {
         "suppressed": table.suppress("threshold=5"),
         "bare": table.suppress("threshold=5", method="primary"),
         "rounded": tables.round_table(table, base=5),

@@ -51,14 +51,14 @@ def suppressed(name: str, method: str, cost: str) -> SuppressedTable:
     return table(name).suppress(rule(case(name)), method=method, cost=cost, **AS_SDCTABLE)
 
 
-def cells_of(known: dict[str, Any], result: SuppressedTable) -> set[tuple[str, ...]]:
+def cells_of(result: SuppressedTable) -> set[tuple[str, ...]]:
     return {tuple(one["by"].values()) for one in result.to_dict()["cells"] if one["status"] == "primary"}
 
 
 @pytest.mark.parametrize("name", PROVEN)
 def test_primary_cells_are_those_of_sdctable(name: str) -> None:
     known = case(name)
-    primary = cells_of(known, suppressed(name, "lp", "cells"))
+    primary = cells_of(suppressed(name, "lp", "cells"))
     assert len(primary) == known["checked"]["primary_sdcTable"]
     assert primary == {tuple(one[0]) for one in known["sdcTable"]["GAUSS"]["intervals"]}
 
@@ -140,7 +140,8 @@ def test_the_command_line_gives_the_shape_that_is_promised(name: str, tmp_path: 
 
 def written(path: Path, codes: list[list[Any]]) -> Path:
     """Write levels and codes as ARX does: from leaf to root; a leaf of a shorter branch repeats itself."""
-    chains, stack = [], []
+    chains: list[list[str]] = []
+    stack: list[str] = []
     for at, (level, code) in enumerate(codes):
         stack[level - 1 :] = [code]
         if at + 1 == len(codes) or codes[at + 1][0] <= level:

@@ -38,7 +38,9 @@ def problem_of(counts: np.ndarray[Any, Any], rules: str = "threshold=3", **aim: 
     return posed(table, rules_of(rules), Aim(**{"insiders": "none", **aim}))
 
 
-def interval(problem: CellProblem, suppressed: np.ndarray[Any, Any], cell: int, known: tuple[int, ...] = ()) -> tuple[float, float]:
+def interval(
+    problem: CellProblem, suppressed: np.ndarray[Any, Any], cell: int, known: tuple[int, ...] = ()
+) -> tuple[float, float]:
     """The attacker's interval straight from the definition, by scipy."""
     unknown = [at for at in np.flatnonzero(suppressed).tolist() if at not in known]
     matrix = problem.equations[:, unknown].toarray()
@@ -119,7 +121,7 @@ def test_the_audit_finds_what_insiders_can_compute(counts: np.ndarray[Any, Any],
 
 @settings(max_examples=25, deadline=None)
 @given(counts_2d, st.sampled_from(["none", "singletons"]))
-def test_every_method_is_safe_and_none_beats_the_optimum(counts: np.ndarray[Any, Any], insiders: str) -> None:
+def test_every_method_is_safe_and_none_beats_the_optimum(counts: np.ndarray[Any, Any], insiders: Any) -> None:
     if counts.sum() == 0:
         return
     table = unveil.table(records(counts), ["d0", "d1"])

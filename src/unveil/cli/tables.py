@@ -14,7 +14,17 @@ from unveil.cli.options import give, pair_of
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, TableError, shown
 
-__all__ = ["Answer", "checked_out", "compared", "contributors_of", "hierarchies_of", "level_of", "perturbed", "read_foreign", "written"]
+__all__ = [
+    "Answer",
+    "checked_out",
+    "compared",
+    "contributors_of",
+    "hierarchies_of",
+    "level_of",
+    "perturbed",
+    "read_foreign",
+    "written",
+]
 
 _TO_PUBLISH = (".csv", ".parquet", ".xlsx")
 
@@ -89,16 +99,17 @@ def read_foreign(data: str | None) -> tuple[Any, Any] | None:
     return None
 
 
-def perturbed(way: str, made: Any, rules: Sequence[str], method: str | None, base: float, aim: dict[str, Any], **more: Any) -> Any:
+def perturbed(
+    way: str, made: Any, rules: Sequence[str], method: str | None, base: float, aim: dict[str, Any], **more: Any
+) -> Any:
     """Perturb a table in one of the ways."""
     from unveil import tables
     from unveil.arguments import checked_word
 
     checked_word("--protect", way, ("suppress", "round", "adjust", "small-counts", "cell-key"))
     if way == "round":
-        return tables.round_table(
-            made, base=base, method=method or "controlled", on=aim["on"], seed=more["seed"], key_file=more["key_file"]
-        )  # fmt: skip
+        chosen: Any = method or "controlled"
+        return tables.round_table(made, base=base, method=chosen, on=aim["on"], seed=more["seed"], key_file=more["key_file"])
     if way == "small-counts":
         if base != int(base):
             raise ArgumentError("--base of small counts is a whole number.")

@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An entry of a table that says more than a value: its text, aligned as a number, and on a page its shade and what hovers over it.
+    """An entry of a table that says more than a value; it is aligned as a number.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Who can compute what from a table: the attacks of outsiders, of contributors, and of those who compare tables.
 
 external: a cell of one contributor is that contributor's value. internal: of two contributors each computes the other's value.
-dominance: whoever makes up most of a cell bounds all others. group disclosure: all of a class have one category. differencing: cells that
-no table shows follow from those that the tables show. insider: who is alone in a suppressed cell computes another.
+dominance: whoever makes up most of a cell bounds all others. group disclosure: all of a class have one category. differencing:
+cells that no table shows follow from those that the tables show. insider: who is alone in a suppressed cell computes another.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class TableAttack(Result):
     found
         What can be computed, cell by cell.
     rate_before, rate_after
-        Bounds of the Discrimination Rate of the other dimensions for the sensitive one: of the table published whole, and as it is
-        published; None: undefined.
+        Bounds of the Discrimination Rate of the other dimensions for the sensitive one: of the table published whole, and as it
+        is published; None: undefined.
     sensitive
         The sensitive dimension.
     """

@@ -27,7 +27,7 @@ __all__ = ["leaves_of", "table"]
 
 
 @checked_arguments
-def table(
+def table(  # noqa: PLR0913 - what a table is made of
     data: Data,
     by: Names,
     *,
@@ -58,13 +58,13 @@ def table(
     request
         A column of true and false: who asked for protection (for the request rule).
     hierarchies
-        The groups above a column's values: a `Hierarchy`, a file (ARX CSV, tau-Argus ``.hrc``), a list of levels and codes as sdcTable
-        has them, or a list of several of these, whose groups need not be nested.
+        The groups above a column's values: a `Hierarchy`, a file (ARX CSV, tau-Argus ``.hrc``), a list of levels and codes as
+        sdcTable has them, or a list of several of these, whose groups need not be nested.
     margins
         Whether totals are part of the table.
     tables
-        The tables that are published, each by its dimensions, all of the same records: linked tables in one model. None: the one over
-        all dimensions.
+        The tables that are published, each by its dimensions, all of the same records: linked tables in one model. None: the
+        one over all dimensions.
     signed
         Whether the value may be negative; contributions are then ranked by their size.
     nulls, weights
@@ -100,7 +100,7 @@ def table(
     rows = _Rows.read(counted, dimensions, leaves, value, holding, request)
     if rows.x is not None and not signed and bool((rows.x < 0).any()):
         raise TableError(
-            f"column {shown(value)} has negative values; say so (signed=True, --signed), so that contributions are ranked by their size."
+            f"column {shown(value)} has negative values; say so (signed=True, --signed), and contributions are ranked by size."
         )
     return CrossTable(
         dimensions=dimensions,
@@ -130,7 +130,9 @@ def leaves_of(
     ]
     times = np.ones(len(names.codes), dtype=np.int64) if counted.n is None else counted.n
     held = [names.values[code] for code in names.codes.tolist()]
-    return [name for name, n in zip(held, times.tolist(), strict=True) for _ in range(n)], [np.repeat(one, times) for one in leaves]
+    return [name for name, n in zip(held, times.tolist(), strict=True) for _ in range(n)], [
+        np.repeat(one, times) for one in leaves
+    ]
 
 
 def _columns(names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None) -> list[str]:
@@ -260,15 +262,13 @@ class _Rows:
 
         A contributor may lie in several inner cells, so each cell, margins included, is summed by contributor first.
         """
-        assert self.holder is not None
+        holder_of = self.holder if self.holder is not None else np.arange(len(self.n))
         cell, row = self._expanded()
         x = np.zeros(len(self.n)) if self.x is None else self.x * self.n
-        pair, (cells, holders) = group(
-            [cell, self.holder[row]], [int(np.prod([len(one) for one in self.dimensions])), int(self.holder.max()) + 1]
-        )
-        sums = np.bincount(pair, weights=x[row])
         size = int(np.prod([len(one) for one in self.dimensions]))
-        cells = cells.astype(np.int64)
+        pair, (found_cells, holders) = group([cell, holder_of[row]], [size, int(holder_of.max()) + 1])
+        sums = np.bincount(pair, weights=x[row])
+        cells = found_cells.astype(np.int64)
         units = np.bincount(cells, minlength=size)
         holder = np.full(size, -1, dtype=np.int64)
         alone = units[cells] == 1
@@ -327,7 +327,7 @@ def _numbers(column: Coded) -> NDArray[np.float64]:
         raise TableError(f"column {shown(column.name)} holds text, and the values of a table are numbers.") from None
     if any(isinstance(value, str) for value in values) or not np.isfinite(numbers).all():
         raise TableError(f"column {shown(column.name)} holds values that are no finite numbers.")
-    return numbers[column.codes]
+    return np.asarray(numbers[column.codes])
 
 
 def _holders(column: Coded) -> NDArray[np.int64]:
@@ -348,4 +348,4 @@ def _flags(column: Coded) -> NDArray[np.bool_]:
                 f"column {shown(column.name)} is to say who asked for protection, with true and false, 1 and 0, or yes and no."
             )
         flags.append(words[word])
-    return np.array(flags, dtype=bool)[column.codes]
+    return np.asarray(np.array(flags, dtype=bool)[column.codes])

@@ -1,7 +1,7 @@
 """The cells of a table and the equations between them: every total is the sum of its parts, along every dimension.
 
-Cells stand in row-major order of the dimensions' codes. An equation is a row of a sparse matrix M with +1 for the parts and -1 for
-the total, so that M a = 0 for the values a of the cells.
+Cells stand in row-major order of the dimensions' codes. An equation is a row of a sparse matrix M with +1 for the parts and -1
+for the total, so that M a = 0 for the values a of the cells.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def shape_of(dimensions: Sequence[Classification]) -> tuple[int, ...]:
     shape = tuple(len(one) for one in dimensions)
     if math.prod(shape) > MOST_CELLS:
         raise TableError(
-            f"the table would have {math.prod(shape):,} cells, and at most {MOST_CELLS:,} can be worked on; take fewer dimensions, "
-            "or coarser ones."
+            f"the table would have {math.prod(shape):,} cells, and at most {MOST_CELLS:,} can be worked on; take fewer "
+            "dimensions, or coarser ones."
         )
     return shape
 

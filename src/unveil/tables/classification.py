@@ -95,7 +95,7 @@ class Classification:
             return cls(name, tuple(codes), (0,) * len(codes), tuple(range(len(codes))), ())
         if total in codes:
             raise TableError(
-                f"column {shown(name)} has a value that is written as the total ({shown(total)}); choose another word for the total."
+                f"column {shown(name)} has a value that is written as the total ({shown(total)}); choose another word for that."
             )
         leaves = tuple(range(1, len(codes) + 1))
         return cls(name, (total, *codes), (0, *(1,) * len(codes)), leaves, ((0, leaves),))
@@ -177,8 +177,8 @@ class _Tree:
     def _hold(self, code: str, leaves: frozenset[str]) -> None:
         if self.held.setdefault(code, leaves) != leaves:
             raise HierarchyError(
-                f"hierarchy of column {shown(self.name)}: a code stands for two different groups of values; give each group a code "
-                "of its own."
+                f"hierarchy of column {shown(self.name)}: a code stands for two different groups of values; give each "
+                "group a code of its own."
             )
 
     def classification(self, total: str | None) -> Classification:

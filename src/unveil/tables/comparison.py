@@ -105,10 +105,20 @@ class TableComparison(Result):
             (name, one.lost, one.lost_share, one.deviation, one.largest, one.ranks, one.exposed, *(one.rate or (None, None)))
             for name, one in self.figures.items()
         )
-        names = ("table", "cells lost", "value lost", "mean deviation", "largest", "ranks kept", "exposed", "rate from", "rate to")
+        names = (
+            "table",
+            "cells lost",
+            "value lost",
+            "mean deviation",
+            "largest",
+            "ranks kept",
+            "exposed",
+            "rate from",
+            "rate to",
+        )
         note = (
-            "Value lost: the share of all figures that is not published. Ranks kept: Spearman's correlation of the published cells. "
-            "Exposed: sensitive cells that can be computed too closely, or stand there unchanged."
+            "Value lost: the share of all figures that is not published. Ranks kept: Spearman's correlation of the published "
+            "cells. Exposed: sensitive cells that can be computed too closely, or stand there unchanged."
         )
         return View(f"Protections of the table of {in_line(self.table.names, ' x ')}", (), (Table(names, rows, note=note),))
 

@@ -1,14 +1,16 @@
 """What the equations give away exactly: Gaussian elimination modulo a prime, over the unknown cells.
 
-An attacker knows an unknown cell exactly if and only if it is 0 in every solution of the homogeneous equations. Two solutions drawn
-at random tell: with 2^61 - 1 values for every coordinate, what is 0 in both is 0 in all. And the only contributor of a cell s, who
-knows it, knows a cell i as well if and only if every solution has them in one proportion: if the two quotients of i and s agree.
-The draw only decides how sure that is (the chance of an error is below 10^-12); a cell that is not 0 is certainly not determined.
+An attacker knows an unknown cell exactly if and only if it is 0 in every solution of the homogeneous equations. Two solutions
+drawn at random tell: with 2^61 - 1 values for every coordinate, what is 0 in both is 0 in all. And the only contributor of a
+cell s, who knows it, knows a cell i as well if and only if every solution has them in one proportion: if the two quotients of i
+and s agree. The draw only decides how sure that is (the chance of an error is below 10^-12); a cell that is not 0 is certainly
+not determined.
 """
 
 from __future__ import annotations
 
 import heapq
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,8 +67,7 @@ def _eliminated(matrix: sp.csr_matrix) -> tuple[list[int], list[dict[int, int]]]
     """Return the pivots in their order, each with its row, which holds no earlier pivot."""
     start = matrix.indptr
     rows: list[dict[int, int]] = [
-        {int(c): int(v) % PRIME for c, v in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)}
-        for a, b in zip(start[:-1], start[1:], strict=True)
+        {int(c): int(v) % PRIME for c, v in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)} for a, b in pairwise(start)
     ]
     where: dict[int, set[int]] = {}
     for number, row in enumerate(rows):

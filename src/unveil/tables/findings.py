@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Depth", "Findings", "audited"]
 
 Depth: TypeAlias = Literal["exact", "enough", "auto"]
-"""exact: every interval to its ends; enough: until every sensitive cell is known to be safe or not; auto: by the number of cells."""
+"""exact: every interval to its ends; enough: until it is known which sensitive cells are safe; auto: by the number of cells."""
 _EXACT_UP_TO = 1_500
 """Suppressed cells whose intervals are computed to their ends, unless asked otherwise."""
 

@@ -1,8 +1,8 @@
 """Flows: ways in which the cells of a table can change together so that every equation still holds.
 
-A flow z with M z = 0 that moves a sensitive cell k by as much as it needs, and every other cell within what everybody knows, proves
-that an attacker cannot exclude the moved table, provided that every cell it moves is suppressed. The cheapest such flow names the
-cells to suppress with k.
+A flow z with M z = 0 that moves a sensitive cell k by as much as it needs, and every other cell within what everybody knows,
+proves that an attacker cannot exclude the moved table, provided that every cell it moves is suppressed. The cheapest such flow
+names the cells to suppress with k.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What those who are alone in a cell can compute: they know its value, and with it perhaps another cell.
 
-For every sensitive cell and every contributor who is alone in some suppressed cells, the interval that is left where these cells are
-known must be as wide as the cell needs. A flow that moves the sensitive cell far enough shows it for everybody whose cells it does
-not move; so a short flow and a second one that avoids the people of the first settle most cells.
+For every sensitive cell and every contributor who is alone in some suppressed cells, the interval that is left where these
+cells are known must be as wide as the cell needs. A flow that moves the sensitive cell far enough shows it for everybody whose
+cells it does not move; so a short flow and a second one that avoids the people of the first settle most cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Inference", "inferences", "spoiled"]
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """A cell that the only contributor of another one can compute too well, both by their number, and the interval that is left."""
+    """A cell that the only contributor of another one can compute too well, both by number, and the interval that is left."""
 
     cell: int
     insider: int

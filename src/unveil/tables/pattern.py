@@ -14,8 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.tables.problem import CellProblem
     from unveil.tables.flows import Flow, FlowProgram, Task
+    from unveil.tables.problem import CellProblem
 
 __all__ = ["Pattern"]
 
@@ -83,7 +83,7 @@ class Pattern:
         if not insiders:
             return np.zeros(0, dtype=np.int64)
         cells = np.concatenate([self.problem.insiders[number] for number in sorted(insiders)])
-        return cells[self.program.place[cells] >= 0]
+        return np.asarray(cells[self.program.place[cells] >= 0])
 
     def cost(self) -> float:
         """Return what the pattern costs."""

@@ -126,7 +126,7 @@ class CellProblem:
         return bool(high - low >= max(self.width[cell] - slack, 0) and (high - low > slack or self.width[cell] > 0))
 
     def aimed(self) -> CellProblem:
-        """Return the problem with a little more asked of cells that must only not be known exactly, for methods that need a number."""
+        """Return the problem with a little asked of cells that must only not be known exactly: methods need a number."""
         bare = self.primary & (self.down <= 0) & (self.up <= 0) & (self.width <= 0)
         little = _OPEN * np.maximum(1.0, np.abs(self.value))
         return replace(self, width=np.where(bare, little, self.width))

@@ -1,7 +1,7 @@
 """Is a published table safe? The audit of a pattern that any tool, or a person, made.
 
-The published table says which cells are blank. With the original data and the rules, it is known how far each sensitive cell must stay
-open; without them, only what can be computed exactly, and how wide the other intervals are.
+The published table says which cells are blank. With the original data and the rules, it is known how far each sensitive cell
+must stay open; without them, only what can be computed exactly, and how wide the other intervals are.
 """
 
 from __future__ import annotations
@@ -145,13 +145,13 @@ class TableAudit(Result):
 
 
 _UNKNOWN = (
-    "Without the original data and rules it is not known how far each cell must stay open: exposed are the cells that can be computed "
-    "exactly, or more closely than the width asked for."
+    "Without the original data and rules it is not known how far each cell must stay open: exposed are the cells that can be "
+    "computed exactly, or more closely than the width asked for."
 )
 
 
 @checked_arguments
-def audit(
+def audit(  # noqa: PLR0913 - what protection means takes as many words
     published: Data,
     *,
     by: Names | None = None,
@@ -174,8 +174,8 @@ def audit(
     Parameters
     ----------
     published
-        The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell that has no figure, or that is not there, is
-        suppressed.
+        The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell that has no figure, or that is not
+        there, is suppressed.
     by, figures
         The columns of its dimensions, and of the figures; none: found by their names.
     value
@@ -250,8 +250,8 @@ def _compared(table: CrossTable, problem: CellProblem, rows: Published) -> None:
     if differs.any():
         first = int(problem.cells[np.flatnonzero(differs)[0]])
         raise TableError(
-            f"{int(differs.sum()):,} published figures are not those of the original, the first of them in {table.name_of(first)}; "
-            "a table that was rounded or adjusted is attacked in another way."
+            f"{int(differs.sum()):,} published figures are not those of the original, the first of them in "
+            f"{table.name_of(first)}; a table that was rounded or adjusted is attacked in another way."
         )
 
 

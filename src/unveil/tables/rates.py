@@ -1,9 +1,10 @@
 r"""The Discrimination Rate that a table gives away: read off it where it is whole, bounded where cells are suppressed.
 
-With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. Where counts are only known to
-lie in intervals, so is the rate. For each class, :math:`\sum_x n_{xy} \log_2 (n_y / n_{xy})` never falls when a count grows, is least
-where the counts are as unequal as their intervals allow, and most where they are as equal. The bounds ignore that one table must
-explain all classes, so they are outer bounds: the rate lies between them, and they may be further apart than need be.
+With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. Where counts are only
+known to lie in intervals, so is the rate. For each class, :math:`\sum_x n_{xy} \log_2 (n_y / n_{xy})` never falls when a count
+grows, is least where the counts are as unequal as their intervals allow, and most where they are as equal. The bounds ignore
+that one table must explain all classes, so they are outer bounds: the rate lies between them, and they may be further apart
+than need be.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _inner(table: CrossTable, axis: int, amounts: NDArray[np.float64]) -> NDArra
     """Return the inner cells, one row per class, one column per category."""
     whole = amounts.reshape([len(one) for one in table.dimensions])
     inner = whole[np.ix_(*[list(one.leaves) for one in table.dimensions])]
-    return np.moveaxis(inner, axis, -1).reshape(-1, inner.shape[axis])
+    return np.asarray(np.moveaxis(inner, axis, -1).reshape(-1, inner.shape[axis]))
 
 
 def _margin(
@@ -52,21 +53,21 @@ def _margin(
     """Return the size of every class: its published total, where there is one and it says more than the sum of its parts."""
     root = table.dimensions[axis].root
     if root is None:
-        return sums
+        return np.asarray(sums)
     whole = amounts.reshape([len(one) for one in table.dimensions])
     places = [[root] if at == axis else list(one.leaves) for at, one in enumerate(table.dimensions)]
     totals = np.moveaxis(whole[np.ix_(*places)], axis, -1).ravel()
-    return np.minimum(sums, totals) if side else np.maximum(sums, totals)
+    return np.asarray(np.minimum(sums, totals) if side else np.maximum(sums, totals))
 
 
 def _categories(table: CrossTable, axis: int, amounts: NDArray[np.float64], inner: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the size of every category: its published total, or the sum over all classes."""
     roots = [one.root for one in table.dimensions]
     if any(root is None for at, root in enumerate(roots) if at != axis):
-        return inner.sum(axis=0)
+        return np.asarray(inner.sum(axis=0))
     whole = amounts.reshape([len(one) for one in table.dimensions])
     places = [list(one.leaves) if at == axis else [roots[at] or 0] for at, one in enumerate(table.dimensions)]
-    return whole[np.ix_(*places)].ravel()
+    return np.asarray(whole[np.ix_(*places)].ravel())
 
 
 def _uncertain(low: NDArray[np.float64], high: NDArray[np.float64], total: float, *, equal: bool) -> float:

@@ -22,7 +22,6 @@ from unveil.cli.options import (
     SpreadsheetSafe,
     Weights,
     gather,
-    give,
     showing_progress,
 )
 from unveil.cli.tables import Answer, checked_out, contributors_of, hierarchies_of, level_of, perturbed, read_foreign, written
@@ -152,14 +151,9 @@ def table(
         "intervals": intervals,
     }  # fmt: skip
     if audit is not None:
-        trees = hierarchies_of(hierarchy, by or ())
-        found = tables.audit(
-            audit, by=by, value=value, hierarchies=trees, original=original or data, rules=rule or (), total=total, **aim
-        )
-        give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
-        if not found.safe:
-            raise typer.Exit(1)
-        return
+        trees, behind = hierarchies_of(hierarchy, by or ()), original or data
+        found = tables.audit(audit, by=by, value=value, hierarchies=trees, original=behind, rules=rule or (), total=total, **aim)
+        return written(found, answer)
     if (foreign := read_foreign(data)) is not None:
         made, decided = foreign
         with showing_progress():
@@ -167,15 +161,15 @@ def table(
                 rule or (), method=method or ("lp" if protect else "primary"), cost=cost, apriori=decided, solver=solver,
                 time_limit=time_limit, **{**aim, "on": on or ("count" if made.value is None else "value")},
             )  # fmt: skip
-        written(result, answer)
-        return
+        return written(result, answer)
     inputs = gather(
         data, key=None, sensitive=None, partition=None, nulls=nulls, weights=weights, project=project,
         separator=separator, encoding=encoding, missing=missing,
     )  # fmt: skip
     if not by:
         raise ArgumentError("no dimension is named; name the columns that span the table with --by.")
-    _refuse_unused(protect, method=method, apriori=apriori, rule=rule, mechanism=mechanism, attribute=attribute, settings=settings)
+    _refuse_unused(protect, method, rule, apriori)
+    _refuse_alone(mechanism, attribute, settings)
     trees = hierarchies_of(hierarchy, inputs.source.names)
     records: Any = inputs.source
     if mechanism is not None:
@@ -190,15 +184,8 @@ def table(
             )  # fmt: skip
 
     if protect == "cell-key":
-        if record_id is None or key_file is None:
-            raise ArgumentError("cell keys need the unique name of every record (--id) and a secret (--key-file).")
-        written(
-            tables.perturb_by_cell_keys(
-                records, by, record=record_id, key_file=key_file, hierarchies=trees, nulls=inputs.nulls, total=total
-            ),
-            answer,
-        )
-        return
+        options = {"hierarchies": trees, "nulls": inputs.nulls, "total": total}
+        return written(_keyed(records, by, record_id, key_file, options), answer)
     made = build(value)
     result = made
     if protect == "suppress" or (protect is None and rule):
@@ -210,13 +197,25 @@ def table(
             )  # fmt: skip
     elif protect is not None:
         result = perturbed(protect, made, rule or (), method, base, aim, seed=seed, key_file=key_file)
-    if attack:
-        result = tables.attack_table(result)
-    written(result, answer)
+    return written(tables.attack_table(result) if attack else result, answer)
+
+
+def _keyed(records: Any, by: Sequence[str], record: str | None, key_file: Path | None, options: dict[str, Any]) -> Any:
+    """Perturb a table by the keys of its records."""
+    from unveil.tables import perturb_by_cell_keys
+
+    if record is None or key_file is None:
+        raise ArgumentError("cell keys need the unique name of every record (--id) and a secret (--key-file).")
+    return perturb_by_cell_keys(records, list(by), record=record, key_file=key_file, **options)
 
 
 def _protected(
-    source: Any, mechanism: str, attributes: Sequence[str], settings: Sequence[str] | None, seed: int | None, key_file: Path | None
+    source: Any,
+    mechanism: str,
+    attributes: Sequence[str],
+    settings: Sequence[str] | None,
+    seed: int | None,
+    key_file: Path | None,
 ) -> Any:
     """Protect the records before they are tabulated."""
     from unveil.cli.steps import settings_of
@@ -238,11 +237,15 @@ def _apriori(path: Path | None, made: CrossTable) -> Any:
     return read_apriori(path, made.dimensions)
 
 
-def _refuse_unused(protect: str | None, **given: Any) -> None:
-    """Refuse what would have no effect."""
-    if protect is None and given["method"] is not None:
+def _refuse_unused(protect: str | None, method: str | None, rules: Sequence[str] | None, apriori: Path | None) -> None:
+    """Refuse a method of nothing, and a protection of nothing."""
+    if protect is None and method is not None:
         raise ArgumentError("--method says how to protect; say what to do with --protect.")
-    if protect == "suppress" and not given["rule"] and given["apriori"] is None:
+    if protect == "suppress" and not rules and apriori is None:
         raise ArgumentError("nothing says which cells are sensitive; give a --rule, such as threshold=3.")
-    if given["mechanism"] is None and (given["attribute"] or given["settings"]):
+
+
+def _refuse_alone(mechanism: str | None, attributes: Sequence[str] | None, settings: Sequence[str] | None) -> None:
+    """Refuse what is for a mechanism where there is none."""
+    if mechanism is None and (attributes or settings):
         raise ArgumentError("--attribute and --set go with a --mechanism; name one.")

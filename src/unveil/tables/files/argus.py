@@ -35,8 +35,8 @@ _JJ_FIELDS = 9
 def read_apriori(path: PathLike, dimensions: Sequence[Classification]) -> Apriori:
     """Read a tau-Argus a-priori file: the codes of a cell, then a status and perhaps numbers.
 
-    ``u``: sensitive; ``s``: safe; ``p``: must be published; ``w`` and a number: its cost; ``pl`` and two numbers: how far below and above it
-    must stay open. An empty code, ``-`` and ``Total`` stand for the total.
+    ``u``: sensitive; ``s``: safe; ``p``: must be published; ``w`` and a number: its cost; ``pl`` and two numbers: how far below
+    and above it must stay open. An empty code, ``-`` and ``Total`` stand for the total.
     """
     place = Path(path)
     marked: dict[str, set[tuple[str, ...]]] = {"u": set(), "s": set(), "p": set()}
@@ -50,7 +50,9 @@ def read_apriori(path: PathLike, dimensions: Sequence[Classification]) -> Aprior
             _decided(codes, rest, marked, cost, level)
         except (TableError, ValueError, IndexError):
             raise DataFileError.at_line(
-                place, number, "no decision on a cell: the codes of all dimensions, then u, s, p, w with a number, or pl with two."
+                place,
+                number,
+                "no decision on a cell: the codes of all dimensions, then u, s, p, w with a number, or pl with two.",
             ) from None
     return Apriori(frozenset(marked["u"]), frozenset(marked["s"]), frozenset(marked["p"]), cost, level)
 
@@ -185,7 +187,11 @@ def _table(
 
     value = amounts(columns["RESPONSE"]) if "RESPONSE" in columns else None
     frequency = next((columns[tag] for tag in ("FREQUENCY", "FREQ") if tag in columns), None)
-    n = amounts(frequency).astype(np.int64) if frequency is not None else (np.ones(size) if value is None else value != 0).astype(np.int64)
+    n = (
+        amounts(frequency).astype(np.int64)
+        if frequency is not None
+        else (np.ones(size) if value is None else value != 0).astype(np.int64)
+    )
     top = np.stack([amounts(at) for at in scores], axis=1) if scores else None
     table = CrossTable(
         dimensions, n, n, value=value, size=value, top=top, made=Made(int(n.max(initial=0)), "category", sensitive=("value",))
@@ -193,9 +199,7 @@ def _table(
     return table, _decisions(table, cells, rows, columns, general)
 
 
-def _decisions(
-    table: CrossTable, cells: Any, rows: list[list[str]], columns: dict[str, int], general: dict[str, str]
-) -> Apriori:
+def _decisions(table: CrossTable, cells: Any, rows: list[list[str]], columns: dict[str, int], general: dict[str, str]) -> Apriori:
     """Return what the file says of single cells."""
     codes = [tuple(one.values()) for one in table.codes_of(np.asarray(cells))]
     words = {general.get(tag, word).upper(): kind for tag, word, kind in (("UNSAFE", "U", "u"), ("PROTECT", "P", "p"))}
@@ -240,7 +244,9 @@ def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
     dimension = Classification("cell", codes, (0,) * number, leaves, tuple(equations))
     value = np.array([one[1] for one in cells])
     n = (value != 0).astype(np.int64)
-    table = CrossTable((dimension,), n, n * 2, value=value, size=value, signed=True, made=Made(0, "category", sensitive=("value",)))
+    table = CrossTable(
+        (dimension,), n, n * 2, value=value, size=value, signed=True, made=Made(0, "category", sensitive=("value",))
+    )
     by = {status: frozenset((str(one[0]),) for one in cells if one[3] == status) for status in ("u", "z", "p")}
     return table, Apriori(
         by["u"],

@@ -28,7 +28,7 @@ __all__ = ["Published", "read_published"]
 
 _OWN = ("n", "value", "suppressed", "status", "low", "high")
 """The columns of a table as this package writes it that are no dimensions."""
-_BLANK = ("", "x", "X", "c", "C", ".", "..", "...", "-", "*", "×", "null", "NA")
+_BLANK = ("", "x", "X", "c", "C", ".", "..", "...", "-", "*", "\u00d7", "null", "NA")
 """What stands for a figure that is not published."""
 
 
@@ -108,8 +108,8 @@ def _dimension(name: str, codes: Sequence[Any], trees: Sequence[Hierarchy], tota
     texts = list(dict.fromkeys(str(code) for code in codes))
     if total not in texts:
         raise TableError(
-            f"dimension {shown(name)} has no code {shown(total)} for its total; name the code of the total (total, --total), or give a "
-            "hierarchy."
+            f"dimension {shown(name)} has no code {shown(total)} for its total; name the code of the total (total, --total), or "
+            "give a hierarchy."
         )
     return Classification.flat(name, [code for code in texts if code != total], total=total)
 

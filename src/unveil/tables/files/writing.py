@@ -38,8 +38,10 @@ def write_long(columns: dict[str, Sequence[Any]], path: Path, *, spreadsheet_saf
     if ending == ".parquet":
         import narwhals as nw
 
+        buffer = io.BytesIO()
+        nw.from_dict({name: list(values) for name, values in columns.items()}, backend="polars").write_parquet(buffer)
         with atomic_write(path) as file:
-            nw.from_dict({name: list(values) for name, values in columns.items()}, backend="polars").write_parquet(file)
+            file.write(buffer.getvalue())
         return
     _write_rows([list(columns), *rows], path, spreadsheet_safe=spreadsheet_safe)
 

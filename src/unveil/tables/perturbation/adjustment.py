@@ -1,7 +1,8 @@
 """Controlled tabular adjustment: sensitive cells are moved as far as their rule asks, the others as little as possible.
 
-min sum w |z| subject to M z = 0, and z_k >= U_k or z_k <= -L_k for every sensitive cell. Which side is chosen with the rest, by whole
-numbers, up to a stated number of sensitive cells; above it the sides are fixed beforehand, each to the nearer one, in turns.
+min sum w |z| subject to M z = 0, and z_k >= U_k or z_k <= -L_k for every sensitive cell. Which side is chosen with the rest, by
+whole numbers, up to a stated number of sensitive cells; above it the sides are fixed beforehand, each to the nearer one, in
+turns.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _WHOLE_UP_TO = 60
 
 
 @checked_arguments
-def adjust(
+def adjust(  # noqa: PLR0913 - what protection means takes as many words
     table: CrossTable,
     rules: str | TableRule | Sequence[str | TableRule],
     *,
@@ -76,8 +77,8 @@ def adjust(
     moves, exact = _moves(problem, down, up, weight, still, time_limit)
     if moves is None:
         raise TableError(
-            f"no table has all {int(problem.primary.sum()):,} sensitive cells far enough from their true figures and adds up; keep less "
-            "unchanged, or lower the level."
+            f"no table has all {int(problem.primary.sum()):,} sensitive cells far enough from their true figures and adds up; "
+            "keep less unchanged, or lower the level."
         )
     figure[problem.cells] += moves
     notes = () if exact else ("The sides of the sensitive cells were fixed beforehand: a smaller adjustment may exist.",)

@@ -1,9 +1,9 @@
-r"""The cell key method: noise that depends on which records a cell holds, so that the same records have the same noise in every table.
+r"""The cell key method: the noise of a cell depends on which records it holds, so it is the same in every table.
 
-Every record has a key of 64 bits, HMAC(secret, its name); the key of a cell is the sum of its records' keys modulo 2^64 (integers: a
-sum of fractions would depend on its order). The noise is read from a table of probabilities by the cell's key: of all distributions
-with mean 0 and a given variance, at most D away, never below zero and never leaving a count from 1 to `gap`, the one with the most
-entropy. Empty cells stay empty. The method is not additive: every cell is perturbed for itself.
+Every record has a key of 64 bits, HMAC(secret, its name); the key of a cell is the sum of its records' keys modulo 2^64
+(integers: a sum of fractions would depend on its order). The noise is read from a table of probabilities by the cell's key: of
+all distributions with mean 0 and a given variance, at most D away, never below zero and never leaving a count from 1 to `gap`,
+the one with the most entropy. Empty cells stay empty. The method is not additive: every cell is perturbed for itself.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def cell_keys(
         raise ArgumentError(f"column {shown(record)} names the records; it cannot be a dimension too.")
     names, leaves = leaves_of(source, by, record, dimensions, hierarchies, nulls)
     if len(set(names)) < len(names) or any(name is None for name in names):
-        raise TableError(f"column {shown(record)} does not name every record uniquely, so keys would not last; name one that does.")
+        raise TableError(
+            f"column {shown(record)} does not name every record uniquely, so keys would not last; name one that does."
+        )
     keys = np.array([int.from_bytes(hmac.digest(secret, str(name).encode(), "sha256")[:8]) for name in names], dtype=np.uint64)
     shape = tuple(len(one.leaves) for one in dimensions)
     inner = np.zeros(int(np.prod(shape)), dtype=np.uint64)
@@ -104,9 +106,7 @@ def cell_keys(
     return rolled_up(dimensions, inner.reshape(shape)).ravel()
 
 
-def _noise(
-    n: NDArray[np.int64], keys: NDArray[np.uint64], largest: int, variance: float, gap: int
-) -> NDArray[np.int64]:
+def _noise(n: NDArray[np.int64], keys: NDArray[np.uint64], largest: int, variance: float, gap: int) -> NDArray[np.int64]:
     """Read the noise of every cell from the table of probabilities."""
     share = keys.astype(np.float64) / 2.0**_BITS
     noise = np.zeros(len(n), dtype=np.int64)

@@ -1,8 +1,8 @@
 """Rounding of a table to multiples of a base: conventional, random, or controlled so that totals stay sums.
 
-Controlled rounding gives every cell one of its two neighbouring multiples, leaves multiples as they are, keeps all equations, and is
-among all such tables one of the nearest. In two dimensions there is always one; in more there need not be: then cells may move to
-multiples further away, one step at a time, and the result says so.
+Controlled rounding gives every cell one of its two neighbouring multiples, leaves multiples as they are, keeps all equations,
+and is among all such tables one of the nearest. In two dimensions there is always one; in more there need not be: then cells
+may move to multiples further away, one step at a time, and the result says so.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def round_table(
     base
         The base.
     method
-        "controlled": totals stay the sums of their parts. "conventional": to the nearest multiple, halves away from zero. "random": to
-        one of the two neighbours, up with the probability that leaves the figure right on average.
+        "controlled": totals stay the sums of their parts. "conventional": to the nearest multiple, halves away from zero.
+        "random": to one of the two neighbours, up with the probability that leaves the figure right on average.
     on
         Whether counts or values are rounded; none: values where there are any.
     time_limit

@@ -86,6 +86,7 @@ def _gathered(dimensions: Sequence[Classification], amounts: NDArray[np.float64]
 def _taken(dimensions: Sequence[Classification], missing: NDArray[np.float64], at: tuple[np.intp, ...], base: int) -> None:
     """Take the base off what every cell lacks that an inner cell belongs to."""
     above = [
-        [code for code, members in enumerate(dimension.members) if leaf in members] for dimension, leaf in zip(dimensions, at, strict=True)
+        [code for code, members in enumerate(dimension.members) if leaf in members]
+        for dimension, leaf in zip(dimensions, at, strict=True)
     ]
     missing[np.ix_(*above)] -= base

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from unveil.arguments import checked_count, checked_number
 from unveil.tables.rules.base import On, contributions, numbers_of, values
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from unveil.tables.crosstable import CrossTable
@@ -49,11 +50,11 @@ class DominanceRule:
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
         """Return the cells that few dominate."""
         dominating = contributions(table, self.n)[:, : self.n].sum(axis=1)
-        return (table.units > 0) & (100 * dominating > self.k * values(table))
+        return np.asarray((table.units > 0) & (100 * dominating > self.k * values(table)))
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
         """Return what the total lacks to be safe."""
-        return 100 / self.k * contributions(table, self.n)[:, : self.n].sum(axis=1) - values(table)
+        return np.asarray(100 / self.k * contributions(table, self.n)[:, : self.n].sum(axis=1) - values(table))
 
     def words(self) -> str:
         """Return the rule as it is asked for."""

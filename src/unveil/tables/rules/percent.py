@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from unveil.arguments import checked_count, checked_number
 from unveil.tables.rules.base import On, contributions, numbers_of, values
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from unveil.tables.crosstable import CrossTable
@@ -61,7 +62,7 @@ class PercentRule:
         """Return what the others lack to hide the largest."""
         top = contributions(table, self.coalition + 1)
         others = values(table) - top[:, : self.coalition + 1].sum(axis=1)
-        return self.p / 100 * top[:, 0] - others
+        return np.asarray(self.p / 100 * top[:, 0] - others)
 
     def words(self) -> str:
         """Return the rule as it is asked for."""

@@ -1,14 +1,15 @@
 """What a pattern that is not enough lacks: inequalities that every safe pattern satisfies and this one does not.
 
 Let x_c be 1 where cell c is suppressed. With the multipliers of the attacker's linear program, max z_k over M z = 0 and
--fall_c x_c <= z_c <= rise_c x_c, and d = e_k - M'y, every pattern has max z_k <= sum (rise_c d_c+ + fall_c d_c-) x_c. So a pattern
-that leaves k open by `need` satisfies sum (rise_c d_c+ + fall_c d_c-) x_c >= need, whatever y is; no coefficient need be larger than
-the need (Fischetti and Salazar 2000).
+-fall_c x_c <= z_c <= rise_c x_c, and d = e_k - M'y, every pattern has max z_k <= sum (rise_c d_c+ + fall_c d_c-) x_c. So a
+pattern that leaves k open by `need` satisfies sum (rise_c d_c+ + fall_c d_c-) x_c >= need, whatever y is; no coefficient need
+be larger than the need (Fischetti and Salazar 2000).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,7 +121,7 @@ def rows_with_two(problem: CellProblem, needing: Sequence[int]) -> list[Cut]:
     tasked[list(needing)] = True
     matrix = sp.csr_matrix(problem.equations)
     cuts = []
-    for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
+    for start, end in pairwise(matrix.indptr):
         cells = matrix.indices[start:end]
         cells = cells[open_cells[cells]]
         free = cells[~sure[cells]].astype(np.int64)
@@ -128,6 +129,5 @@ def rows_with_two(problem: CellProblem, needing: Sequence[int]) -> list[Cut]:
         if certain == 1 and tasked[cells[sure[cells]][0]]:
             cuts.append(Cut(free, np.ones(len(free)), 1.0))
         elif certain == 0:
-            for cell in free.tolist():
-                cuts.append(Cut(free, np.where(free == cell, -1.0, 1.0), 0.0))
+            cuts.extend(Cut(free, np.where(free == cell, -1.0, 1.0), 0.0) for cell in free.tolist())
     return cuts

@@ -2,14 +2,15 @@
 
 First every equation for itself: where it leaves one suppressed cell, or one to somebody who is alone in the others, the cheapest
 further cell is suppressed, judged by what it would ask for in its other equations. Then all equations at once, by Gaussian
-elimination modulo a prime: a cell that is still determined, or in fixed proportion to a cell that somebody knows, gets a flow of its
-own. The result is certified against exact disclosure; how wide the intervals are is for the audit to say.
+elimination modulo a prime: a cell that is still determined, or in fixed proportion to a cell that somebody knows, gets a flow
+of its own. The result is certified against exact disclosure; how wide the intervals are is for the audit to say.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,7 +99,7 @@ class _Rows:
         self.owner = _owners(problem)
         matrix = sp.csr_matrix(problem.equations)
         start = matrix.indptr
-        self.rows = [matrix.indices[a:b].astype(np.int64) for a, b in zip(start[:-1], start[1:], strict=True)]
+        self.rows = [matrix.indices[a:b].astype(np.int64) for a, b in pairwise(start)]
         by_cell = matrix.tocsc()
         self.first, self.of_cell = by_cell.indptr, by_cell.indices
         self.number = np.bincount(
@@ -115,7 +116,7 @@ class _Rows:
 
     def equations_of(self, cell: int) -> NDArray[np.int64]:
         """Return the equations that a cell stands in."""
-        return self.of_cell[self.first[cell] : self.first[cell + 1]]
+        return np.asarray(self.of_cell[self.first[cell] : self.first[cell + 1]])
 
     def add(self, cells: NDArray[np.int64]) -> None:
         """Suppress cells, and look at their equations again."""

@@ -1,4 +1,4 @@
-"""Secondary suppression by linear programs: the cheapest flow for one sensitive cell after the other, then what can be published again.
+"""Secondary suppression by linear programs: the cheapest flow for one sensitive cell after the other, then thinned out.
 
 Largest needs first, and what is suppressed already costs nothing. At the end every secondary cell is tried for publication, the
 dearest first, and stays published if every task has a proof without it.

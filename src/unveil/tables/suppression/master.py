@@ -1,7 +1,7 @@
 """The master problem of the cheapest pattern, and the solvers it can be given to: one line a solver.
 
-HiGHS (MIT licence) starts anew after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of symmetry
-knows nothing of cuts that are still to come and can cut the optimum off, so it is switched off.
+HiGHS (MIT licence) starts anew after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of
+symmetry knows nothing of cuts that are still to come and can cut the optimum off, so it is switched off.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class ScipMaster:
         judge.tell()
 
 
-def _handler(library: Any, master: ScipMaster, judge: Judge) -> Any:
+def _handler(library: Any, master: ScipMaster, judge: Judge) -> Any:  # noqa: C901 - SCIP asks in four ways
     """Return what SCIP asks whether a choice is safe."""
 
     class Attacker(library.Conshdlr):  # type: ignore[misc]

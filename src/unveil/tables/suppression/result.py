@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CROSS", "SuppressedTable", "plain_number"]
 
-CROSS = "×"
+CROSS = "\u00d7"
 """What stands in a suppressed cell."""
+_FOR_STEWARDS = (
+    "This page tells sensitive cells from others: it is for those who protect. What may be published is the table as .csv, "
+    ".parquet or .xlsx."
+)
 _MOST = 50
 _STATUS = ("published", "primary", "secondary", "zero")
 _PUBLISHED, _PRIMARY, _SECONDARY, _ZERO = range(4)
@@ -122,7 +126,7 @@ class SuppressedTable(Result):
     @property
     def suppressed(self) -> NDArray[np.bool_]:
         """Which cells are not published."""
-        return (self.status == _PRIMARY) | (self.status == _SECONDARY)
+        return np.asarray((self.status == _PRIMARY) | (self.status == _SECONDARY))
 
     @property
     def safe(self) -> bool:
@@ -254,8 +258,7 @@ class SuppressedTable(Result):
         who = "who is alone in a cell knows it" if self.aim.insiders == "singletons" else "nobody knows a cell beforehand"
         told = (
             f"Protected is the {self.on}; the attacker knows that each lies in {self.aim.attacker or '0:inf'}, and {who}.",
-            "This page tells sensitive cells from others: it is for those who protect. What may be published is the table as .csv, "
-            ".parquet or .xlsx.",
+            _FOR_STEWARDS,
         )
         names = [
             f"The only contributor of {self.table.name_of(other)} can compute {self.table.name_of(cell)}."
@@ -269,4 +272,4 @@ def plain_number(value: float) -> float | int:
     if not np.isfinite(value):
         return float(value)
     near = round(float(value))
-    return near if abs(near - value) <= 1e-6 * max(1.0, abs(near)) else float(value)  # noqa: PLR2004
+    return near if abs(near - value) <= 1e-6 * max(1.0, abs(near)) else float(value)

@@ -10,9 +10,9 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_word
 from unveil.errors import ArgumentError, TableError
 from unveil.run import Progress, active_run, in_run
-from unveil.tables.findings import Depth
 from unveil.tables.apriori import Apriori
 from unveil.tables.crosstable import CrossTable
+from unveil.tables.findings import Depth
 from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
 from unveil.tables.rules import On, TableRule, rules_of
 from unveil.tables.suppression.failure import Unprotectable
@@ -28,7 +28,7 @@ __all__ = ["suppress"]
 
 @checked_arguments
 @in_run
-def suppress(
+def suppress(  # noqa: PLR0913 - what protection means takes as many words
     table: CrossTable,
     rules: str | TableRule | Sequence[str | TableRule],
     *,
@@ -53,13 +53,13 @@ def suppress(
     table
         The table.
     rules
-        Which cells are sensitive: rules, or how they are written (``"threshold=3"``, ``"p=10"``, ``"pq=15:50"``, ``"dominance=2:85"``,
-        ``"group"``, ``"request"``).
+        Which cells are sensitive: rules, or how they are written (``"threshold=3"``, ``"p=10"``, ``"pq=15:50"``,
+        ``"dominance=2:85"``, ``"group"``, ``"request"``).
     method
         "lp": a good pattern; "optimal": the cheapest, with bound and gap; "gauss": for very large tables.
     cost
-        What a suppressed cell costs: "cells" (1), "count" (its records), "value" (its value), or a table of the same dimensions, whose
-        cells are the costs.
+        What a suppressed cell costs: "cells" (1), "count" (its records), "value" (its value), or a table of the same
+        dimensions, whose cells are the costs.
     on
         What is protected: "count" or "value"; none: what the rules speak of.
     attacker
@@ -69,7 +69,8 @@ def suppress(
     insiders
         "singletons": who is alone in a cell knows it; "none": nobody knows any.
     level, width
-        How far on each side ("rule": as the rules ask; "none": not exactly), and how wide in all, each sensitive cell must stay open.
+        How far on each side ("rule": as the rules ask; "none": not exactly), and how wide in all, each sensitive cell must stay
+        open.
     apriori
         What is decided beforehand of single cells.
     intervals
@@ -127,6 +128,6 @@ def _told(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> Ta
     why = (
         "whoever is alone in another cell can compute it (--insiders none would let them)"
         if failure.insider
-        else "its equations leave no room, or what everybody knows is too near; lower the level or the width, or let totals be suppressed"
+        else "its sums leave no room, or what everybody knows is too near; lower the level or the width, or publish fewer totals"
     )
     return TableError.unprotectable(table.name_of(int(problem.cells[failure.cell])), 0, why)
