@@ -135,7 +135,7 @@ def test_differential_privacy_is_tried_where_bounds_are_given() -> None:
 def test_time_ends_the_search_and_the_result_says_so() -> None:
     seen: list[tuple[int, int]] = []
     made = unveil.compose(
-        PEOPLE, KEYS, NEED, sensitive="occupation", time_limit=1e-6, progress=lambda done, total: seen.append((done, total))
+        PEOPLE, KEYS, NEED, sensitive="occupation", time_limit=1e-6, progress=lambda _, done, total: seen.append((done, total))
     )
     assert not made.complete
     assert len(made.tried) == 1

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import tables, varied
+from helpers import varied
 from unveil.errors import ArgumentError, ColumnNotFoundError, UnsupportedDataError
 from unveil.sources.frames import FrameSource
+from unveil.testing import tables
 
 PEOPLE = pl.DataFrame(
     {
