@@ -52,7 +52,7 @@ def line_of(done: subprocess.CompletedProcess[bytes]) -> str:
 
 FAILING = """
 import unveil.cli.options as options, unveil.sources as sources
-def fail(*_):
+def fail(*_, **__):
     hunter2 = "hunter2"
     {}
 sources.open_source = fail
@@ -368,7 +368,7 @@ def test_the_kept_input_is_private_and_gone_after_a_signal(people: Path) -> None
     room = people.parent / "room"
     room.mkdir()
     waiting = FEW + "import time\nfrom unveil.sources import files\n"
-    waiting += "def wait(*_):\n    print('kept', flush=True)\n    time.sleep(60)\nfiles._format = wait\n"
+    waiting += "def wait(*_):\n    print('kept', flush=True)\n    time.sleep(60)\nfiles.format_of = wait\n"
     with people.open("rb") as standard_input, started(
         [sys.executable, "-c", waiting + RUN, "dr", "-", "--key", "zip"],
         stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(room)},

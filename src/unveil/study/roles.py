@@ -57,6 +57,7 @@ class Roles:
         partial
             Whether the data may lack columns of the project, as a release does; otherwise a column that lacks is refused.
         """
+        _require_apart(key, sensitive)
         named = {"key": names_of(key), "sensitive": names_of(sensitive), "identifier": names_of(identifiers)}
         taken = {name for names in named.values() for name in names}
 
@@ -74,6 +75,7 @@ class Roles:
 
     def changed(self, *, key: Names | None, sensitive: Names | None, identifiers: Names | None, weights: str | None) -> Roles:
         """Return the roles with those named exchanged; a column that is named in one role loses its other one."""
+        _require_apart(key, sensitive)
         named = {name for names in (key, sensitive, identifiers) for name in names_of(names)}
 
         def role(given: Names | None, own: tuple[str, ...]) -> tuple[str, ...]:
@@ -91,3 +93,10 @@ class Roles:
         if len(self.sensitive) > 1:
             raise ArgumentError.several_sensitive(self.sensitive)
         return self.sensitive
+
+
+def _require_apart(key: Names | None, sensitive: Names | None) -> None:
+    """Refuse a column that is named on both sides of the question."""
+    for name in names_of(sensitive):
+        if name in names_of(key):
+            raise ArgumentError.key_is_sensitive(name)
