@@ -171,7 +171,7 @@ class Merger:
 
     def merged(self, table: ClassTable, field: Field, groups: NDArray[np.uint64]) -> ClassTable:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
-        if not _PACE.pays(len(table)):
+        if not _PACE.pays(table.amounts.size):
             return ClassTable(*rollup_arrays.merged(_regrouped(table.keys, field, groups), table.amounts))
         self._epoch += self._step
         slots = self._slots[: _slots(len(table))]
