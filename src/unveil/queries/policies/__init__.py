@@ -43,7 +43,7 @@ def policy_of(name: str, settings: Mapping[str, Any]) -> GatePolicy:
     Examples
     --------
     >>> policy_of("restriction", {"k": 10})
-    Restriction(k=10)
+    Restriction(k=10, share=1.0)
     """
     checked_word("policy", name, tuple(POLICIES))
     known = [one.name for one in fields(POLICIES[name])]
