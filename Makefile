@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contracts unit docs docs-reference fuzz bench clean
+.PHONY: demo test lint types contracts unit docs docs-reference coverage oldest bare fuzz bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,8 @@ demo: $(VENV)/.installed
 	@echo "What Adult gives away: demo/assessment.html"
 	@echo "The two releases compared: demo/comparison.html"
 
+WORKERS ?= 2
+
 test: lint types contracts unit
 
 lint: $(VENV)/.installed-test
@@ -45,7 +47,41 @@ contracts: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.installed-test
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
+
+coverage: $(VENV)/.installed-test
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/coverage run -m pytest -q
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
+	$(BIN)/coverage html -q -d build/coverage/html
+
+# The lowest version of every dependency that pyproject.toml allows, and the tests of everything but documentation and processes.
+OLDEST := $(VENV)-oldest
+CORE := $(filter-out $(addprefix tests/,__pycache__ assess cli contract fuzz undo),$(patsubst %/,%,$(wildcard tests/*/))) \
+  $(filter-out tests/test_docs.py tests/test_benchmarks.py,$(wildcard tests/test_*.py))
+
+$(OLDEST)/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+	  --only-binary :all: --no-binary unveil --no-binary pyspark \
+	  --editable ".[charts,dp,duckdb,postgres,spark,stats-files,tasks]" "hypothesis>=6.130" "pytest>=8.3"
+	touch $@
+
+oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -q $(CORE)
+
+# Only the hard dependencies: what needs no extra works, and what needs one says how to install it.
+BARE := $(VENV)-bare
+
+$(BARE)/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(BARE)
+	$(BARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable . "pytest>=8.3"
+	touch $@
+
+bare: $(BARE)/.installed
+	$(BARE)/bin/python -m pytest -q --noconftest tests/bare.py
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
@@ -69,4 +105,4 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks $(PARTS)
 
 clean:
-	rm -rf $(VENV) demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) $(BARE) demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis

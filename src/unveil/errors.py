@@ -322,6 +322,11 @@ class MissingExtraError(UnveilError, ImportError):
         """Report what needs the extra and how to install it."""
         return cls(f"{what} needs an optional part; install it with: pip install 'unveil[{extra}]'")
 
+    @classmethod
+    def library(cls, name: str) -> MissingExtraError:
+        """Report a data frame library that is asked for and not installed."""
+        return cls(f"a frame of {name} needs {name}; install it with: pip install {name}")
+
 
 class CancelledError(UnveilError, RuntimeError):
     """Work that was stopped because its run was cancelled, or was past its time."""

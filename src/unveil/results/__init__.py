@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.arguments import checked_arguments
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -175,6 +175,8 @@ class Result:
         numbered = {str(at): values for at, values in enumerate(columns.values())}  # some names are patterns to Polars
         try:
             frame = nw.from_dict(numbered, backend=backend)
+        except ModuleNotFoundError:
+            raise MissingExtraError.library(backend) from None
         except UnicodeEncodeError:  # halves of surrogate pairs, which few libraries hold
             frame = nw.from_dict({at: list(map(_whole, values)) for at, values in numbered.items()}, backend=backend)
         return frame.rename(dict(zip(numbered, columns, strict=True))).to_native()
