@@ -124,6 +124,11 @@ def front(
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []
     if mechanisms:
+        named = {"--k": k, "--p": p, "--l": l_diversity, "--t": t, "--alpha": share, "--beta": beta, "--delta": delta,
+                 "--average-risk": average_risk, "--suppression": suppression or None, "--hierarchy": hierarchy,
+                 "--hierarchy-dir": hierarchy_dir, "--node-limit": node_limit}  # fmt: skip
+        if unfit := [option for option, value in named.items() if value is not None]:
+            raise ArgumentError(f"{unfit[0]} goes with generalisations; with --mechanisms it has no meaning.")
         from unveil.assess.composition import compose
 
         with showing_progress("protections") as progress:
