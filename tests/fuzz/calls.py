@@ -282,6 +282,10 @@ RIGHT: dict[str, Draw] = {
     "node_limit": _one_of(None, 1, 10),
     "needs": Scene.need,
     "tasks": Scene.task,
+    "released": _NAME,
+    "dominance": _one_of(None, 0.5, 1.0),
+    "candidates": lambda scene: [unveil.Step("add_noise", scene.name()), unveil.Step("swap", scene.name())],
+    "chains": _one_of(True, False),
     "prefer": _one_of("utility", "privacy"),
     "max_identity": _one_of(None, 0.5),
     "max_homogeneity": _one_of(None, 0.5),
@@ -428,6 +432,9 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
     ("Need", "partitions"): _one_of(None),
     ("direct_identifiers", "sample"): _one_of(10, 1000),
     ("anonymize_front", "needs"): _each(Scene.need, 1),
+    ("compose", "bounds"): _by_name(lambda *_: (0.0, 100.0)),
+    ("compose", "time_limit"): _one_of(0.2, 1.0),
+    ("propose_partitions", "hierarchy"): _one_of(None),
     ("attacks.distance_linkage", "attributes"): _NAMES,
     ("attacks.structure_linkage", "original"): _codes,
     ("attacks.structure_linkage", "release"): _codes,
@@ -451,7 +458,7 @@ _METHODS = {
 
 NEEDED = {
     "mechanisms.pram": ("retention",), "check": ("policy", "key"), "mechanisms.sample": ("size",), "loss": ("same_order",), "mechanisms.dp_histogram": ("values",),
-    "mechanisms.pseudonymize": ("key_file",), "trade_off": ("losses",), "mechanisms.round_values": ("base",), "tasks": ("same_order",), "mechanisms.top_bottom_code": ("top",),
+    "mechanisms.pseudonymize": ("key_file",), "compose": ("time_limit",), "propose_partitions": ("same_order",), "trade_off": ("losses",), "mechanisms.round_values": ("base",), "tasks": ("same_order",), "mechanisms.top_bottom_code": ("top",),
 }  # fmt: skip
 """Arguments that a call does not ask for by itself, and without which it says little."""
 _NULLS = {

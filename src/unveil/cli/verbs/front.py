@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +13,10 @@ from unveil.cli.options import Inputs, Json, give, showing_progress
 from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions, TableOptions
 from unveil.cli.requirements import ClassModelOptions
 from unveil.errors import ArgumentError
+
+
+_WORDS = {"l_diversity": "l", "share": "alpha"}
+"""Options that are not called as their fields are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ def front(
     told = {**weighed.options(inputs), **order.options()}
     with showing_progress():
         if weighed.mechanisms:
+            _refuse_unfit(models, search)
             limit = search.time_limit or 60.0
             result: Any = compose(inputs.source, inputs.key, sensitive=inputs.sensitive, time_limit=limit, **told)
         else:
@@ -81,3 +86,12 @@ def front(
     if to.out is not None or to.link is not None:
         to.write(result.chosen)
     give(result, as_json=as_json, out=None)
+
+
+def _refuse_unfit(models: ClassModelOptions, search: SearchOptions) -> None:
+    """Refuse what only generalisations can be told."""
+    for options in (models, search):
+        for one in fields(options):
+            if one.name != "time_limit" and getattr(options, one.name) not in (None, one.default):
+                word = _WORDS.get(one.name, one.name.replace("_", "-"))
+                raise ArgumentError(f"--{word} goes with generalisations; with --mechanisms it has no meaning.")
