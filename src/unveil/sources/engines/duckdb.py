@@ -17,6 +17,7 @@ from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtr
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.patience import patiently
 from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.sql import amounts as sql_amounts
 from unveil.sources.engines.sql import numbered, quoted, released, selection
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
@@ -31,6 +32,10 @@ _UNCOUNTABLE = ("array", "blob", "list", "map", "struct", "union", "variant")
 _AS_TEXT = ("bignum", "bit", "geometry", "hugeint", "interval", "time with time zone", "uhugeint", "varint")
 _LONG = ("bignum", "hugeint", "uhugeint", "varint")
 _FLOATS = ("float", "double")
+_NUMBERS = (
+    *_FLOATS, "bigint", "decimal", "hugeint", "integer", "smallint", "tinyint", "ubigint", "uhugeint", "uinteger", "usmallint",
+    "utinyint",
+)  # fmt: skip
 _INTERRUPTED = "Query interrupted"
 """What DuckDB says when it hears Ctrl-C."""
 _TABLES = (
@@ -49,6 +54,7 @@ def open_relation(relation: Any, place: str = "the DuckDB relation") -> EngineSo
         lambda columns: _collected(relation, columns, place),
         lambda columns: _tallied(relation, columns, place),
         _batches=lambda columns: _batches(relation, columns, place),
+        _amounts=lambda columns, value, top: _amounts(relation, columns, value, top, place),
     )
 
 
@@ -77,7 +83,12 @@ def open_database(address: Address) -> EngineSource:
             while (batch := patiently(lambda: next(answer, None), connection.interrupt)) is not None:
                 yield batch
 
-    return EngineSource(address.place, names, collect, count, lambda out: _into(file, address, kinds, out), _batches=batches)
+    def amounts(columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, list[str]]:
+        with _relation(file, address) as (relation, connection):
+            return patiently(lambda: _amounts(relation, columns, value, top, address.place), connection.interrupt)
+
+    into = lambda out: _into(file, address, kinds, out)  # noqa: E731 - the file and its types are at hand here
+    return EngineSource(address.place, names, collect, count, into, _batches=batches, _amounts=amounts)
 
 
 def _library() -> Any:
@@ -224,6 +235,21 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
     with _failure_reported(place):
         answer = relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys)).pl()
     return tally_of(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
+
+
+def _amounts(relation: Any, columns: Sequence[str], value: str, top: int, place: str) -> tuple[pl.DataFrame, list[str]]:
+    """Ask for the sums and the largest contributions of combinations."""
+    kinds = _kinds(relation)
+    for name in columns:
+        if kinds[name] in _UNCOUNTABLE:
+            raise UnsupportedDataError.uncountable(name, kinds[name])
+    if kinds[value] not in _NUMBERS:
+        raise UnsupportedDataError.no_number(value, kinds[value])
+    keys = [_expression(name, kinds[name]) for name in columns]
+    number = f"CASE WHEN isfinite({quoted(value)}::DOUBLE) THEN {quoted(value)}::DOUBLE END"
+    with _failure_reported(place):
+        answer = relation.query("unveil_records", sql_amounts("unveil_records", keys, keys, number, top)).pl()
+    return answer, [name for name in columns if kinds[name] in _LONG]
 
 
 def _kinds(relation: Any) -> dict[str, str]:

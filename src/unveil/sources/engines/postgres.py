@@ -20,6 +20,7 @@ from unveil.errors import ArgumentError, EngineError, MissingExtraError, Unsuppo
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.patience import patiently
 from unveil.sources.engines.recoding import Recoding, own_word, recode
+from unveil.sources.engines.sql import amounts as sql_amounts
 from unveil.sources.engines.sql import numbered, quoted, released, selection, tally
 from unveil.sources.engines.table import EngineSource, Write, require_unchanged
 from unveil.sources.frames import Tally, text_names
@@ -145,8 +146,13 @@ def open_table(address: Address) -> EngineSource:
         with _transaction(address) as cursor:
             return _tallied(cursor, name, columns, wanted)
 
+    def amounts(wanted: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, list[str]]:
+        with _transaction(address) as cursor:
+            return _amounts(cursor, name, columns, wanted, value, top)
+
     names = text_names(list(columns), address.place)
-    return EngineSource(address.place, names, collect, count, lambda out: _into(address, name, columns, out), _batches=batches)
+    into = lambda out: _into(address, name, columns, out)  # noqa: E731 - the table and its columns are at hand here
+    return EngineSource(address.place, names, collect, count, into, _batches=batches, _amounts=amounts)
 
 
 def _name(address: Address) -> str:
@@ -180,6 +186,21 @@ def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Seq
     cursor.execute(tally(name, [column.shown for column in asked], [column.key for column in asked]))
     answer = pl.DataFrame(cursor.fetch_arrow_table())  # through pyarrow, which keeps the SQLSTATE of a failure
     return tally_of(answer, wanted, numeric=_numeric(asked))
+
+
+def _amounts(
+    cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Sequence[str], value: str, top: int
+) -> tuple[pl.DataFrame, list[str]]:
+    """Ask for the sums and the largest contributions of combinations."""
+    asked = [columns[column] for column in wanted]
+    for column in asked:
+        if not column.countable:
+            raise UnsupportedDataError.uncountable(column.name, column.kind)
+    if columns[value].category != "N":
+        raise UnsupportedDataError.no_number(value, columns[value].kind)
+    number = f"nullif(nullif(nullif({quoted(value)}::float8, 'NaN'), 'Infinity'), '-Infinity')"
+    cursor.execute(sql_amounts(name, [column.shown for column in asked], [column.key for column in asked], number, top))
+    return pl.DataFrame(cursor.fetch_arrow_table()), list(_numeric(asked))
 
 
 def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame:

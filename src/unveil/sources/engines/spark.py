@@ -28,6 +28,7 @@ __all__ = ["open_address", "open_frame"]
 
 _UNCOUNTABLE = ("array", "binary", "map", "struct", "udt", "variant")
 _FLOATS = ("float", "double")
+_NUMBERS = (*_FLOATS, "byte", "short", "integer", "long", "decimal")
 _PATIENCE = 10.0
 """Seconds in which a master answers."""
 _TAKEN = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "PATH_ALREADY_EXISTS", "LOCATION_ALREADY_EXISTS")
@@ -70,6 +71,33 @@ class _Frame:
         with _failure_reported(self.place):
             return tally_of(pl.DataFrame(self.numbered.groupBy(*map(self.asked, columns)).count().toArrow()), columns)
 
+    def amounts(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, list[str]]:
+        """Ask for the sums and the largest contributions of combinations."""
+        from pyspark.sql import Window, functions
+
+        for name in columns:
+            if self.kinds[name] in _UNCOUNTABLE:
+                raise UnsupportedDataError.uncountable(name, self.kinds[name])
+        if self.kinds[value] not in _NUMBERS:
+            raise UnsupportedDataError(
+                f"column {value!r} holds {self.kinds[value]} values, and the values of a table are numbers."
+            )
+        keys = [str(at) for at in range(len(columns))]
+        number = self.plain(value).cast("double")
+        number = functions.when(functions.isnan(number) | functions.abs(number).isin(float("inf")), None).otherwise(number)
+        asked = [self.asked(name).alias(key) for name, key in zip(columns, keys, strict=True)]
+        with _failure_reported(self.place):
+            rows = self.numbered.select(*asked, number.alias("v"))
+            size = functions.abs(functions.col("v"))
+            order = Window.partitionBy(*keys).orderBy(size.desc_nulls_last())
+            ranked = rows.withColumn("r", functions.row_number().over(order))
+            firsts = [functions.max(functions.when(functions.col("r") == at, size)) for at in range(1, top + 1)]
+            answer = ranked.groupBy(*keys).agg(
+                functions.count("*"), functions.count("v"), functions.sum("v"), functions.sum(size), *firsts
+            )
+            named_answer = answer.toDF(*(f"c{at}" for at in range(len(answer.columns))))
+            return pl.DataFrame(named_answer.toArrow()), []
+
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records one partition at a time, each batch packed by the executor that has it."""
         import pyarrow as pa
@@ -94,7 +122,8 @@ class _Frame:
 def open_frame(frame: Any, place: str = "the Spark data frame") -> EngineSource:
     """Open a PySpark data frame; it runs in its own session."""
     held = _Frame(frame, place)
-    return EngineSource(place, held.names, held.collect, held.tally, lambda out: _into(held, out), _batches=held.batches)
+    into = lambda out: _into(held, out)  # noqa: E731 - the frame is at hand here
+    return EngineSource(place, held.names, held.collect, held.tally, into, _batches=held.batches, _amounts=held.amounts)
 
 
 def open_address(address: Address) -> EngineSource:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
     from unveil.sources.engines.recoding import Recoding
 
-__all__ = ["Batches", "EngineSource", "Into", "Write", "require_unchanged"]
+__all__ = ["AmountsOf", "Batches", "EngineSource", "Into", "Write", "require_unchanged"]
 
 Batches: TypeAlias = "Callable[[Sequence[str]], Iterator[pl.DataFrame]]"
 """Gives the columns asked for, batch by batch."""
 Write: TypeAlias = "Callable[[Recoding], tuple[EngineSource, int]]"
 """Rewrites the records of a table into another one, and returns that, opened, and its number of records."""
+AmountsOf: TypeAlias = "Callable[[Sequence[str], str, int], tuple[pl.DataFrame, Collection[str]]]"
+"""Gives for columns, a value and a number the combinations of the columns with their records, known values, sum, sum of sizes and
+so many of the largest sizes; and the columns whose numbers came as text."""
 Into: TypeAlias = "Callable[[Address], Write]"
 """Looks at where a table is to be, and returns what writes it."""
 
@@ -36,10 +39,13 @@ class EngineSource(Source):
         How records are rewritten into another table; none: they cannot be.
     _batches
         How they are read in batches; those of one column have one type throughout.
+    _amounts
+        How the sums and the largest contributions of combinations are computed there; none: they cannot be.
     """
 
     _into: Into | None = None
     _batches: Batches = field(kw_only=True)
+    _amounts: AmountsOf | None = field(kw_only=True, default=None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records in batches."""
