@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["by_elimination"]
 
 _ROUNDS = 50
+_LARGE, _WIDENINGS = 5_000, 6
+"""In tables of more cells a flow takes long: there the equations of a cell are widened first, so many times."""
 
 
 def by_elimination(problem: CellProblem, *, step: Callable[[int, int], None] | None = None) -> NDArray[np.bool_]:
@@ -42,9 +44,13 @@ def by_elimination(problem: CellProblem, *, step: Callable[[int, int], None] | N
         exposed = given_away(problem, rows.suppressed)
         if not exposed:
             break
-        program = program or FlowProgram(problem)
+        large = len(problem) > _LARGE and number < _WIDENINGS
+        program = program or (None if large else FlowProgram(problem))
         for cell, insider in exposed:
-            rows.add(_flow_cells(problem, program, rows.suppressed, cell, insider))
+            if program is None:
+                rows.widen(cell)
+            else:
+                rows.add(_flow_cells(problem, program, rows.suppressed, cell, insider))
         rows.settle()
     return rows.suppressed
 
@@ -121,6 +127,12 @@ class _Rows:
                 if cell < 0:
                     break  # only all equations together can say whether that matters
                 self.add(np.array([cell]))
+
+    def widen(self, cell: int) -> None:
+        """Suppress one more cell in every equation of a cell."""
+        for row in self.equations_of(cell).tolist():
+            if (other := self._companion(row)) >= 0:
+                self.add(np.array([other]))
 
     def _companion(self, row: int) -> int:
         """Return the cell to suppress with those of an equation: cheap itself, and where others are suppressed already."""
