@@ -16,10 +16,10 @@ from benchmarks.record import LATEST, STORED, Record, accept, read, recorded, sl
 
 PARTS = (
     "foundation", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "attacks", "utility",
-    "search", "recoding", "queries", "scale", "large", "coverage", "intruders",
+    "search", "recoding", "tables", "queries", "scale", "large", "coverage", "intruders",
 )  # fmt: skip
 """Each is a module of this package with a function `run`."""
-_ON_REQUEST = ("large", "coverage", "intruders")
+_ON_REQUEST = ("tables", "large", "coverage", "intruders")
 """Those that run only when they are named."""
 _WIDTH = 160
 """Of the table in a file."""

@@ -227,6 +227,11 @@ class UnsupportedDataError(UnveilError, TypeError):
         )
 
     @classmethod
+    def no_number(cls, column: str, kind: object) -> UnsupportedDataError:
+        """Report a column whose values cannot be summed."""
+        return cls(f"column {shown(column)} holds {kind} values, and the values of a table are numbers.")
+
+    @classmethod
     def no_characters(cls, column: str) -> UnsupportedDataError:
         """Report a column that holds half a surrogate pair."""
         return cls(

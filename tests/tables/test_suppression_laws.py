@@ -15,10 +15,11 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import unveil
 from unveil.errors import TableError
+from unveil.tables.disclosure import given_away
 from unveil.tables.findings import audited
 from unveil.tables.problem import Aim, CellProblem, posed
 from unveil.tables.rules import rules_of
-from unveil.tables.suppression.gauss import by_elimination, given_away
+from unveil.tables.suppression.gauss import by_elimination
 from unveil.tables.suppression.lp import by_flows
 from unveil.tables.suppression.optimal import optimum
 

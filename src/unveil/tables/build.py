@@ -13,7 +13,8 @@ from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, NullsError, TableError, shown
 from unveil.results import Made
-from unveil.sources import Coded, CodedTable, Data, tallied
+from unveil.sources import Coded, CodedTable, Data, open_source, tallied
+from unveil.sources.amounts import Amounts, amounts
 from unveil.tables.cells import largest, rolled_up, shape_of
 from unveil.tables.classification import TOTAL, Classification, chosen
 from unveil.tables.crosstable import CrossTable
@@ -88,7 +89,11 @@ def table(  # noqa: PLR0913 - what a table is made of
     names = names_of(by)
     columns = _columns(names, value, holding, request, weights)
     checked_count("top", top, least=1, most=100)
-    counted = tallied(data, columns, nulls=nulls, weights=weights)
+    source = open_source(data)
+    there = None
+    if value is not None and not (holding or request or weights) and nulls == "category":
+        there = amounts(source, names, value, top)
+    counted = tallied(source, columns, nulls=nulls, weights=weights) if there is None else there.table
     spans = counted.columns[: len(names)]
     trees = chosen(hierarchies or {}, names)
     dimensions = tuple(_dimension(one, trees.get(one.name, ()), total if margins else None) for one in spans)
@@ -97,8 +102,9 @@ def table(  # noqa: PLR0913 - what a table is made of
         dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
         for dimension, one in zip(dimensions, spans, strict=True)
     ]
-    rows = _Rows.read(counted, dimensions, leaves, value, holding, request)
-    if rows.x is not None and not signed and bool((rows.x < 0).any()):
+    rows = _Rows.read(counted, dimensions, leaves, None if there is not None else value, holding, request)
+    below = rows.x is not None and bool((rows.x < 0).any()) if there is None else bool((there.total < there.size).any())
+    if below and not signed:
         raise TableError(
             f"column {shown(value)} has negative values; say so (signed=True, --signed), and contributions are ranked by size."
         )
@@ -108,7 +114,7 @@ def table(  # noqa: PLR0913 - what a table is made of
         signed=signed,
         shown=_published(dimensions, tables),
         made=Made(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
-        **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top)),
+        **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top) if there is None else rows.by_amounts(there)),
     )
 
 
@@ -250,6 +256,17 @@ class _Rows:
         value = rolled_up(self.dimensions, self.summed(self.x * self.n)).ravel()
         size = rolled_up(self.dimensions, self.summed(np.abs(self.x) * self.n)).ravel()
         return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": asked}
+
+    def by_amounts(self, there: Amounts) -> dict[str, Any]:
+        """Return the amounts of all cells from those that an engine computed for the inner ones."""
+        known = self.by_record(1)
+        shape = tuple(len(one.leaves) for one in self.dimensions)
+        inner = np.zeros((int(np.prod(shape)), there.top.shape[1]))
+        inner[self.cell] = there.top
+        tops = largest(self.dimensions, inner.reshape(*shape, -1)).reshape(-1, there.top.shape[1])
+        value = rolled_up(self.dimensions, self.summed(there.total)).ravel()
+        size = rolled_up(self.dimensions, self.summed(there.size)).ravel()
+        return {**known, "value": value, "size": size, "top": tops}
 
     def _largest(self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
         """Return the largest contributions of the inner cells, of which each row has `n` of one size."""

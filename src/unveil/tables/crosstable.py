@@ -118,7 +118,7 @@ class CrossTable(Result):
         --------
         >>> import unveil
         >>> unveil.table("paper-2", ["Age*", "Disease"]).suppress("threshold=2", cost="count")
-        SuppressedTable(Age* x Disease: 24 cells, 3 primary, ... secondary, safe)
+        SuppressedTable(Age* x Disease: 24 cells, ... primary, ... secondary, safe)
         """
         from unveil.tables.suppression.suppress import suppress
 

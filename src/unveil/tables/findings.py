@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from unveil.tables.disclosure import given_away
 from unveil.tables.insiders import Inference, inferences
 from unveil.tables.intervals import Unknowns, intervals
 
@@ -24,6 +25,8 @@ __all__ = ["Depth", "Findings", "audited"]
 
 Depth: TypeAlias = Literal["exact", "enough", "auto"]
 """exact: every interval to its ends; enough: until it is known which sensitive cells are safe; auto: by the number of cells."""
+_WIDTHS_UP_TO = 2_000
+"""Sensitive cells for which it is computed how narrow insiders can make them; of more, only whether they know them exactly."""
 _EXACT_UP_TO = 1_500
 """Suppressed cells whose intervals are computed to their ends, unless asked otherwise."""
 
@@ -80,11 +83,21 @@ def audited(
     if problem.insiders:
         sought = np.zeros(len(problem), dtype=bool)
         sought[cells] = problem.primary[cells] & ~exposed
-        inside = inferences(problem, suppressed, sought)
+        few = int(sought.sum()) <= _WIDTHS_UP_TO
+        inside = inferences(problem, suppressed, sought) if few else _exactly(problem, suppressed, sought)
     place = {int(cell): at for at, cell in enumerate(cells)}
     for one in inside:
         exposed[place[one.cell]] = True
     return Findings(cells, found.low, found.high, found.exact, found.determined, exposed, tuple(inside))
+
+
+def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:
+    """Return what insiders can compute exactly: of very many cells, that is all that is looked for."""
+    return [
+        Inference(cell, int(problem.insiders[insider][0]), float(problem.value[cell]), float(problem.value[cell]))
+        for cell, insider in given_away(problem, suppressed)
+        if insider >= 0 and sought[cell]
+    ]
 
 
 class _Need:

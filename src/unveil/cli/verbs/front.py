@@ -14,7 +14,6 @@ from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions, TableO
 from unveil.cli.requirements import ClassModelOptions
 from unveil.errors import ArgumentError
 
-
 _WORDS = {"l_diversity": "l", "share": "alpha"}
 """Options that are not called as their fields are."""
 

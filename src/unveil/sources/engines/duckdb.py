@@ -21,7 +21,7 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection
+from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, released, selection
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 from unveil.sources.inputs import locate
 
@@ -62,6 +62,10 @@ class RelationSource(EngineSource):
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
         return _aggregated(self._relation, columns, aggregates, self.place)
+
+    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
+        return _contributions(self._relation, columns, value, top, self.place)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         return _collected(self._relation, columns, self.place)
@@ -123,6 +127,10 @@ class FileTable(EngineSource):
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
         return self._asked(lambda relation: _aggregated(relation, columns, aggregates, self.place))
+
+    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
+        return self._asked(lambda relation: _contributions(relation, columns, value, top, self.place))
 
     def _rewritten(self, connection: Any, what: EngineRecoding, out: Address) -> int:
         """Make the table of a release in one transaction, and return its number of records."""
@@ -288,6 +296,20 @@ def _aggregated(relation: Any, columns: Sequence[str], aggregates: Aggregates, p
     width = len(columns) + 1
     tally = tally_of(answer[:, :width], columns, numeric=[name for name in columns if kinds[name] in _LONG])
     return tally, answer[:, width:]
+
+
+def _contributions(relation: Any, columns: Sequence[str], value: str, top: int, place: str) -> tuple[pl.DataFrame, list[str]]:
+    kinds = _kinds(relation)
+    for name in columns:
+        if kinds[name] in _UNCOUNTABLE:
+            raise UnsupportedDataError.uncountable(name, kinds[name])
+    if kinds[value] not in (*_NUMBERS, "hugeint", "uhugeint"):
+        raise UnsupportedDataError.no_number(value, kinds[value])
+    keys = [_expression(name, kinds[name]) for name in columns]
+    number = f"CASE WHEN isfinite({quoted(value)}::DOUBLE) THEN {quoted(value)}::DOUBLE END"
+    with _failure_reported(place):
+        answer = _said(relation.query("unveil_records", contributions("unveil_records", keys, keys, number, top))).pl()
+    return answer, [name for name in columns if kinds[name] in _LONG]
 
 
 def _numbers(kinds: Mapping[str, str]) -> dict[str, bool]:

@@ -22,7 +22,7 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import numbered, quoted, quoted_text, released, selection, tally
+from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, released, selection, tally
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 
 if TYPE_CHECKING:
@@ -172,6 +172,20 @@ class PostgresTable(EngineSource):
             cursor.execute(f"SELECT {shown} FROM {self._name}{grouped}")  # noqa: S608 - quoted
             answer, width = pl.DataFrame(cursor.fetch_arrow_table()), len(columns) + 1
         return tally_of(answer[:, :width], columns, numeric=_numeric(keys)), answer[:, width:]
+
+    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
+        asked = [self._columns[column] for column in columns]
+        for column in asked:
+            if not column.countable:
+                raise UnsupportedDataError.uncountable(column.name, column.kind)
+        if self._columns[value].category != "N":
+            raise UnsupportedDataError.no_number(value, self._columns[value].kind)
+        number = f"nullif(nullif(nullif({quoted(value)}::float8, 'NaN'), 'Infinity'), '-Infinity')"
+        shown, keys = [column.shown for column in asked], [column.key for column in asked]
+        with self._cursor() as cursor:
+            cursor.execute(contributions(self._name, shown, keys, number, top))
+            return pl.DataFrame(cursor.fetch_arrow_table()), list(_numeric(asked))
 
     def _rewritten(self, cursor: Any, what: EngineRecoding, target: str) -> int:
         """Make the table of a release, and return its number of records."""

@@ -96,6 +96,30 @@ class SparkSource(EngineSource):
             answer = pl.DataFrame(_cancellable(self.session, grouped.toArrow))
         return tally_of(answer[:, : len(columns) + 1], columns), answer[:, len(columns) + 1 :]
 
+    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
+        from pyspark.sql import Window, functions
+
+        for name in columns:
+            if self.kinds[name] in _UNCOUNTABLE:
+                raise UnsupportedDataError.uncountable(name, self.kinds[name])
+        if self.kinds[value] not in _NUMBERS:
+            raise UnsupportedDataError.no_number(value, self.kinds[value])
+        keys = [str(at) for at in range(len(columns))]
+        number = self.plain(value).cast("double")
+        number = functions.when(functions.isnan(number) | functions.abs(number).isin(float("inf")), None).otherwise(number)
+        asked = [self.asked(name).alias(key) for name, key in zip(columns, keys, strict=True)]
+        with _failure_reported(self.place):
+            rows = self.numbered.select(*asked, number.alias("v"))
+            size = functions.abs(functions.col("v"))
+            order = Window.partitionBy(*keys).orderBy(size.desc_nulls_last())
+            ranked = rows.withColumn("r", functions.row_number().over(order))
+            firsts = [functions.max(functions.when(functions.col("r") == at, size)) for at in range(1, top + 1)]
+            sums = [functions.count("*"), functions.count("v"), functions.sum("v"), functions.sum(size)]
+            answer = ranked.groupBy(*keys).agg(*sums, *firsts)
+            numbered = answer.toDF(*(f"c{at}" for at in range(len(answer.columns))))
+            return pl.DataFrame(_cancellable(self.session, numbered.toArrow)), []
+
     def _rewritten(self, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
         """Make the table or files of a release, and return them with their number of records."""
         views = _Views(self, what)

@@ -39,6 +39,13 @@ class EngineSource(Source):
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
 
+    @abstractmethod
+    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes.
+
+        The second answer names the columns whose numbers came as text.
+        """
+
 
 def require_unchanged(place: str, names: Iterable[str], before: Mapping[str, object], now: Mapping[str, object]) -> None:
     """Refuse a table whose columns were dropped, or have become of another type, since it was opened."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from unveil.tables.elimination import directions
+from unveil.tables.disclosure import given_away, owners
 from unveil.tables.flows import FlowProgram, Task
 from unveil.tables.suppression.failure import Unprotectable
 
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
     from unveil.tables.problem import CellProblem
 
-__all__ = ["by_elimination", "given_away"]
+__all__ = ["by_elimination"]
 
-_NOBODY = -1
 _ROUNDS = 50
+_LARGE, _WIDENINGS = 5_000, 6
+"""In tables of more cells a flow takes long: there the equations of a cell are widened first, so many times."""
 
 
 def by_elimination(problem: CellProblem, *, step: Callable[[int, int], None] | None = None) -> NDArray[np.bool_]:
@@ -43,37 +44,15 @@ def by_elimination(problem: CellProblem, *, step: Callable[[int, int], None] | N
         exposed = given_away(problem, rows.suppressed)
         if not exposed:
             break
-        program = program or FlowProgram(problem)
+        large = len(problem) > _LARGE and number < _WIDENINGS
+        program = program or (None if large else FlowProgram(problem))
         for cell, insider in exposed:
-            rows.add(_flow_cells(problem, program, rows.suppressed, cell, insider))
+            if program is None:
+                rows.widen(cell)
+            else:
+                rows.add(_flow_cells(problem, program, rows.suppressed, cell, insider))
         rows.settle()
     return rows.suppressed
-
-
-def given_away(problem: CellProblem, suppressed: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return the sensitive cells that can be computed exactly, each with the insider who can (-1: everybody)."""
-    cells = np.flatnonzero(suppressed)
-    matrix = problem.equations[:, cells].tocsr()
-    kind = directions(matrix[np.diff(matrix.indptr) > 0]).kind
-    owner = _owners(problem)[cells]
-    known: dict[int, set[int]] = {}
-    for at in np.flatnonzero(owner >= 0).tolist():
-        known.setdefault(kind[at], set()).add(int(owner[at]))
-    found = []
-    for at in np.flatnonzero(problem.primary[cells]).tolist():
-        if kind[at] == 0:
-            found.append((int(cells[at]), _NOBODY))
-        elif others := known.get(kind[at], set()) - {int(owner[at])}:
-            found.append((int(cells[at]), min(others)))
-    return found
-
-
-def _owners(problem: CellProblem) -> NDArray[np.int64]:
-    """Return for every cell who is alone in it; -1: nobody."""
-    owner = np.full(len(problem), _NOBODY, dtype=np.int64)
-    for number, some in enumerate(problem.insiders):
-        owner[some] = number
-    return owner
 
 
 def _flow_cells(
@@ -96,7 +75,7 @@ class _Rows:
         self.problem = problem
         self.suppressed = problem.primary | problem.hidden
         self.open = ~problem.fixed
-        self.owner = _owners(problem)
+        self.owner = owners(problem)
         matrix = sp.csr_matrix(problem.equations)
         start = matrix.indptr
         self.rows = [matrix.indices[a:b].astype(np.int64) for a, b in pairwise(start)]
@@ -148,6 +127,12 @@ class _Rows:
                 if cell < 0:
                     break  # only all equations together can say whether that matters
                 self.add(np.array([cell]))
+
+    def widen(self, cell: int) -> None:
+        """Suppress one more cell in every equation of a cell."""
+        for row in self.equations_of(cell).tolist():
+            if (other := self._companion(row)) >= 0:
+                self.add(np.array([other]))
 
     def _companion(self, row: int) -> int:
         """Return the cell to suppress with those of an equation: cheap itself, and where others are suppressed already."""

@@ -1,0 +1,168 @@
+"""The verb for tables as its users meet it: every way, and a clear line for what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import unveil
+from unveil.cli import run
+from unveil.errors import MissingExtraError
+
+ROWS = [
+    ("N", "f", 4),
+    ("N", "s", 1),
+    ("N", "t", 3),
+    ("S", "f", 3),
+    ("S", "s", 2),
+    ("S", "t", 5),
+    ("E", "f", 6),
+    ("E", "s", 4),
+    ("E", "t", 3),
+]
+FIRMS = pl.DataFrame(
+    [(a, b, 10 * (at + 1), f"{a}{b}{at}") for a, b, n in ROWS for at in range(n)],
+    schema=["region", "sector", "worth", "id"],
+    orient="row",
+)
+
+
+@pytest.fixture
+def firms(tmp_path: Path) -> str:
+    path = tmp_path / "firms.csv"
+    FIRMS.write_csv(path)
+    return str(path)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
+    assert run(["table", *words, "--json"]) == code
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+BY = ("--by", "region", "--by", "sector")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--protect", "round", "--base", "3"),
+        ("--protect", "round", "--method", "conventional"),
+        ("--protect", "round", "--method", "random"),
+        ("--protect", "adjust", "--rule", "threshold=3"),
+        ("--protect", "small-counts", "--base", "3"),
+    ],
+)
+def test_every_way_of_perturbation(firms: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    found = answer(capsys, firms, *BY, *words)
+    assert len(found["cells"]) == 16
+    assert found["cells"][0].keys() == {"by", "n"}
+
+
+def test_cell_keys(firms: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "key").write_bytes(b"sixteen bytes or more")
+    words = (firms, *BY, "--protect", "cell-key", "--id", "id", "--key-file", str(tmp_path / "key"))
+    assert answer(capsys, *words) == answer(capsys, *words)
+    assert run(["table", firms, *BY, "--protect", "cell-key"]) == 2
+
+
+def test_records_are_protected_first(firms: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, firms, *BY, "--mechanism", "swap", "--attribute", "region", "--seed", "1")
+    assert found["cells"][0]["n"] == FIRMS.height
+
+
+def test_the_attack_on_a_protected_table(firms: str, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = answer(capsys, firms, *BY, "--value", "worth", "--attack")
+    assert bare["attacks"]["external"] == bare["attacks"]["internal"] == 1
+    safe = answer(
+        capsys, firms, *BY, "--value", "worth", "--rule", "p=10", "--rule", "threshold=3", "--protect", "suppress", "--attack"
+    )
+    assert "external" not in safe["attacks"]
+    assert "internal" not in safe["attacks"]
+
+
+def test_the_cost_of_a_column(firms: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (firms, *BY, "--rule", "threshold=3", "--protect", "suppress", "--method", "optimal", "--insiders", "none")
+    by_worth = answer(capsys, *words, "--cost", "worth")
+    hidden = [one["by"] for one in by_worth["cells"] if one["status"] in ("primary", "secondary")]
+    table = unveil.table(FIRMS, ["region", "sector"], value="worth")
+    assert table.value is not None
+    worth = {tuple(one.values()): value for one, value in zip(table.codes_of(table.cells), table.value, strict=True)}
+    assert by_worth["cost"] == sum(worth[tuple(one.values())] for one in hidden) == by_worth["bound"]
+
+
+def test_intervals_in_the_place_of_blanks(firms: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    words = ["table", firms, *BY, "--rule", "threshold=3", "--protect", "suppress", "--publish-intervals", "--out", str(out)]
+    assert run(words) == 0
+    frame = pl.read_csv(out)
+    hidden = frame.filter("suppressed")
+    assert hidden["n"].null_count() == hidden.height > 0
+    assert (hidden["high"] - hidden["low"] >= 1).all()
+    assert "status" not in frame.columns
+
+
+def test_a_time_limit_gives_the_best_found_with_its_bound() -> None:
+    table = unveil.table("adult", ["education", "occupation"])
+    best = table.suppress("threshold=5", method="optimal", time_limit=1.0, insiders="none")
+    assert best.safe
+    assert best.bound is not None
+    assert best.bound <= best.cost
+    assert best.gap is not None
+    assert 0 <= best.gap < 1
+
+
+def test_a_solver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    table = unveil.table(FIRMS, ["region", "sector"])
+    monkeypatch.setitem(sys.modules, "pyscipopt", None)
+    with pytest.raises(MissingExtraError, match=r"unveil\[optimal\]"):
+        table.suppress(
+            "dominance=1:50" if table.value is not None else "threshold=4", method="optimal", solver="scip", insiders="none"
+        )
+    assert table.suppress("threshold=3", method="optimal", insiders="none").safe
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(MissingExtraError, match=r"unveil\[tables\]"):
+        table.suppress("threshold=3")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--rule", "threshold=3", "--protect", "hide"), "--protect"),
+        (("--protect", "suppress"), "give a --rule"),
+        (("--method", "lp"), "--protect"),
+        (("--rule", "threshold=3", "--protect", "suppress", "--method", "best"), "method 'best' is unknown"),
+        (("--rule", "threshold=3", "--protect", "suppress", "--attacker", "5"), "LO:HI"),
+        (("--rule", "threshold=3", "--protect", "suppress", "--attacker", "3:4"), "outside"),
+        (("--rule", "threshold=3", "--protect", "suppress", "--level", "much"), "--level"),
+        (("--rule", "p=10", "--protect", "suppress"), "column of values"),
+        (("--hierarchy", "region=nowhere.csv"), "not there"),
+        (("--rule", "threshold=3", "--protect", "suppress", "--width", "1000000", "--attacker", "0:100"), "cannot be protected"),
+        (("--out", "x.doc"), "ends in no form"),
+    ],
+)
+def test_what_is_wrong_gets_one_clear_line(
+    firms: str, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    assert run(["table", firms, *BY, *words]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert len(printed.err.strip().splitlines()) == 1
+    assert not printed.out
+
+
+def test_the_gate_for_tables(firms: str, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('exposed_cells = { at_most = 0, by = ["region", "sector"], rule = ["threshold=3"] }\n')
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    assert run(["table", firms, *BY, "--rule", "threshold=3", "--protect", "suppress", "--out", str(good)]) == 0
+    unveil.table(firms, ["region", "sector"]).to_frame().write_csv(bad)
+    assert run(["check", str(good), "--policy", str(policy), "--original", firms]) == 0
+    assert run(["check", str(bad), "--policy", str(policy), "--original", firms]) == 1
+    assert run(["check", str(good), "--policy", str(policy)]) == 1
