@@ -43,12 +43,13 @@ def release_place(place: Path | None) -> Path | None:
     return None if place is None else checked_place(place)
 
 
-def release_target(place: str) -> Path | Address:
-    """Return the file that a release goes to, or the address of a table; refuse a file as `release_place` does."""
+def release_target(place: str) -> Path | Address | str:
+    """Return the file that a release goes to, the address of a table, or where a stream goes; refuse any other file."""
+    from unveil.cli.streaming import is_sink
     from unveil.search.release import checked_place
     from unveil.sources.engines.address import parse
 
-    return parse(place) or checked_place(place)
+    return place if is_sink(place) else parse(place) or checked_place(place)
 
 
 def check_safe(out: Path | Address | None, *, spreadsheet_safe: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unveil.stream.derived import Decimals, GridCell, Hours, Weekday
 from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures
+from unveil.stream.release import Publication, StreamRelease, StreamReleased
 from unveil.stream.spark import each_batch
 from unveil.stream.unicity import Unicity, UnicityAt, unicity
 from unveil.stream.window import Window
@@ -14,6 +15,9 @@ __all__ = [
     "Hours",
     "KeyFigures",
     "NeedFigure",
+    "Publication",
+    "StreamRelease",
+    "StreamReleased",
     "Unicity",
     "UnicityAt",
     "Weekday",

@@ -44,11 +44,12 @@ from unveil.cli.requirements import (
     TCloseness,
 )
 from unveil.cli.steps import planned_steps, run_steps, single_step
+from unveil.cli.streaming import Delay, Follow, Kept, Person, Reuse, StateFile, Stream, StreamMethod, TimeColumn, release_stream
 from unveil.errors import ArgumentError, shown
 
 
 @app.command(epilog="Example: unveil anonymize adult --key age --key sex --key race --k 5 --suppression 0.04 --out release.csv")
-def anonymize(
+def anonymize(  # noqa: C901 - a table, a stream, a mechanism: one verb
     data: Data = None,
     key: Key = None,
     sensitive: SensitiveColumns = None,
@@ -120,6 +121,15 @@ def anonymize(
     spreadsheet_safe: Annotated[
         bool, typer.Option("--spreadsheet-safe", help="In .csv and .tsv: an apostrophe before formulas, for spreadsheets.")
     ] = False,
+    stream: Stream = False,
+    delay: Delay = None,
+    person: Person = None,
+    method: StreamMethod = "clusters",
+    reuse: Reuse = False,
+    keep: Kept = None,
+    time: TimeColumn = None,
+    checkpoint: StateFile = None,
+    follow: Follow = False,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -143,6 +153,15 @@ def anonymize(
     from unveil.sources.engines.address import Address
     from unveil.sources.passing import passing
 
+    if stream:
+        asked_of_stream = {
+            "key": key, "sensitive": sensitive, "k": k, "diverse": l_diversity, "delay": delay, "person": person, "time": time,
+            "method": method, "reuse": reuse, "keep": keep or (), "seed": seed, "key_file": key_file, "missing": missing or (),
+        }  # fmt: skip
+        trees = (hierarchy_dir, hierarchy)
+        return release_stream(data, asked_of_stream, trees, out=out, state=checkpoint, follow=follow, as_json=as_json)
+    if isinstance(out, str):
+        raise ArgumentError("lines of JSON, topics and Redis streams take records as they come; release a --stream there.")
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing,
