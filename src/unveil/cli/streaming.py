@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.options import give
+from unveil.cli.options import give, showing_stages
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from unveil.sources import Source
     from unveil.stream.checkpoint import Checkpoint
     from unveil.stream.release import Publication, StreamRelease
     from unveil.stream.sinks import Sink
@@ -30,6 +31,7 @@ __all__ = [
     "TimeColumn",
     "is_sink",
     "release_stream",
+    "together",
 ]
 
 Stream = Annotated[bool, typer.Option("--stream", help="Release a stream as it comes (- or files, kafka://, redis://), in time.")]
@@ -106,6 +108,30 @@ def release_stream(
     give(release.summary(), as_json=as_json, out=None)
     if heard:
         raise typer.Exit(128 + heard[0])
+
+
+def together(
+    people: Source,
+    earlier: Source,
+    later: Source,
+    sides: tuple[Sequence[str] | None, Sequence[str] | None],
+    mapping: Sequence[tuple[str, str]],
+    trees: Mapping[str, Any],
+    *,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Attack two releases about the same people, and give the answer."""
+    from unveil.stream.sequential import intersect_releases
+
+    keys, secrets = sides
+    if not keys or not secrets or len(secrets) != 1:
+        raise ArgumentError("two releases are attacked together with --key columns and one --sensitive column; name them.")
+    with showing_stages() as progress:
+        answer = intersect_releases(
+            people, earlier, later, keys, secrets[0], mapping=mapping, hierarchies=trees, progress=progress
+        )
+    give(answer, as_json=as_json, out=out)
 
 
 class _Run:

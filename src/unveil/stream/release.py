@@ -8,6 +8,7 @@ with this one.
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, UnveilError, shown
 from unveil.partitions import Hierarchy
-from unveil.randomness import Chance, chance_of, fresh_key
+from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of, fresh_key
 from unveil.results import Figure, Result, View
 from unveil.results.numbers import counted, number
 from unveil.sources import Data, open_source
@@ -178,7 +179,7 @@ class StreamRelease:
         chance = chance_of(seed, key_file)
         self.repeatable = chance.repeatable
         self._secret = fresh_key()
-        self._chance = chance if chance.repeatable else Chance(_key=self._secret)
+        self._chance = chance
         self._monitor = Monitor(self.k, self._diverse)
         self._buffer: pl.DataFrame | None = None
         self._next: int | None = None
@@ -283,7 +284,7 @@ class StreamRelease:
         """Put a publication together, shuffled, and take note of it."""
         assert self._buffer is not None  # noqa: S101 - something leaves
         self.publications += 1
-        order = self._chance.draws("order of a publication", {"number": self.publications}).permutation(len(leaving.rows))
+        order = self._draws().permutation(len(leaving.rows))
         rest = [*self.sensitive, *self._keep]
         frame = leaving.labels.hstack([self._buffer[name].gather(leaving.rows) for name in rest])[order]
         self.released += len(leaving.rows)
@@ -295,6 +296,18 @@ class StreamRelease:
             self.smallest = smallest if self.smallest is None else min(self.smallest, smallest)
         loss = float(leaving.loss.mean()) if len(leaving.loss) else 0.0
         return Publication(self.publications, frame, len(leaving.suppressed), smallest, classes, loss, longest)
+
+    def _draws(self) -> np.random.Generator:
+        """Return the chance of one publication.
+
+        The secret it comes from is replaced by its hash at once: a run that goes on makes the same order again, but whoever finds
+        the state of a run cannot tell the order of what was published before it.
+        """
+        if self.repeatable:
+            return self._chance.draws("order of a publication", {"number": self.publications})
+        chance = Chance(_key=self._secret)
+        self._secret = hashlib.sha256(b"next publication" + self._secret).digest()
+        return chance.draws("order of a publication")
 
     def _waiters(self, frame: pl.DataFrame, due: NDArray[np.bool_]) -> Waiters:
         persons = np.arange(frame.height) if self._person is None else encode(frame[self._person]).codes.astype(np.int64)
@@ -330,8 +343,6 @@ class StreamRelease:
             setattr(self, name, document[name])
         self._next, self._now, self._loss = document["next"], int(document["now"]), float(document["loss"])
         self._secret = bytes.fromhex(document["secret"])
-        if not self.repeatable:
-            self._chance = Chance(_key=self._secret)
         if isinstance(self._method, Tumbling):
             self._method.levels = {name: (int(low), int(high)) for name, (low, high) in document["levels"].items()}
         if len(arrays["buffer"]):
@@ -406,4 +417,5 @@ class StreamReleased(Result):
             Figure("loss", "-" if self.loss is None else self.loss, "mean over records, from 0 to 1"),
             Figure("longest wait", self.longest, f"of {self.delay} at most"),
         )
-        return View("Release of a stream", figures, notes=(self.guarantee,))
+        seeded = (NOT_FOR_PUBLICATION,) if self.repeatable == "seed" else ()
+        return View("Release of a stream", figures, notes=(self.guarantee, *seeded))

@@ -22,6 +22,7 @@ from unveil.cli.options import (
     pair_of,
     showing_stages,
 )
+from unveil.cli.streaming import together
 
 if TYPE_CHECKING:
     from unveil.sources import Source
@@ -60,6 +61,10 @@ def attack(
             "--control", metavar="FILE", help="People like the original's who are not in the release: linkage by chance."
         ),
     ] = None,
+    earlier: Annotated[
+        str | None,
+        typer.Option("--earlier", metavar="FILE", help="An earlier release about the same people: what both give away together."),
+    ] = None,
     linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
     nulls: NullPolicy = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
@@ -85,6 +90,9 @@ def attack(
         return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
 
     keys, secrets = both.role(key, "key", mapped), both.role(sensitive, "sensitive")
+    if (sooner := opened(earlier)) is not None:
+        trees = requirements.hierarchies(None, plan, keys or ()) | requirements.trees(hierarchy, one.names)
+        return together(one, sooner, other, (keys, secrets), pairs, trees, as_json=as_json, out=out)
     with showing_stages() as progress:
         result = attack_release(
             one,
@@ -105,4 +113,4 @@ def attack(
             seed=seed,
             progress=progress,
         )
-    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
+    return give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
