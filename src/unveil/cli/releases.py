@@ -51,12 +51,13 @@ def _file(place: Path | None) -> Path | None:
     return None if place is None else checked_place(place)
 
 
-def _file_or_table(place: str) -> Path | Address:
-    """Return the file that a release goes to, or the address of a table; refuse a file as `_file` does."""
+def _file_or_table(place: str) -> Path | Address | str:
+    """Return the file that a release goes to, the address of a table, or where a stream goes; refuse a file as `_file` does."""
+    from unveil.cli.streaming import is_sink
     from unveil.releases import checked_place
     from unveil.sources.engines.address import parse
 
-    return parse(place) or checked_place(place)
+    return place if is_sink(place) else parse(place) or checked_place(place)
 
 
 @dataclass(frozen=True, slots=True)

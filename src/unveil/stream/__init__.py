@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from unveil.stream.derived import Decimals, GridCell, Hours, Weekday
 from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures
+from unveil.stream.release import Publication, StreamRelease, StreamReleased
+from unveil.stream.sequential import Intersection, Seen, intersect_releases
 from unveil.stream.spark import each_batch
 from unveil.stream.unicity import Unicity, UnicityAt, unicity
 from unveil.stream.window import Window
@@ -12,13 +14,19 @@ __all__ = [
     "Decimals",
     "GridCell",
     "Hours",
+    "Intersection",
     "KeyFigures",
     "NeedFigure",
+    "Publication",
+    "Seen",
+    "StreamRelease",
+    "StreamReleased",
     "Unicity",
     "UnicityAt",
     "Weekday",
     "Window",
     "WindowFigures",
     "each_batch",
+    "intersect_releases",
     "unicity",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,6 +28,9 @@ class Sink(Protocol):
 
     def write(self, number: int, line: bytes) -> None:
         """Write a line, which has a number of its own."""
+
+    def write_all(self, number: int, lines: Sequence[bytes]) -> None:
+        """Write lines, the first of which has a number, the others the next ones."""
 
     def position(self) -> Any:
         """Have all lines in their place, and return where the next goes."""
@@ -50,6 +53,10 @@ class FileSink:
     def write(self, number: int, line: bytes) -> None:  # noqa: ARG002 - its place is its number
         """Append a line."""
         self._guarded(lambda file: _whole(file, line + b"\n"))
+
+    def write_all(self, number: int, lines: Sequence[bytes]) -> None:  # noqa: ARG002 - their places are their numbers
+        """Append lines."""
+        self._guarded(lambda file: _whole(file, b"".join(line + b"\n" for line in lines)))
 
     def position(self) -> Any:
         """Have all lines on the disk, and return the size of the file."""
@@ -110,6 +117,11 @@ class KafkaSink:
         self._producer.produce(self._topic, value=line, key=str(number).encode(), on_delivery=self._delivered)
         self._producer.poll(0)
 
+    def write_all(self, number: int, lines: Sequence[bytes]) -> None:
+        """Send lines."""
+        for at, line in enumerate(lines, start=number):
+            self.write(at, line)
+
     def position(self) -> Any:
         """Have all lines delivered."""
         if self._producer.flush(_PATIENCE) or self._failed:
@@ -144,6 +156,11 @@ class RedisSink:
                 raise EngineError(f"{self._place}: the stream cannot be written ({type(error).__name__}).") from None
         except redis.RedisError as error:
             raise EngineError(f"{self._place}: the server cannot be reached ({type(error).__name__}).") from None
+
+    def write_all(self, number: int, lines: Sequence[bytes]) -> None:
+        """Add lines, unless they are there."""
+        for at, line in enumerate(lines, start=number):
+            self.write(at, line)
 
     def position(self) -> Any:
         """Do nothing: what is added is there."""

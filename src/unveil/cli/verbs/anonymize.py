@@ -15,6 +15,7 @@ from unveil.cli.options import Inputs, Json, give, pair_of, showing_progress
 from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, told_written
 from unveil.cli.requirements import ModelOptions
 from unveil.cli.steps import MechanismOptions, give_made
+from unveil.cli.streaming import StreamingOptions
 from unveil.errors import ArgumentError, shown
 
 
@@ -54,6 +55,7 @@ def anonymize(
     mechanism: MechanismOptions,
     models: ModelOptions,
     search: LatticeOptions,
+    streaming: StreamingOptions,
     draws: DrawOptions,
     to: ReleaseOptions,
     as_json: Json = False,
@@ -62,6 +64,10 @@ def anonymize(
     from unveil.protect.anonymize import anonymize as generalize
     from unveil.protect.chain import run_steps
 
+    if streaming.stream:
+        return streaming.released(table, models, draws, to, as_json=as_json)
+    if isinstance(to.out, str):
+        raise ArgumentError("lines of JSON, topics and Redis streams take records as they come; release a --stream there.")
     inputs, kept = table.gathered(), tuple(mechanism.pseudonymize or ())
     to.check()
     steps, required = mechanism.plan(inputs, table, models, search)

@@ -22,6 +22,7 @@ from unveil.cli.options import (
     pair_of,
     showing_progress,
 )
+from unveil.cli.streaming import together
 
 if TYPE_CHECKING:
     from unveil.sources import Source
@@ -60,6 +61,10 @@ def attack(
             "--control", metavar="FILE", help="People like the original's who are not in the release: linkage by chance."
         ),
     ] = None,
+    earlier: Annotated[
+        str | None,
+        typer.Option("--earlier", metavar="FILE", help="An earlier release about the same people: what both give away together."),
+    ] = None,
     linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
     nulls: NullPolicy = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
@@ -83,6 +88,10 @@ def attack(
     def opened(table: str | None) -> Source | None:
         return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
 
+    if (sooner := opened(earlier)) is not None:
+        trees = {**one.hierarchies, **requirements.trees(hierarchy, one.names)}
+        sides = tuple(key or one.key), tuple(sensitive or one.sensitive)
+        return together(one.source, sooner, other.source, sides, pairs, trees, as_json=as_json, out=out)
     pair = Pair(
         one,
         other,
@@ -105,4 +114,4 @@ def attack(
             link_records=linkage,
             seed=seed,
         )
-    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
+    return give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

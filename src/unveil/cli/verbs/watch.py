@@ -178,7 +178,7 @@ def watch(
 def _run(running: Watch, *, as_json: bool, command: str | None, stop: bool, port: int | None) -> int:
     """Show what the run gives until it ends; return the signal that ended it, 0 where none did."""
     output = _Output(as_json=as_json, command=command, port=port)
-    with _stopping(running.stop) as heard:
+    with stopping(running.stop) as heard:
         try:
             for figures in running.run():
                 if figures is not None:
@@ -229,7 +229,7 @@ class _Output:
 
 
 @contextlib.contextmanager
-def _stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
+def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
     """Let the first signal end the run between two batches, with its last window written; a second one as anywhere else."""
     heard: list[int] = []
     before: dict[int, Any] = {}

@@ -1,0 +1,223 @@
+"""The release of a stream, as the command line asks for it: records in, publications out, until the stream ends or is stopped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unveil.cli.options import give, showing_progress
+from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unveil.cli.releases import DrawOptions, ReleaseOptions, TableOptions
+    from unveil.cli.requirements import ModelOptions
+    from unveil.sources import Source
+    from unveil.stream.checkpoint import Checkpoint
+    from unveil.stream.release import Publication, StreamRelease
+    from unveil.stream.sinks import Sink
+
+__all__ = ["StreamingOptions", "is_sink", "together"]
+
+_ENDINGS = (".ndjson", ".jsonl")
+_INTERVAL = 5.0
+"""Seconds between two states kept."""
+
+
+def is_sink(place: str) -> bool:
+    """Whether a place takes records as they come: lines of JSON, a Kafka topic, a Redis stream."""
+    return place.endswith(_ENDINGS) or place.startswith(("kafka://", "redis://", "rediss://"))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingOptions:
+    """Whether a stream is released, and how long its records may wait."""
+
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Release a stream as it comes (- or files, kafka://, redis://), in time.")
+    ] = False
+    delay: Annotated[
+        str | None, typer.Option("--delay", metavar="N|TIME", help="With --stream: how long a record may wait, as 1000 or 10s.")
+    ] = None
+    person: Annotated[
+        str | None, typer.Option("--person", metavar="COLUMN", help="With --stream: who records are of; k counts persons.")
+    ] = None
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="With --stream: clusters (CASTLE), or windows by the optimal search.")
+    ] = "clusters"
+    reuse: Annotated[bool, typer.Option("--reuse", help="With --stream: a record alone may have an earlier label (weaker).")] = (
+        False
+    )
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="With --stream: a further column, released as it is.")
+    ] = None
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="COLUMN", help="With --stream: the records' own times, for a --delay in time.")
+    ] = None
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", metavar="FILE", help="With --stream: keep the state here, and go on from it.")
+    ] = None
+    follow: Annotated[bool, typer.Option("--follow", help="With --stream: wait for more at the end of the source.")] = False
+
+    def released(
+        self, table: TableOptions, models: ModelOptions, draws: DrawOptions, to: ReleaseOptions, *, as_json: bool
+    ) -> None:
+        """Release a stream until it ends or is stopped."""
+        from unveil.cli.verbs.watch import stopping
+        from unveil.sources.streams import StreamOptions, open_records
+        from unveil.stream.sinks import open_sink
+
+        source, out = self._checked(table, models, to)
+        release, kept = self._begun(source, out, table, models, draws)
+        sink = open_sink(out)
+        records = open_records(source, StreamOptions(follow=self.follow, missing=tuple(table.missing or ())))
+        run = _StreamRun(release, sink, kept)
+        with stopping(run.stop) as heard:
+            try:
+                run.through(records)
+            finally:
+                records.close()
+                sink.close()
+        sys.stderr.write(f"written: {out}\n")
+        give(release.summary(), as_json=as_json, out=None)
+        if heard:
+            raise typer.Exit(128 + heard[0])
+
+    def _checked(self, table: TableOptions, models: ModelOptions, to: ReleaseOptions) -> tuple[str, str]:
+        """Return where the records come from and go to, or say what lacks."""
+        if table.data is None or self.delay is None or models.k is None or not table.key:
+            raise ArgumentError("a stream is released with a source, --key, --k and --delay, the longest that a record may wait.")
+        if not isinstance(to.out, str):
+            raise ArgumentError("a stream is released into --out FILE.ndjson, kafka://broker/topic or redis://host/stream.")
+        if self.checkpoint is not None and table.data == "-":
+            raise ArgumentError(
+                "standard input cannot be read again, so no run goes on from a --checkpoint; name a file or a topic."
+            )
+        return table.data, to.out
+
+    def _begun(
+        self, source: str, out: str, table: TableOptions, models: ModelOptions, draws: DrawOptions
+    ) -> tuple[StreamRelease, Checkpoint | None]:
+        """Return the release, before its first record, and what keeps its state."""
+        from unveil.stream.checkpoint import Checkpoint
+        from unveil.stream.release import StreamRelease
+
+        delay = self.delay or ""
+        settings: dict[str, Any] = {
+            "key": table.key, "sensitive": table.sensitive, "k": models.k, "diverse": _diverse(models.l_diversity),
+            "delay": int(delay) if delay.isdigit() else delay, "person": self.person, "time": self.time, "method": self.method,
+            "reuse": self.reuse, "keep": self.keep or (), "seed": draws.seed, "key_file": draws.key_file,
+        }  # fmt: skip
+        trees = _hierarchies(models.hierarchy_dir, models.hierarchy, table.key or ())
+        release = StreamRelease(**settings, hierarchies=trees)
+        if self.checkpoint is None:
+            return release, None
+        same = {"source": source, "out": out, "missing": str(table.missing or ()), **{n: str(v) for n, v in settings.items()}}
+        return release, Checkpoint(self.checkpoint, same)
+
+
+def together(
+    people: Source,
+    earlier: Source,
+    later: Source,
+    sides: tuple[Sequence[str] | None, Sequence[str] | None],
+    mapping: Sequence[tuple[str, str]],
+    trees: Mapping[str, Any],
+    *,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Attack two releases about the same people, and give the answer."""
+    from unveil.stream.sequential import intersect_releases
+
+    keys, secrets = sides
+    if not keys or not secrets or len(secrets) != 1:
+        raise ArgumentError("two releases are attacked together with --key columns and one --sensitive column; name them.")
+    with showing_progress():
+        answer = intersect_releases(people, earlier, later, keys, secrets[0], mapping=mapping, hierarchies=trees)
+    give(answer, as_json=as_json, out=out)
+
+
+class _StreamRun:
+    """A release on its way: what was published, and the state that it goes on from."""
+
+    def __init__(self, release: StreamRelease, sink: Sink, checkpoint: Checkpoint | None) -> None:
+        self._release, self._sink, self._checkpoint = release, sink, checkpoint
+        self._position: Any = None
+        self._stopped = False
+        self._written = 0
+
+    def stop(self) -> None:
+        """End at the next batch."""
+        self._stopped = True
+
+    def through(self, records: Any) -> None:
+        """Release all that comes, from where the run before ended."""
+        self._resume()
+        saved = time.monotonic()
+        for batch in records.batches(self._release.columns, self._position):
+            now = int(time.time() * 1_000_000)
+            if batch is None:
+                self._write(self._release.tick(now))
+            else:
+                self._write(self._release.feed(batch.frame, now))
+                self._position = batch.position
+            if time.monotonic() - saved >= _INTERVAL:
+                self._save()
+                saved = time.monotonic()
+            if self._stopped:
+                break
+        if self._stopped and self._checkpoint is not None:
+            self._save()  # what waits is kept for the run that goes on
+            return
+        self._write(self._release.finish())
+        self._sink.position()
+        if self._checkpoint is not None:
+            self._save()
+
+    def _write(self, publications: Iterable[Publication]) -> None:
+        for one in publications:
+            lines: Sequence[bytes] = one.frame.write_ndjson().encode().splitlines() if one.frame.height else ()
+            if lines:
+                self._sink.write_all(self._written + 1, lines)
+                self._written += len(lines)
+
+    def _save(self) -> None:
+        if self._checkpoint is None or self._position is None:
+            return
+        document, arrays = self._release.state()
+        place = {"sink": self._sink.position(), "position": self._position, "written": self._written}
+        self._checkpoint.write({**document, **place}, arrays)
+
+    def _resume(self) -> None:
+        kept = None if self._checkpoint is None else self._checkpoint.read()
+        if kept is None:
+            self._sink.go_to(None)
+            return
+        document, arrays = kept
+        self._release.restore(document, arrays)
+        self._position, self._written = document["position"], int(document["written"])
+        self._sink.go_to(document["sink"])
+
+
+def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence[str]) -> dict[str, Any]:
+    from unveil.cli import requirements
+    from unveil.partitions import Hierarchy
+
+    single = requirements.trees(files, key)
+    return single if folder is None else Hierarchy.read_folder(folder, [name for name in key if name not in single]) | single
+
+
+def _diverse(texts: Sequence[str] | None) -> int:
+    """Return l of "distinct:L", the diversity that a stream can be held to."""
+    if not texts:
+        return 1
+    kind, _, number = texts[0].partition(":")
+    if len(texts) > 1 or kind != "distinct" or not number.isdigit():
+        raise ArgumentError("a stream is released with --l distinct:L, for all sensitive attributes.")
+    return int(number)

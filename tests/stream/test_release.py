@@ -1,0 +1,337 @@
+"""Releases of a stream: k persons in every class of every publication, in time, and nothing that tells who came when."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import unveil
+from unveil.cli import run
+from unveil.errors import ArgumentError
+from unveil.partitions import Hierarchy
+from unveil.stream.coordinates import Coordinates
+from unveil.stream.release import Monitor, Publication, StreamRelease, UnsafePublicationError
+
+CITIES = Hierarchy("city", [("Paris", "France"), ("Lyon", "France"), ("Lima", "Peru"), ("Cusco", "Peru")])
+ROWS = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.integers(0, 99)),
+        st.sampled_from(["Paris", "Lyon", "Lima", "Cusco", None, "Rome"]),
+        st.sampled_from(["flu", "cold", "hiv"]),
+        st.integers(0, 12),
+    ),
+    min_size=1,
+    max_size=80,
+)
+
+
+def table(rows: list[Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        rows, schema={"age": pl.Int64, "city": pl.String, "ill": pl.String, "who": pl.Int64}, orient="row"
+    ).with_row_index("row")
+
+
+def covers(label: str | None, value: Any) -> bool:
+    """Whether a released label is true of a value."""
+    if label == "*" or label == (None if value is None else str(value)):
+        return True
+    if label is None or value is None:
+        return False
+    if label.startswith("["):
+        low, high = label[1:-1].split(", ")
+        return bool(float(low) <= value <= float(high))
+    return label in next((row for row in CITIES.labels if row[0] == value), ())
+
+
+def fed(release: StreamRelease, frame: pl.DataFrame, cuts: int) -> list[Publication]:
+    published: list[Publication] = []
+    for start in range(0, frame.height, cuts):
+        published += release.feed(frame[start : start + cuts])
+    return [*published, *release.finish()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    ROWS, st.integers(1, 30), st.integers(2, 4), st.integers(1, 2), st.sampled_from(["clusters", "windows"]), st.integers(0, 10)
+)
+def test_every_class_of_a_publication_holds_k_persons_and_every_record_leaves_in_time(
+    rows: list[Any], cuts: int, k: int, diverse: int, method: Any, more: int
+) -> None:
+    frame = table(rows)
+    delay = 2 * k + more
+    release = StreamRelease(
+        ["age", "city"],
+        "ill",
+        k=k,
+        diverse=diverse,
+        delay=delay,
+        person="who",
+        method=method,
+        hierarchies={"city": CITIES},
+        keep="row",
+    )
+    published = fed(release, frame, cuts)
+    gone = pl.concat([one.frame for one in published]) if published else pl.DataFrame({"row": []})
+    assert gone["row"].n_unique() == gone.height  # nobody twice
+    assert release.released + release.suppressed == frame.height
+    assert release.longest <= delay
+    for one in published:
+        truth = one.frame.join(frame, on="row", suffix="_true")
+        assert all(covers(*pair) for pair in zip(truth["age"], truth["age_true"], strict=True))
+        assert all(covers(*pair) for pair in zip(truth["city"], truth["city_true"], strict=True))
+        classes = truth.group_by("age", "city").agg(pl.col("who").n_unique(), pl.col("ill").n_unique())
+        assert all(persons >= k for persons in classes["who"])
+        assert all(values >= diverse for values in classes["ill"])
+        if one.frame.height:
+            assert one.smallest == classes["who"].min()
+
+
+def test_with_enough_persons_clusters_suppress_nobody() -> None:
+    draw = np.random.default_rng(2)
+    frame = pl.DataFrame({"age": draw.integers(0, 90, 5000), "zip": draw.integers(0, 100, 5000), "who": np.arange(5000)})
+    release = StreamRelease(["age", "zip"], k=5, delay=200, person="who")
+    fed(release, frame, 333)
+    assert (release.released, release.suppressed) == (5000, 0)
+    assert release.longest <= 200
+
+
+def test_fewer_than_k_persons_are_suppressed_and_counted() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3] * 20, "who": [1, 2, 1] * 20})
+    release = StreamRelease("age", k=3, delay=10, person="who")
+    assert [one.frame.height for one in fed(release, frame, 7)] == [0] * release.publications
+    assert release.suppressed == 60
+    assert release.summary().smallest is None
+
+
+def test_how_the_stream_is_cut_does_not_matter() -> None:
+    draw = np.random.default_rng(4)
+    frame = pl.DataFrame({"age": draw.integers(0, 90, 400), "who": draw.integers(0, 200, 400), "t": np.arange(400) // 3})
+    for settings_ in ({"delay": 50}, {"delay": "20s", "time": "t"}):
+        whole, pieces = (fed(StreamRelease("age", k=4, person="who", seed=1, **settings_), frame, cuts) for cuts in (400, 13))
+        assert [one.frame.rows() for one in whole] == [one.frame.rows() for one in pieces]
+
+
+def test_a_delay_by_the_clock_publishes_though_nothing_comes() -> None:
+    release = StreamRelease("age", k=2, delay="10s")
+    second = 1_000_000
+    assert list(release.feed(pl.DataFrame({"age": [1, 2, 3]}), now=100 * second)) == []
+    assert list(release.tick(105 * second)) == []  # all can wait for the next publication
+    (one,) = release.tick(110 * second)
+    assert one.frame.height == release.released == 3
+    assert release.longest == 10 * second
+    with pytest.raises(ArgumentError, match="time of arrival"):
+        list(release.feed(pl.DataFrame({"age": [1]})))
+
+
+def test_the_order_says_nothing_and_nobody_can_repeat_it() -> None:
+    frame = pl.DataFrame({"age": [30] * 600, "row": range(600)})
+    orders = []
+    for _ in range(2):
+        release = StreamRelease("age", k=2, delay=1200, keep="row")
+        (one,) = fed(release, frame, 600)
+        orders.append(one.frame["row"].to_list())
+    assert orders[0] != orders[1]
+    assert abs(np.corrcoef(orders[0], np.arange(600))[0, 1]) < 0.2
+
+
+def test_only_what_is_named_is_released() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "who": [1, 2, 3, 4], "ill": list("abab"), "note": ["x"] * 4})
+    (one,) = fed(StreamRelease("age", "ill", k=2, delay=4, person="who", method="windows"), frame, 4)
+    assert one.frame.columns == ["age", "ill"]
+
+
+def test_reuse_lets_records_leave_alone_with_labels_that_were_proven() -> None:
+    draw = np.random.default_rng(5)
+    ages = np.concatenate([draw.integers(20, 30, 300), [25], draw.integers(60, 90, 300)])
+    frame = pl.DataFrame({"age": ages, "who": np.arange(601)})
+    release = StreamRelease("age", k=5, delay=40, person="who", reuse=True)
+    published = fed(release, frame, 50)
+    labels = [row for one in published for row in one.frame.rows()]
+    assert min(labels.count(row) for row in labels) >= 5
+    assert "Over the stream" in release.summary().guarantee
+
+
+def test_the_monitor_refuses_what_is_unsafe() -> None:
+    monitor = Monitor(2, 2)
+    labels = pl.DataFrame({"age": ["[1, 2]", "[1, 2]"]})
+    together = np.array([False, False])
+    with pytest.raises(UnsafePublicationError, match="too few persons"):
+        monitor.check(labels, np.array([7, 7]), np.array([[0, 1]]), together)
+    with pytest.raises(UnsafePublicationError, match="too few persons"):
+        monitor.check(labels, np.array([7, 8]), np.array([[0, 0]]), together)
+    assert monitor.check(labels, np.array([7, 8]), np.array([[0, 1]]), together) == (2, 1)
+    with pytest.raises(UnsafePublicationError, match="alone"):
+        monitor.check(labels, np.array([7, 8]), np.array([[0, 1]]), np.array([True, True]))
+
+
+def test_levels_of_a_window_are_kept_for_the_next() -> None:
+    draw = np.random.default_rng(6)
+    frame = pl.DataFrame({"age": draw.integers(20, 80, 900), "city": draw.choice(["Paris", "Lyon", "Lima", "Cusco"], 900)})
+    release = StreamRelease(["age", "city"], k=5, delay=300, method="windows", hierarchies={"city": CITIES})
+    published = fed(release, frame, 300)
+    labels = [set(one.frame["age"].to_list()) for one in published]
+    assert len(published) == 3
+    assert len(labels[0] & labels[1] & labels[2]) >= 0.5 * len(labels[0])
+
+
+def test_a_state_that_is_put_back_goes_on_alike() -> None:
+    draw = np.random.default_rng(7)
+    frame = pl.DataFrame({"age": draw.integers(0, 90, 300), "who": draw.integers(0, 99, 300)})
+    first = StreamRelease("age", k=3, delay=40, person="who")
+    list(first.feed(frame[:150]))
+    second = StreamRelease("age", k=3, delay=40, person="who")
+    second.restore(*first.state())
+    one = [*first.feed(frame[150:]), *first.finish()]
+    other = [*second.feed(frame[150:]), *second.finish()]
+    assert [part.number for part in one] == [part.number for part in other]
+    assert [part.frame.rows() for part in one] == [part.frame.rows() for part in other]  # in the same order, too
+    assert second.released + second.suppressed == 300
+
+
+def test_the_state_of_a_run_does_not_tell_the_order_of_what_was_published_before() -> None:
+    frame = pl.DataFrame({"age": [30] * 60, "row": range(60)})
+    release = StreamRelease("age", k=2, delay=20, keep="row")
+    before, _ = release.state()
+    published = list(release.feed(frame[:45]))
+    after, _ = release.state()
+    secret = bytes.fromhex(before["secret"])
+    for _ in published:
+        secret = hashlib.sha256(b"next publication" + secret).digest()
+    assert after["secret"] == secret.hex()
+    assert len(published) > 1
+
+
+def test_coordinates_label_what_they_span() -> None:
+    frame = pl.DataFrame({"age": [20, 30, None], "city": ["Paris", "Lyon", "Lima"]})
+    coordinates = Coordinates(["age", "city"], {"city": CITIES})
+    x = coordinates.places(frame)
+    labels, loss = coordinates.labels(
+        np.array([x[[0, 1]].min(axis=0), x.min(axis=0)]), np.array([x[[0, 1]].max(axis=0), x.max(axis=0)])
+    )
+    assert labels.rows() == [("[20, 30]", "France"), ("*", "*")]
+    assert loss.tolist() == pytest.approx([(1 + 1 / 3) / 2, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("settings_", "said"),
+    [
+        ({"k": 1, "delay": 10}, "k is 1"),
+        ({"k": 5, "delay": 9}, "at least 10"),
+        ({"k": 2, "delay": 10, "diverse": 2}, "name one"),
+        ({"k": 2, "delay": 10, "person": "age"}, "not released"),
+        ({"k": 2, "delay": 10, "method": "windows", "reuse": True}, "clusters only"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings_: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        StreamRelease("age", **settings_)
+
+
+def test_a_release_of_adult_is_k_anonymous_as_a_table() -> None:
+    adult = unveil.datasets.load("adult").head(3000).select("age", "hours-per-week", "sex", "occupation")
+    release = StreamRelease(["age", "hours-per-week", "sex"], "occupation", k=5, delay=500)
+    published = fed(release, adult, 777)
+    for one in (part for part in published if part.frame.height):
+        assert unveil.check(one.frame, {"k_anonymity": 5}, key=["age", "hours-per-week", "sex"]).passes
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("method", ["clusters", "windows"])
+def test_the_command_releases_a_file_as_it_is_read(tmp_path: Path, method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    draw = np.random.default_rng(8)
+    frame = pl.DataFrame(
+        {"age": draw.integers(20, 80, 900), "ill": draw.choice(["flu", "hiv"], 900), "who": draw.integers(0, 400, 900)}
+    )
+    source, out = tmp_path / "in.ndjson", tmp_path / "out.ndjson"
+    frame.write_ndjson(source)
+    words = ["anonymize", str(source), "--stream", "--key", "age", "--sensitive", "ill", "--k", "5", "--l", "distinct:2"]
+    words += ["--delay", "200", "--person", "who", "--method", method, "--out", str(out), "--json"]
+    assert run(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["released"] == len(lines_of(out))
+    assert answer["released"] + answer["suppressed"] == 900
+    assert answer["smallest"] >= 5
+    assert set(lines_of(out)[0]) == {"age", "ill"}
+
+
+def test_a_release_that_was_stopped_goes_on_and_releases_everyone_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unveil.sources.streams.lines._PIECE", 600)
+    monkeypatch.setattr("unveil.cli.streaming._INTERVAL", 0.0)
+    draw = np.random.default_rng(9)
+    frame = pl.DataFrame({"age": draw.integers(20, 80, 500), "row": range(500)})
+    source, out, state = tmp_path / "in.ndjson", tmp_path / "out.ndjson", tmp_path / "state"
+    frame.write_ndjson(source)
+    words = [
+        "anonymize",
+        str(source),
+        "--stream",
+        "--key",
+        "age",
+        "--k",
+        "4",
+        "--delay",
+        "60",
+        "--keep",
+        "row",
+        "--out",
+        str(out),
+    ]
+    words += ["--checkpoint", str(state)]
+    taken = StreamRelease.feed
+    left = [3, 11, 2, 10**9]
+
+    def breaking(self: StreamRelease, batch: Any, now: int | None = None) -> Iterator[Publication]:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return taken(self, batch, now)
+
+    monkeypatch.setattr(StreamRelease, "feed", breaking)
+    codes = []
+    while left:
+        codes.append(run(words))
+        left.pop(0)
+    assert codes == [130, 130, 130, 0]
+    assert (state.stat().st_mode & 0o777) == 0o600
+    released = lines_of(out)
+    assert sorted(row["row"] for row in released) == list(range(500))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["in.ndjson", "--stream", "--key", "age", "--k", "2"], "--delay"),
+        (["in.ndjson", "--stream", "--key", "age", "--k", "2", "--delay", "9"], "--out"),
+        (
+            ["-", "--stream", "--key", "age", "--k", "2", "--delay", "9", "--out", "x.ndjson", "--checkpoint", "c"],
+            "cannot be read again",
+        ),
+        (["in.ndjson", "--key", "age", "--k", "2", "--out", "x.ndjson"], "--stream"),
+        (
+            ["in.ndjson", "--stream", "--key", "age", "--k", "2", "--delay", "9", "--out", "x.ndjson", "--l", "entropy:2"],
+            "distinct:L",
+        ),
+    ],
+)
+def test_a_command_that_makes_no_sense_is_refused(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.ndjson").write_text('{"age": 1}\n', "utf-8")
+    assert run(["anonymize", *words]) == 2
+    assert said in capsys.readouterr().err
