@@ -27,7 +27,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_null, is_suppressed, parse_generalised, point_of, text_form
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.numbers import counted
-from unveil.run import Progress, active_run
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, open_source, tallied
 
 if TYPE_CHECKING:
