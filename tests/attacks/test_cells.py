@@ -13,19 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from unveil.attacks.linkage.cells import Attribute, Cells, attributes_of, cells_of
+from unveil.attacks.linkage.cells import AttributeCells, LinkedAttribute, attributes_of, cells_of
 from unveil.attacks.linkage.search import distinct_rows
 from unveil.attacks.linkage.tables import coded, column_names, column_of, opened, rows_in
 from unveil.errors import ArgumentError, PartitionError, UnsupportedDataError
 
 
-def ranges(cells: Cells, record: int) -> list[tuple[float, float]]:
+def ranges(cells: AttributeCells, record: int) -> list[tuple[float, float]]:
     value = cells.value[record]
     found = range(cells.starts[value], cells.starts[value + 1])
     return [(float(cells.low[at]), float(cells.high[at])) for at in found]
 
 
-def covered(cells: Cells, record: int) -> list[int]:
+def covered(cells: AttributeCells, record: int) -> list[int]:
     """Return the original records that a released value covers."""
     parts = ranges(cells, record)
     return [at for at, x in enumerate(cells.position.tolist()) if any(low <= x <= high for low, high in parts)]
@@ -45,7 +45,7 @@ def covered(cells: Cells, record: int) -> list[int]:
     ],
 )
 def test_the_kind_is_found_where_it_is_not_given(original: Any, options: dict[str, Any], kind: str) -> None:
-    assert cells_of(Attribute("a", **options), original, original).attribute.kind == kind
+    assert cells_of(LinkedAttribute("a", **options), original, original).attribute.kind == kind
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_kind_is_found_where_it_is_not_given(original: Any, options: dict[st
 )
 def test_numbers_that_a_released_value_covers(released: Any, inside: list[int]) -> None:
     ages = [20, 22, 29.5, 30, None, -29.7]
-    assert covered(cells_of(Attribute("age"), ages, [released]), 0) == inside
+    assert covered(cells_of(LinkedAttribute("age"), ages, [released]), 0) == inside
 
 
 @pytest.mark.parametrize(
@@ -94,24 +94,24 @@ def test_numbers_that_a_released_value_covers(released: Any, inside: list[int]) 
 )
 def test_texts_that_a_released_value_covers(released: Any, inside: list[int]) -> None:
     codes = ["35510", "35512", "36000", "xy9", "3550", None]
-    assert covered(cells_of(Attribute("zip"), codes, [released]), 0) == inside
+    assert covered(cells_of(LinkedAttribute("zip"), codes, [released]), 0) == inside
 
 
 def test_a_masked_text_covers_its_own_length_first() -> None:
     codes = ["2", "21", "29", "200"]
-    assert covered(cells_of(Attribute("code"), codes, ["2*"]), 0) == [1, 2]
-    assert covered(cells_of(Attribute("code"), codes, ["2****"]), 0) == [0, 1, 2, 3]
+    assert covered(cells_of(LinkedAttribute("code"), codes, ["2*"]), 0) == [1, 2]
+    assert covered(cells_of(LinkedAttribute("code"), codes, ["2****"]), 0) == [0, 1, 2, 3]
 
 
 def test_a_value_of_the_original_is_itself_whatever_it_looks_like() -> None:
     names = ["a*", "ab", "1-3", "2", "{x}", "x"]
-    cells = cells_of(Attribute("name"), names, names)
+    cells = cells_of(LinkedAttribute("name"), names, names)
     assert [covered(cells, at) for at in range(6)] == [[at] for at in range(6)]
 
 
 def test_labels_of_a_hierarchy_cover_their_leaves() -> None:
     tree = unveil.Hierarchy.from_levels(["d", "a", "c", "b"], ["one", "one", "two", "two"], ["*", "*", "*", "*"], column="x")
-    attribute = Attribute("x", hierarchy=tree)
+    attribute = LinkedAttribute("x", hierarchy=tree)
     cells = cells_of(attribute, ["a", "b", "c", "d", "a", None], ["one", "two", "*", "a", None])
     assert [covered(cells, at) for at in range(5)] == [[0, 3, 4], [1, 2], [0, 1, 2, 3, 4, 5], [0, 4], [0, 1, 2, 3, 4, 5]]
     # leaves of one label stand side by side, so a label is one range
@@ -120,30 +120,30 @@ def test_labels_of_a_hierarchy_cover_their_leaves() -> None:
 
 def test_labels_of_a_hierarchy_of_numbers_cover_theirs() -> None:
     tree = unveil.Hierarchy.from_levels(["1", "2", "3", "9"], ["few", "few", "few", "many"], column="n")
-    cells = cells_of(Attribute("n", hierarchy=tree), [1, 2, 3, 9], ["few", "many", "2"])
+    cells = cells_of(LinkedAttribute("n", hierarchy=tree), [1, 2, 3, 9], ["few", "many", "2"])
     assert [covered(cells, at) for at in range(3)] == [[0, 1, 2], [3], [1]]
     with pytest.raises(PartitionError, match="1 of 2 values present is in no block"):
-        cells_of(Attribute("n", hierarchy=tree), [1, 4], ["few", "few"])
+        cells_of(LinkedAttribute("n", hierarchy=tree), [1, 4], ["few", "few"])
     born = unveil.Hierarchy.from_levels(["2019-05-01", "2019-06-01", "2020-01-01"], ["2019", "2019", "2020"], column="born")
     days = [date(2019, 5, 1), date(2019, 6, 1), date(2020, 1, 1), None]
-    dated = cells_of(Attribute("born", hierarchy=born), days, ["2019", "2020", "*"])
+    dated = cells_of(LinkedAttribute("born", hierarchy=born), days, ["2019", "2020", "*"])
     assert [covered(dated, at) for at in (0, 2)] == [[0, 1], [0, 1, 2, 3]]
 
 
 def test_ordered_categories_stand_at_their_rank() -> None:
-    attribute = Attribute("level", order=("low", "middle", "high"))
+    attribute = LinkedAttribute("level", order=("low", "middle", "high"))
     cells = cells_of(attribute, ["high", "low", None], ["{low, high}", "middle", "*"])
     assert cells.position.tolist() == [2.0, 0.0, math.inf]
     assert [ranges(cells, at) for at in range(3)] == [[(0.0, 0.0), (2.0, 2.0)], [(1.0, 1.0)], [(-math.inf, math.inf)]]
     assert [cells.factor(scale) for scale in ("deviation", "range")] == [0.5, 0.5]
-    numbers = cells_of(Attribute("n", kind="ordinal"), ["10", "9", "2"], ["9", "2-9"])
+    numbers = cells_of(LinkedAttribute("n", kind="ordinal"), ["10", "9", "2"], ["9", "2-9"])
     assert numbers.position.tolist() == [2.0, 1.0, 0.0]
     assert covered(numbers, 1) == [1, 2]
 
 
 def test_the_middle_stands_for_an_interval_where_asked() -> None:
     released = ["[20, 30)", "{20, 40}", ">= 40", "< 30", "35", None, ">= 90"]
-    cells = cells_of(Attribute("age"), [20, 60, None], released, intervals="midpoint")
+    cells = cells_of(LinkedAttribute("age"), [20, 60, None], released, intervals="midpoint")
     assert cells.points()[:5].tolist() == [25.0, 30.0, 50.0, 25.0, 35.0]
     assert math.isnan(cells.points()[5])
     assert cells.points()[6] == 90.0
@@ -151,26 +151,26 @@ def test_the_middle_stands_for_an_interval_where_asked() -> None:
 
 def test_dates_are_days() -> None:
     born = [date(1970, 1, 2), datetime(1970, 1, 3, 12), None]  # noqa: DTZ001
-    cells = cells_of(Attribute("born"), born, ["1970-01-02", "[1970-01-01, 1970-01-03)", date(1970, 1, 4)])
+    cells = cells_of(LinkedAttribute("born"), born, ["1970-01-02", "[1970-01-01, 1970-01-03)", date(1970, 1, 4)])
     assert cells.position.tolist() == [1.0, 2.5, math.inf]
     assert covered(cells, 1) == [0]
     assert ranges(cells, 2) == [(3.0, 3.0)]
-    assert cells_of(Attribute("born"), np.array(["1970-01-02"], dtype="datetime64[ns]"), ["*"]).position.tolist() == [1.0]
+    assert cells_of(LinkedAttribute("born"), np.array(["1970-01-02"], dtype="datetime64[ns]"), ["*"]).position.tolist() == [1.0]
 
 
 def test_spread_and_span_leave_nulls_out_and_constants_count_nothing() -> None:
-    cells = cells_of(Attribute("a"), [1, 5, None], [1])
+    cells = cells_of(LinkedAttribute("a"), [1, 5, None], [1])
     assert (cells.spread, cells.span, cells.nulls) == (2.0, 4.0, 1)
     assert [cells.factor(scale) for scale in ("unit", "deviation", "range")] == [0.5, 0.125, 0.25]
-    assert cells_of(Attribute("a"), [0.1, 0.1, 0.1], [1]).factor("unit") == 0.0
-    assert (cells.generalised, cells_of(Attribute("a"), [1], ["1-2"]).generalised) == (False, True)
+    assert cells_of(LinkedAttribute("a"), [0.1, 0.1, 0.1], [1]).factor("unit") == 0.0
+    assert (cells.generalised, cells_of(LinkedAttribute("a"), [1], ["1-2"]).generalised) == (False, True)
 
 
 @settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(-9, 9)), min_size=1, max_size=20))
 def test_arrays_and_lists_are_read_alike(values: list[int | None]) -> None:
     array = np.array([math.nan if x is None else x for x in values], dtype=float)
-    attribute = Attribute("a", kind="continuous")
+    attribute = LinkedAttribute("a", kind="continuous")
     one, other = cells_of(attribute, values, values), cells_of(attribute, array, array)
     assert one.position.tolist() == other.position.tolist()
     assert [ranges(one, at) for at in range(len(values))] == [ranges(other, at) for at in range(len(values))]
@@ -208,28 +208,28 @@ def test_columns_are_reached_in_any_table() -> None:
 def test_attributes_are_named_in_three_ways() -> None:
     tables: list[dict[str, Any]] = [{"a": [1], "b": [2]}, {"a": [3], "b*": [4]}]
     assert [attribute.released for attribute, _, _ in attributes_of(None, *tables)] == ["a"]
-    found = attributes_of(["a", ("b", "b*"), Attribute("b", "a", kind="nominal")], *tables)
+    found = attributes_of(["a", ("b", "b*"), LinkedAttribute("b", "a", kind="nominal")], *tables)
     assert [(at.name, at.released, mine, theirs) for at, mine, theirs in found] == [
         ("a", "a", [1], [3]),
         ("b", "b*", [2], [4]),
         ("b", "a", [2], [3]),
     ]
     with pytest.raises(ArgumentError, match="kind"):
-        Attribute("a", kind="numeric")  # type: ignore[arg-type]
+        LinkedAttribute("a", kind="numeric")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("released", ["{1, x}", "ab*", "young", True, math.inf])
 def test_what_is_no_number_has_no_place_among_numbers(released: Any) -> None:
     with pytest.raises(UnsupportedDataError, match="1 of its 1 distinct values is no finite number"):
-        cells_of(Attribute("age", kind="continuous"), [1, 2], [released])
+        cells_of(LinkedAttribute("age", kind="continuous"), [1, 2], [released])
 
 
 @pytest.mark.parametrize("released", ["{1, x}", "ab*", "young", True])
 def test_numbers_that_the_release_has_words_for_are_categories(released: Any) -> None:
-    cells = cells_of(Attribute("age"), [1, 2, 30], [released, "30", "[1, 2]", None])
+    cells = cells_of(LinkedAttribute("age"), [1, 2, 30], [released, "30", "[1, 2]", None])
     assert cells.nominal
     assert cells.low[-3:].tolist() == [2.0, 0.0, -math.inf]  # 1, 2 and 30 are the entries 0, 1 and 2
     assert cells.high[-3:].tolist() == [2.0, 1.0, math.inf]
-    assert not cells_of(Attribute("age"), [1, 2, 30], ["[1, 2]", "30", "3*", None]).nominal
+    assert not cells_of(LinkedAttribute("age"), [1, 2, 30], ["[1, 2]", "30", "3*", None]).nominal
     with pytest.raises(UnsupportedDataError, match="1 of its 2 distinct values is no finite number"):
-        cells_of(Attribute("age"), [1, 2], [1.0, math.inf])
+        cells_of(LinkedAttribute("age"), [1, 2], [1.0, math.inf])

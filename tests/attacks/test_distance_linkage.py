@@ -19,7 +19,7 @@ from scipy.stats import binomtest
 import unveil
 from helpers import shared
 from unveil.attacks import distance_linkage
-from unveil.attacks.linkage.cells import Attribute
+from unveil.attacks.linkage.cells import LinkedAttribute
 from unveil.attacks.linkage.distance import Distance
 from unveil.attacks.linkage.rates import LinkageRates, link_chances, share_bounds
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
@@ -156,7 +156,11 @@ def mixed_tables(draw: st.DrawFn) -> tuple[dict[str, list[Any]], dict[str, list[
     return original, release, column(st.integers(-1, originals - 1), records)
 
 
-ATTRIBUTES = [Attribute("number", kind="continuous"), Attribute("rank", order=ORDER), Attribute("kind", hierarchy=TREE)]
+ATTRIBUTES = [
+    LinkedAttribute("number", kind="continuous"),
+    LinkedAttribute("rank", order=ORDER),
+    LinkedAttribute("kind", hierarchy=TREE),
+]
 
 
 def gaps_of(original: Sequence[Any], release: Sequence[Told], unit: Callable[[list[Any]], float]) -> NDArray[np.float64]:
@@ -535,10 +539,10 @@ AGES = {"age": [20.0, 30.0], "kind": ["a", "b"]}
         ({"attributes": ["age"], "control": {"age": []}}, ArgumentError, "nobody"),
         ({"attributes": ["age"], "control": [0]}, ArgumentError, "1 of 1 control rows are true rows"),
         ({"attributes": ["age"], "control": [2]}, ArgumentError, "row numbers of the original"),
-        ({"attributes": [Attribute("kind", kind="ordinal")], "distance": "mixed"}, ArgumentError, "give its order"),
-        ({"attributes": [Attribute("kind", order=("a",))], "distance": "mixed"}, ArgumentError, "missing from its order"),
+        ({"attributes": [LinkedAttribute("kind", kind="ordinal")], "distance": "mixed"}, ArgumentError, "give its order"),
+        ({"attributes": [LinkedAttribute("kind", order=("a",))], "distance": "mixed"}, ArgumentError, "missing from its order"),
         (
-            {"attributes": [Attribute("kind", order=("a", "b"))], "release": {"kind": ["a", "c"]}, "distance": "mixed"},
+            {"attributes": [LinkedAttribute("kind", order=("a", "b"))], "release": {"kind": ["a", "c"]}, "distance": "mixed"},
             ArgumentError,
             "1 of its 2 distinct values are no category",
         ),
@@ -552,7 +556,7 @@ def test_what_cannot_be_compared_is_refused(options: dict[str, Any], error: type
 
 def test_messages_hold_no_values() -> None:
     with pytest.raises(UnsupportedDataError) as problem:
-        distance_linkage({"age": [1, 2]}, {"age": ["secret", 3]}, [0, 1], attributes=[Attribute("age", kind="continuous")])
+        distance_linkage({"age": [1, 2]}, {"age": ["secret", 3]}, [0, 1], attributes=[LinkedAttribute("age", kind="continuous")])
     assert "secret" not in str(problem.value)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from unveil.attacks import interval_disclosure
-from unveil.attacks.linkage.cells import Attribute
+from unveil.attacks.linkage.cells import LinkedAttribute
 from unveil.attacks.linkage.intervals import METHODS, WIDTHS, Method
 from unveil.errors import ArgumentError, EmptyDataError
 
@@ -120,7 +120,7 @@ def test_generalised_values_stand_at_their_middle_and_suppressed_ones_disclose_n
 
 def test_ordered_categories_have_ranks() -> None:
     order = ("low", "middle", "high")
-    levels = Attribute("level", order=order)
+    levels = LinkedAttribute("level", order=order)
     found = interval_disclosure(
         {"level": ["low", "middle", "high"]},
         {"level": ["low", "high", "high"]},

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unveil.attacks.linkage.agreement import BestOriginals, Cells, agreement_counts, bits_of
+from unveil.attacks.linkage.agreement import BestOriginals, RecordCells, agreement_counts, bits_of
 from unveil.attacks.linkage.probabilistic import Fit, ProbabilisticLinkage, _decided, fitted, probabilistic_linkage
 from unveil.errors import ArgumentError, EmptyDataError
 
@@ -68,7 +68,7 @@ def test_pattern_counts_are_those_of_all_pairs(rows: tuple[list[Any], list[Any]]
 
 def test_pattern_counts_stay_exact_beyond_the_integers_of_a_float() -> None:
     many = 100_000_001  # its square is odd and above 2^53
-    cells = Cells(
+    cells = RecordCells(
         [np.array([1, 1], dtype=np.uint8), np.array([1, 2], dtype=np.uint8)],
         [2, 3],
         originals=np.array([many, 1]),
@@ -87,7 +87,7 @@ def test_pattern_counts_stay_exact_beyond_the_integers_of_a_float() -> None:
 def test_best_originals_are_those_of_all_pairs(rows: tuple[list[Any], list[Any]], weights: list[int]) -> None:
     original, release = rows
     effects = np.array(weights[: len(original[0])])
-    best = BestOriginals(Cells.of(table(original), table(release)), effects)
+    best = BestOriginals(RecordCells.of(table(original), table(release)), effects)
     for record, cell in zip(release, best.cells.of_release.tolist(), strict=True):
         scores = [sum(int(effects[at]) for at in range(len(effects)) if one[at] == record[at] != -1) for one in original]
         assert (best.score[cell], best.ties[cell]) == (max(scores), scores.count(max(scores)))

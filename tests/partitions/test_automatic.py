@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.errors import HierarchyError
-from unveil.partitions.builders import Dates, Intervals, Proposal, Rare, Redaction, RootOnly, propose
+from unveil.partitions.builders import Dates, HierarchyProposal, Intervals, Rare, Redaction, RootOnly, propose
 
 
-def groups(found: Proposal) -> list[int]:
+def groups(found: HierarchyProposal) -> list[int]:
     return [len(set(labels)) for labels in zip(*found.hierarchy.labels, strict=True)]
 
 
-def evenly(values: list[Any], n: int = 10) -> Proposal:
+def evenly(values: list[Any], n: int = 10) -> HierarchyProposal:
     return propose(values, [n] * len(values), column="c")
 
 

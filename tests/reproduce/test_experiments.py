@@ -17,7 +17,7 @@ from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.base import Model
 from unveil.partitions import Hierarchy
 from unveil.reproduce.experiments import Experiment, Experiments, experiments, five_measures, identity, income, semantic
-from unveil.reproduce.experiments.frame import Finding, released
+from unveil.reproduce.experiments.frame import ExperimentFigure, released
 from unveil.reproduce.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
 
 ADULT = unveil.datasets.adult()
@@ -301,9 +301,9 @@ def test_progress_reaches_its_total() -> None:
 
 
 def test_a_finding_without_a_printed_figure_has_no_difference() -> None:
-    assert Finding("DR", "age", "release", 0.5).difference is None
-    assert Finding("DR", "age", "release", None, 0.5).difference is None
-    assert Finding("DR", "age", "release", 0.5, 0.25).difference == 0.25
+    assert ExperimentFigure("DR", "age", "release", 0.5).difference is None
+    assert ExperimentFigure("DR", "age", "release", None, 0.5).difference is None
+    assert ExperimentFigure("DR", "age", "release", 0.5, 0.25).difference == 0.25
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,9 +19,9 @@ from helpers import shared
 from unveil.errors import EmptyDataError, ModelNotMetError
 from unveil.models import AverageRisk, DeltaPresence, KAnonymity
 from unveil.search.lattice.average import gone_for_average
-from unveil.search.lattice.rollup import ClassTable, Field
+from unveil.search.lattice.rollup import ClassTable, CodeField
 
-FIELDS = [Field(0, 0, 15)]
+FIELDS = [CodeField(0, 0, 15)]
 AGES = unveil.Hierarchy.from_levels(
     [str(age) for age in range(8)], [f"{age // 2}x" for age in range(8)], [f"{age // 4}y" for age in range(8)], ["*"] * 8
 )

@@ -24,7 +24,7 @@ import unveil
 from unveil.errors import ArgumentError, MissingExtraError
 from unveil.sources.alignment import write_link
 from unveil.utility.encoding import middle
-from unveil.utility.tasks import Estimate
+from unveil.utility.tasks import FoldEstimate
 from unveil.utility.trials import dealt
 
 TASKS = [
@@ -138,7 +138,7 @@ def test_the_original_released_loses_nothing(sample: int | None, tmp_path: Path)
         for solved in answer.tasks.values():
             for score in solved.scores:
                 assert score.release == score.original
-                assert score.difference == Estimate(0.0, 0.0, 0.0)
+                assert score.difference == FoldEstimate(0.0, 0.0, 0.0)
     assert len({str(answer.to_dict()["tasks"]) for answer in answers}) == 1
 
 

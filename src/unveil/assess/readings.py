@@ -23,7 +23,7 @@ from unveil.utility.propensity import pmse
 from unveil.utility.tasks import Task
 from unveil.utility.tasks import tasks as try_tasks
 
-__all__ = ["LOSSES", "PRIVACY", "Asked", "Axis", "Compared", "Pairing", "Readings", "Shared"]
+__all__ = ["LOSSES", "PRIVACY", "Asked", "Axis", "ComparedRelease", "Pairing", "Readings", "Shared"]
 
 Readings: TypeAlias = dict[str, float | str]
 """Figures by name; a text is the reason why there is none."""
@@ -129,7 +129,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedRelease:
     """A release beside its original, what all releases share, and how records are aligned."""
 
     original: Study
@@ -177,7 +177,7 @@ class Asked:
             raise ArgumentError(f"two figures are called {shown(doubled[0])}; give each a name of its own.")
         return tuple(axes)
 
-    def readings(self, name: str, pair: Compared) -> Readings:
+    def readings(self, name: str, pair: ComparedRelease) -> Readings:
         """Measure one release; its name is a stage of the work, each figure a step."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         against = [name for name in self.losses if name != "pmse"]
@@ -202,7 +202,7 @@ class Asked:
     def _places(self, name: str) -> list[str]:
         return [f"{name} of {secret}" for secret in self.secrets] if name in {"l", "t"} else [name]
 
-    def _models(self, pair: Compared) -> Readings:
+    def _models(self, pair: ComparedRelease) -> Readings:
         found = measure(pair.filled(secrets=False), self.keys, self.secrets or None)
         readings: Readings = {"k": _value(found, "k_anonymity"), "prosecutor": float(found.risk["prosecutor"]["average"])}
         for secret in self.secrets:
@@ -210,7 +210,7 @@ class Asked:
             readings[f"t of {secret}"] = _value(found, "t_closeness", secret, "equal")
         return readings
 
-    def _attack(self, pair: Compared) -> Readings:
+    def _attack(self, pair: ComparedRelease) -> Readings:
         tables = pair.original, pair.filled(secrets=False)
         found = attack(*tables, self.keys, self.secrets or None, **pair.aligned, link_records=False, seed=self.seed).overall
         wanted = ("identity", "homogeneity") if self.secrets else ("identity",)
@@ -218,11 +218,11 @@ class Asked:
             return {"attack": f"the risk of the {listed(missing)} attack is undefined, so there is no global one"}
         return {"attack": 1.0 - found["overall_information_loss"]}
 
-    def _needs(self, pair: Compared) -> Readings:
+    def _needs(self, pair: ComparedRelease) -> Readings:
         served = utility(pair.filled(secrets=True), self.needs).needs
         return {name: _or_reason(one.degree, one.reason) for name, one in served.items()}
 
-    def _tasks(self, name: str, pair: Compared) -> Readings:
+    def _tasks(self, name: str, pair: ComparedRelease) -> Readings:
         tables = pair.original.held(), pair.filled(secrets=True).held()
         steps = active_run().under(f"{name}: tasks")
         found = try_tasks(
@@ -234,7 +234,7 @@ class Asked:
             readings[task] = _or_reason(None if best is None else best.release.mean, one.reason)
         return readings
 
-    def _losses(self, pair: Compared, names: Sequence[str]) -> Readings:
+    def _losses(self, pair: ComparedRelease, names: Sequence[str]) -> Readings:
         identity = pair.aligned.get("id")
         if not any(pair.aligned.values()):  # without records, no need to read them
             raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
@@ -245,7 +245,7 @@ class Asked:
         answer = loss(*tables, **pair.aligned, key=key, categorical=pair.shared.categories, ways=0, seed=self.seed).to_dict()
         return {name: _found(answer, LOSSES[name]) for name in names}
 
-    def _pmse(self, pair: Compared) -> Readings:
+    def _pmse(self, pair: ComparedRelease) -> Readings:
         tables = pair.original.held(), pair.release.held()
         return {"pmse": pmse(*tables, pair.shared.everywhere, sample=self.sample, seed=self.seed).value}
 

@@ -37,7 +37,7 @@ from unveil.results.numbers import counted, number
 from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
 from unveil.sources.datasets import names as built_in
 
-__all__ = ["Proposal", "Start", "start_project"]
+__all__ = ["ColumnProposal", "Start", "start_project"]
 
 _MOST_LEAVES = 5_000
 """Columns with more values get no hierarchy here: its file would be as long as the data."""
@@ -67,7 +67,7 @@ _SENSITIVE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ColumnProposal:
     """What a column is proposed to be, and why.
 
     Attributes
@@ -124,7 +124,7 @@ class Start(Result):
     """
 
     project: Project
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[ColumnProposal, ...]
     place: str
     records: int
     notes: tuple[str, ...]
@@ -292,11 +292,13 @@ def _notes(data: Data, section: DataSection, marks: dict[str, int]) -> Iterator[
 # The columns ----------------------------------------------------------------------------------------------------------
 
 
-def _proposal(held: Source, name: str, finding: Finding | None, records: int) -> Proposal:
+def _proposal(held: Source, name: str, finding: Finding | None, records: int) -> ColumnProposal:
     try:
         coded = load(held, [name]).columns[0]
     except UnsupportedDataError:
-        return Proposal(name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them.",))
+        return ColumnProposal(
+            name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them.",)
+        )
     sizes = np.unique(coded.codes, return_counts=True)[1]
     figures, kind, secret = alone(sizes), _kind(coded), _secret(name)
     reasons = [_figures_in_words(figures, records)]
@@ -304,16 +306,16 @@ def _proposal(held: Source, name: str, finding: Finding | None, records: int) ->
     if finding is not None:
         reasons.append(f"{finding.confidence.capitalize()}: {finding.category} ({'; '.join(finding.evidence)}).")
     if role == "other":
-        return Proposal(name, role, kind, figures, (*reasons, "One value only: it tells nobody apart."), secret)
+        return ColumnProposal(name, role, kind, figures, (*reasons, "One value only: it tells nobody apart."), secret)
     if role == "identifier":
         reasons.append("Take it out, or replace it, before anything is released.")
-        return Proposal(name, role, kind, figures, tuple(reasons), secret)
+        return ColumnProposal(name, role, kind, figures, tuple(reasons), secret)
     if figures.uniques >= _NEARLY_ALL * records:
         reasons.append("Nearly every record has its own value: who knows it knows the person. Only if nobody can: 'other'.")
     if secret is not None:
         reasons.append(f"Sensitive? The name says {secret}. If it is to be kept secret, make the role 'sensitive'.")
     tree, reason = _hierarchy(coded)
-    return Proposal(name, role, kind, figures, (*reasons, reason), secret, tree)
+    return ColumnProposal(name, role, kind, figures, (*reasons, reason), secret, tree)
 
 
 def _role(figures: Alone, finding: Finding | None) -> Role:
@@ -353,7 +355,7 @@ def _hierarchy(coded: Coded) -> tuple[Hierarchy | None, str]:
     return found.hierarchy, f"Hierarchy: {found.reason}."
 
 
-def _attributes(proposals: Sequence[Proposal], folder: Path) -> dict[str, Attribute]:
+def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, Attribute]:
     """Return the attributes of a project; every hierarchy gets a file of its own in the folder."""
     taken: set[str] = set()
     found = {}
@@ -405,11 +407,11 @@ def _figures_in_words(figures: Alone, records: int) -> str:
     )
 
 
-def _suggested(one: Proposal) -> str | None:
+def _suggested(one: ColumnProposal) -> str | None:
     return None if one.sensitive is None else f"sensitive? ({one.sensitive})"
 
 
-def _rate(one: Proposal) -> float:
+def _rate(one: ColumnProposal) -> float:
     return -1.0 if one.alone is None else one.alone.rate
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, Compared, Pairing, Readings, Shared
+from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, ComparedRelease, Pairing, Readings, Shared
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need
@@ -267,7 +267,9 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         axes = asked.axes()
         opened = {name: _plain(held.enter_context(studied(data, partial=True))) for name, data in releases.items()}
         shared = Shared.of(before, opened, id)
-        pairs = {name: Compared(_plain(before), after, shared, pairing.of(name), secrets) for name, after in opened.items()}
+        pairs = {
+            name: ComparedRelease(_plain(before), after, shared, pairing.of(name), secrets) for name, after in opened.items()
+        }
         readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
     made = Made(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.attacks.linkage.cells import Attribute
+from unveil.attacks.linkage.cells import LinkedAttribute
 from unveil.attacks.linkage.distance import Distance, distance_linkage
 from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
@@ -142,7 +142,7 @@ class _Linker:
         self.original = pair.original.collected(names)
         self.release = pair.release.collected(list(dict.fromkeys(one.release for one in pairs)))
         self.control = None if control is None else _outsiders(control, names)
-        self.attributes = [Attribute(one.original, one.release, hierarchy=pair.hierarchy(one.original)) for one in pairs]
+        self.attributes = [LinkedAttribute(one.original, one.release, hierarchy=pair.hierarchy(one.original)) for one in pairs]
         originals, releases = list(self.original), list(self.release)
         self.numeric = all(series.dtype.is_numeric() for series in (*originals, *releases))
         known = originals if self.control is None else [*originals, *self.control]

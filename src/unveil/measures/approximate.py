@@ -35,7 +35,7 @@ from unveil.sources.streaming import StreamSource
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ApproximateRate", "Estimate", "approximate_rate"]
+__all__ = ["ApproximateRate", "SampleEstimate", "approximate_rate"]
 
 _FEWEST = 30
 """Classes below which a sample says too little of its own error."""
@@ -43,7 +43,7 @@ _NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SampleEstimate:
     """A figure estimated from a sample, with its standard error and the 95 % interval that follows from it."""
 
     value: float
@@ -52,7 +52,7 @@ class Estimate:
     high: float
 
     @classmethod
-    def of(cls, value: float, error: float, most: float = math.inf) -> Estimate:
+    def of(cls, value: float, error: float, most: float = math.inf) -> SampleEstimate:
         """Return the estimate of a figure from 0 to `most`."""
         reach = _NORMAL_95 * error
         inside = [min(most, max(0.0, each)) for each in (value, value - reach, value + reach)]
@@ -83,10 +83,10 @@ class ApproximateRate(Result):
         How the result was made.
     """
 
-    rate: Estimate
+    rate: SampleEstimate
     entropy: float
-    classes: Estimate
-    uniques: Estimate
+    classes: SampleEstimate
+    uniques: SampleEstimate
     share: float
     sampled_classes: int
     max_distinct: int
@@ -210,7 +210,7 @@ def approximate_rate(
 
 
 def _estimated(found: Sampled, made: Made, max_distinct: int) -> ApproximateRate:
-    """Estimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
+    """SampleEstimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
     share, records = 2.0**-found.level, found.records
     entropy = math.log2(records) if found.secrets is None or found.secrets.n is None else entropy_bits(found.secrets.n)
     if entropy == 0:
@@ -227,10 +227,10 @@ def _estimated(found: Sampled, made: Made, max_distinct: int) -> ApproximateRate
     spread = float(np.sqrt((1 - share) * ((uncertain - ratio * sizes) ** 2).sum())) / share
     single = int(np.count_nonzero(sizes == 1))
     return ApproximateRate(
-        Estimate.of(1.0 - total / (records * entropy), spread / (records * entropy), most=1.0),
+        SampleEstimate.of(1.0 - total / (records * entropy), spread / (records * entropy), most=1.0),
         entropy,
-        Estimate.of(len(large[0]) + len(sizes) / share, math.sqrt((1 - share) * len(sizes)) / share),
-        Estimate.of(single / share, math.sqrt((1 - share) * single) / share),
+        SampleEstimate.of(len(large[0]) + len(sizes) / share, math.sqrt((1 - share) * len(sizes)) / share),
+        SampleEstimate.of(single / share, math.sqrt((1 - share) * single) / share),
         share,
         len(sizes) + len(large[0]),
         max_distinct,

@@ -27,7 +27,7 @@ from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.entropy import entropy_bits
 from unveil.measures.kinds import IdentifierKind
-from unveil.measures.scan_checkpoint import Checkpoint, default_place
+from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
 from unveil.results import Figure, Made, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
@@ -259,7 +259,7 @@ class _Way:
 
     largest: int
     threads: int | None = None
-    kept: Checkpoint | None = None
+    kept: ScanCheckpoint | None = None
 
 
 def scan_study(study: Study, max_size: int | None) -> Scan:
@@ -301,7 +301,9 @@ def _counted(study: Study) -> tuple[Counts, int, float]:
     return count_table(table, blocks), table.dropped, float((table.mass * np.log2(table.weights)).sum())
 
 
-def _checkpoint(study: Study, max_size: int | None, place: str | os.PathLike[str] | None, *, resume: bool) -> Checkpoint | None:
+def _checkpoint(
+    study: Study, max_size: int | None, place: str | os.PathLike[str] | None, *, resume: bool
+) -> ScanCheckpoint | None:
     """Return the file that keeps what is done, if one is asked for; it fits the question, and the data as its file is now."""
     if place is None and not resume:
         return None
@@ -313,7 +315,7 @@ def _checkpoint(study: Study, max_size: int | None, place: str | os.PathLike[str
     if data.is_file():
         found = data.stat()
         question |= {"file size": found.st_size, "file time": found.st_mtime_ns}
-    return Checkpoint(Path(place) if place is not None else default_place(study.place), question, resume)
+    return ScanCheckpoint(Path(place) if place is not None else default_place(study.place), question, resume)
 
 
 def _checked_size(attributes: int, max_size: int | None) -> int:
@@ -414,7 +416,7 @@ class _Walk:
         keys: Sequence[str],
         rates: _Rates,
         largest: int,
-        kept: Checkpoint | None = None,
+        kept: ScanCheckpoint | None = None,
     ) -> None:
         self._order = _by_cost(counts, keys)
         self._place = [keys.index(name) for name in self._order]

@@ -18,7 +18,7 @@ from unveil.errors import ArgumentError, DataFileError, OutputError
 from unveil.output import atomic_write, check_replaceable
 from unveil.run import active_run
 
-__all__ = ["Checkpoint", "default_place"]
+__all__ = ["ScanCheckpoint", "default_place"]
 
 _SHARE = 20
 """Writing takes at most one part in this many of the time."""
@@ -26,7 +26,7 @@ _FORM = "unveil scan checkpoint 1"
 
 
 @dataclass(slots=True)
-class Checkpoint:
+class ScanCheckpoint:
     """The file of a scan's subsets done so far.
 
     Parameters

@@ -19,7 +19,7 @@ from unveil.partitions._match import forms_of, keys_of, moment_of, number_of, pl
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-__all__ = ["Blocks", "Function", "Intervals", "Rule", "at", "joined"]
+__all__ = ["Blocks", "Function", "IntervalBlocks", "PartitionRule", "at", "joined"]
 
 _LONGEST_LABEL = 40
 _NOWHERE = -1
@@ -31,7 +31,7 @@ Placed: TypeAlias = tuple[list[int], list[str]]
 _Point = TypeVar("_Point", Decimal, datetime)
 
 
-class Rule(Protocol):
+class PartitionRule(Protocol):
     """What every rule can do."""
 
     def place(self, values: Sequence[Any], column: str | None) -> Placed:
@@ -128,7 +128,7 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class IntervalBlocks:
     """Half-open intervals [a, b) between edges, of numbers or of moments; open-ended where `below` or `above` says."""
 
     edges: tuple[Decimal, ...] | tuple[datetime, ...]
@@ -136,7 +136,7 @@ class Intervals:
     above: bool
 
     @classmethod
-    def checked(cls, edges: Sequence[Any], *, column: str | None) -> Intervals:
+    def checked(cls, edges: Sequence[Any], *, column: str | None) -> IntervalBlocks:
         """Build the rule from edges that strictly increase; -inf may be the first, inf the last."""
         if len(edges) < 2:  # noqa: PLR2004
             raise PartitionError(f"{at(column)}edges need at least two numbers or dates; {len(edges)} given.")

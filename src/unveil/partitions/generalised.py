@@ -1,4 +1,4 @@
-r"""What does a generalised value cover? Intervals, masked codes, sets and the suppressed value, as protections write them.
+r"""What does a generalised value cover? IntervalBlocks, masked codes, sets and the suppressed value, as protections write them.
 
 ===========================================  =====================================================================
 Text                                         Covers
@@ -33,7 +33,7 @@ import numpy as np
 
 from unveil.errors import PartitionError
 from unveil.partitions._match import moment_of, plain, text_of
-from unveil.partitions._rules import Blocks, Intervals, Rule
+from unveil.partitions._rules import Blocks, IntervalBlocks, PartitionRule
 from unveil.partitions.partition import Partition
 
 __all__ = ["Generalised", "fitted", "is_null", "is_suppressed", "parse_generalised", "point_of", "text_form"]
@@ -266,9 +266,9 @@ def _label(partition: Partition, value: Any, column: str) -> str | None:
     return labels[0]
 
 
-def _block_of(rule: Rule, covered: Generalised) -> str | None:
+def _block_of(rule: PartitionRule, covered: Generalised) -> str | None:
     """Return the one block that holds everything covered; None where there are several, or none."""
-    if isinstance(rule, Intervals):
+    if isinstance(rule, IntervalBlocks):
         return _between_edges(rule, covered)
     if not isinstance(rule, Blocks):
         return None
@@ -280,7 +280,7 @@ def _block_of(rule: Rule, covered: Generalised) -> str | None:
     return None if elsewhere else rule.labels[holding[0]]
 
 
-def _between_edges(rule: Intervals, covered: Generalised) -> str | None:
+def _between_edges(rule: IntervalBlocks, covered: Generalised) -> str | None:
     """Return the interval [a, b) that holds a whole interval, or all numbers of a set."""
     low, high, with_high = covered.low, covered.high, covered.with_high
     if covered.values is not None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from unveil.arguments import checked_arguments
 from unveil.errors import PartitionError, listed
 from unveil.partitions._match import moment_of, number_of, text_of
-from unveil.partitions._rules import Blocks, Function, Intervals, Rule, at
+from unveil.partitions._rules import Blocks, Function, IntervalBlocks, PartitionRule, at
 from unveil.partitions.files import DocumentError, PathLike, parse_json, parse_toml, read_text
 
 __all__ = ["Partition", "PartitionSpec"]
@@ -55,7 +55,7 @@ class Partition:
     unveil.errors.PartitionError: column 'disease': 1 of 2 values present is in no block of the partition.
     """
 
-    rule: Rule
+    rule: PartitionRule
 
     @classmethod
     @checked_arguments
@@ -217,7 +217,7 @@ class Partition:
         >>> codes.tolist(), labels
         ([1, 0, 2, 1], ['[20, 40)', '[40, 60)', '>= 60'])
         """
-        return cls(Intervals.checked(list(edges), column=column))
+        return cls(IntervalBlocks.checked(list(edges), column=column))
 
     @classmethod
     @checked_arguments

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Table"]
+__all__ = ["TomlTable"]
 
 _Word = TypeVar("_Word", bound=str)
 
@@ -29,7 +29,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TomlTable:
     """A table with its place in the file.
 
     Parameters
@@ -107,10 +107,10 @@ class Table:
             raise self.wrong("expected the path of a file, found an empty text.", name)
         return self.file.parent / value
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> TomlTable:
         """Return the table in a field, an empty one where the field is absent."""
         fields = self._of_type(name, dict, "a table")
-        return Table(self.file, self.lines, (*self.path, name), fields or {})
+        return TomlTable(self.file, self.lines, (*self.path, name), fields or {})
 
     def checked(self, name: str, check: Callable[[str], bool], problem: str) -> str | None:
         """Return a text that passes a check, or None where the field is absent."""

@@ -11,7 +11,7 @@ from unveil.project._toml import written, written_key
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from unveil.project._table import Table
+    from unveil.project._table import TomlTable
 
 __all__ = ["GateColumn", "GateSection", "read_gate", "write_gate"]
 
@@ -57,7 +57,7 @@ class GateSection:
     columns: Mapping[str, GateColumn] = field(default_factory=dict)
 
 
-def read_gate(table: Table) -> GateSection:
+def read_gate(table: TomlTable) -> GateSection:
     """Read the section; which settings a policy has is checked where the gate is opened."""
     contribution = table.number("contribution")
     if contribution is not None and (contribution < 1 or contribution != int(contribution)):
@@ -74,7 +74,7 @@ def read_gate(table: Table) -> GateSection:
     )
 
 
-def _read_column(table: Table) -> GateColumn:
+def _read_column(table: TomlTable) -> GateColumn:
     bounds = table.elements("bounds", (int, float), "two numbers")
     if bounds is not None and (len(bounds) != 2 or not bounds[0] < bounds[1]):  # noqa: PLR2004
         raise table.wrong("expected two numbers, the lower one first.", "bounds")

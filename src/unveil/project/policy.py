@@ -17,7 +17,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, PartitionError, ProjectError, shown
 from unveil.partitions import Partition
 from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text
-from unveil.project._table import Table
+from unveil.project._table import TomlTable
 from unveil.project._toml import lines_of, written
 
 __all__ = ["DISTANCE_WORDS", "RULES", "Form", "Policy", "Rule", "read_policy", "write_policy"]
@@ -242,7 +242,7 @@ class Policy:
     @checked_arguments
     def of(cls, rules: Mapping[str, Any], name: str = "policy") -> Policy:
         """Return the policy that a mapping describes, written as in a file."""
-        return read_policy(Table(Path(name), {}, (), _as_toml(rules)), name)
+        return read_policy(TomlTable(Path(name), {}, (), _as_toml(rules)), name)
 
     @classmethod
     @checked_arguments
@@ -272,10 +272,10 @@ class Policy:
             fields = parse_toml(text)
         except DocumentError as problem:
             raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
-        return read_policy(Table(place, lines_of(text), (), fields), place.stem)
+        return read_policy(TomlTable(place, lines_of(text), (), fields), place.stem)
 
 
-def read_policy(table: Table, name: str = "policy") -> Policy:
+def read_policy(table: TomlTable, name: str = "policy") -> Policy:
     """Read the rules of a table of a file."""
     table.only(("preset", *RULES), "rule")
     rules = [rule for field_name in table.fields if field_name != "preset" for rule in _read_rules(table, field_name)]
@@ -299,7 +299,7 @@ def write_policy(policy: Policy, relative: Callable[[Path], str]) -> Iterator[st
     yield ""
 
 
-def _read_presets(table: Table) -> tuple[str, ...]:
+def _read_presets(table: TomlTable) -> tuple[str, ...]:
     from unveil.project.presets import PRESETS
 
     several = isinstance(table.fields.get("preset"), list)
@@ -311,7 +311,7 @@ def _read_presets(table: Table) -> tuple[str, ...]:
     return presets
 
 
-def _read_rules(table: Table, name: str) -> Iterator[Rule]:
+def _read_rules(table: TomlTable, name: str) -> Iterator[Rule]:
     """Read what a rule says: a number, "report", a table, or a list of tables."""
     said = table.fields[name]
     if RULES[name].flag and said != _UNDECIDED:
@@ -322,7 +322,7 @@ def _read_rules(table: Table, name: str) -> Iterator[Rule]:
         yield _read_rule(table.table(name), name)
     elif isinstance(said, list) and said and all(isinstance(one, Mapping) for one in said):
         for at, one in enumerate(said):
-            yield _read_rule(Table(table.file, table.lines, (*table.path, name, at), one), name)
+            yield _read_rule(TomlTable(table.file, table.lines, (*table.path, name, at), one), name)
     elif said == _UNDECIDED:
         yield Rule(name)
     elif isinstance(said, bool) or not isinstance(said, int | float):
@@ -331,14 +331,14 @@ def _read_rules(table: Table, name: str) -> Iterator[Rule]:
         yield Rule(name, _threshold(table, name, name))
 
 
-def _read_rule(table: Table, name: str) -> Rule:
+def _read_rule(table: TomlTable, name: str) -> Rule:
     form = RULES[name]
     table.only((form.side, *form.parameters))
     given = {parameter: _READERS[parameter](table, parameter) for parameter in form.parameters if parameter in table.fields}
     return Rule(name, _threshold(table, form.side, name), given)
 
 
-def _threshold(table: Table, key: str, name: str) -> float | None:
+def _threshold(table: TomlTable, key: str, name: str) -> float | None:
     form, found = RULES[name], table.number(key)
     if found is None:
         return None
@@ -352,42 +352,42 @@ def _threshold(table: Table, key: str, name: str) -> float | None:
 # What parameters hold -------------------------------------------------------------------------------------------------
 
 
-def _text(table: Table, name: str) -> str | None:
+def _text(table: TomlTable, name: str) -> str | None:
     return table.text(name)
 
 
-def _texts(table: Table, name: str) -> tuple[str, ...]:
+def _texts(table: TomlTable, name: str) -> tuple[str, ...]:
     several = isinstance(table.fields[name], list)
     return tuple((table.elements(name, (str,), "text") if several else (table.text(name),)) or ())
 
 
-def _share(table: Table, name: str) -> float:
+def _share(table: TomlTable, name: str) -> float:
     found = table.number(name)
     if found is None or not 0.0 < found <= 1.0:
         raise table.wrong("a risk lies between 0 and 1.", name)
     return found
 
 
-def _length(table: Table, name: str) -> int:
+def _length(table: TomlTable, name: str) -> int:
     found = table.number(name)
     if found is None or not found.is_integer() or found < 2:  # noqa: PLR2004 - the least l of recursive diversity
         raise table.wrong("l is a whole number from 2 up.", name)
     return int(found)
 
 
-def _flag(table: Table, name: str) -> bool:
+def _flag(table: TomlTable, name: str) -> bool:
     found = table.fields[name]
     if not isinstance(found, bool):
         raise table.wrong("expected true or false.", name)
     return found
 
 
-def _secret(table: Table, name: str) -> str | bool | None:
+def _secret(table: TomlTable, name: str) -> str | bool | None:
     """Read the sensitive side of a rate: a column, or true for each sensitive attribute."""
     return table.fields[name] is True or table.text(name)
 
 
-def _partitions(table: Table, name: str) -> dict[str, Any]:
+def _partitions(table: TomlTable, name: str) -> dict[str, Any]:
     """Read partitions by column, and keep them as they are written once they are known to be ones."""
     documents = dict(table.table(name).fields)
     for column, document in documents.items():
@@ -398,7 +398,7 @@ def _partitions(table: Table, name: str) -> dict[str, Any]:
     return documents
 
 
-_READERS: dict[str, Callable[[Table, str], Any]] = {
+_READERS: dict[str, Callable[[TomlTable, str], Any]] = {
     "attribute": _text,
     "distance": lambda table, name: table.word(name, DISTANCE_WORDS),
     "l": _length,

@@ -11,7 +11,7 @@ from unveil.attributes import ROLES, Role
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text, write_whole
-from unveil.project._table import Table
+from unveil.project._table import TomlTable
 from unveil.project._toml import dotted, lines_of
 from unveil.project.gates import GateSection
 from unveil.project.needs import Need
@@ -101,7 +101,7 @@ class Project:
             fields = parse_toml(text)
         except DocumentError as problem:
             raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
-        root = Table(place, lines_of(text), (), fields)
+        root = TomlTable(place, lines_of(text), (), fields)
         root.only(SECTIONS, "section")
         return cls(place, **{name: section.read(root.table(name)) for name, section in SECTIONS.items()})
 
@@ -258,7 +258,7 @@ class Project:
             To be raised.
         """
         known = lines_of(read_text(self.path, ProjectError)) if self.path.is_file() else {}
-        return Table(self.path, known, (), {}).wrong(problem, *keys)
+        return TomlTable(self.path, known, (), {}).wrong(problem, *keys)
 
     def _unknown(
         self, noun: str, name: str, keys: tuple[str, ...], known: dict[str, Attribute] | dict[str, Partition]

@@ -27,7 +27,7 @@ from unveil.project.protection import Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from unveil.project._table import Table
+    from unveil.project._table import TomlTable
 
 __all__ = ["SECTIONS", "Attribute", "DataSection", "Section"]
 
@@ -106,11 +106,11 @@ class Attribute:
 class Section:
     """How a section is read from its table, and written as lines of TOML by a project in a folder."""
 
-    read: Callable[[Table], Any]
+    read: Callable[[TomlTable], Any]
     write: Callable[[Any, Callable[[Path], str]], Iterator[str]]
 
 
-def _read_data(table: Table) -> DataSection:
+def _read_data(table: TomlTable) -> DataSection:
     table.only(("path", "separator", "encoding", "missing", "nulls", "weights"))
     return DataSection(
         path=_read_place(table),
@@ -122,7 +122,7 @@ def _read_data(table: Table) -> DataSection:
     )
 
 
-def _read_place(table: Table) -> Path | str | None:
+def _read_place(table: TomlTable) -> Path | str | None:
     """Return where the data is: a path from the project file's folder, or an address of a database as it stands."""
     text = table.text("path")
     return text if text is not None and "://" in text else table.location("path")
@@ -150,11 +150,11 @@ def _write_data(data: DataSection, relative: Callable[[Path], str]) -> Iterator[
     yield ""
 
 
-def _read_attributes(table: Table) -> dict[str, Attribute]:
+def _read_attributes(table: TomlTable) -> dict[str, Attribute]:
     return {name: _read_attribute(name, table.table(name)) for name in table.fields}
 
 
-def _read_attribute(name: str, table: Table) -> Attribute:
+def _read_attribute(name: str, table: TomlTable) -> Attribute:
     table.only(("role", "kind", "order", "hierarchy", "partitions"))
     kind, order = table.word("kind", KINDS), _read_order(table)
     if order is not None and kind not in {None, "ordinal"}:
@@ -169,7 +169,7 @@ def _read_attribute(name: str, table: Table) -> Attribute:
     )
 
 
-def _read_order(table: Table) -> tuple[Any, ...] | None:
+def _read_order(table: TomlTable) -> tuple[Any, ...] | None:
     order = table.elements("order", (str, int, float, date, time), "text, numbers or dates")
     if order is None:
         return None
@@ -180,7 +180,7 @@ def _read_order(table: Table) -> tuple[Any, ...] | None:
     return order
 
 
-def _read_hierarchy(table: Table) -> Path | None:
+def _read_hierarchy(table: TomlTable) -> Path | None:
     place = table.location("hierarchy")
     if place is not None and not place.is_file():
         problem = "this is a folder, not a file." if place.is_dir() else not_there(place)
@@ -188,7 +188,7 @@ def _read_hierarchy(table: Table) -> Path | None:
     return place
 
 
-def _read_partitions(table: Table) -> dict[str, Partition]:
+def _read_partitions(table: TomlTable) -> dict[str, Partition]:
     partitions = {}
     for name, document in table.fields.items():
         try:
@@ -227,11 +227,11 @@ def _written_partition(partition: Partition, key: str) -> str:
         raise ProjectError(f"{key}: a block names the null, which TOML cannot write; leave it out of the blocks.") from None
 
 
-def _read_needs(table: Table) -> dict[str, Need]:
+def _read_needs(table: TomlTable) -> dict[str, Need]:
     return {name: _read_need(name, table.table(name)) for name in table.fields}
 
 
-def _read_need(name: str, table: Table) -> Need:
+def _read_need(name: str, table: TomlTable) -> Need:
     table.only(("target", "given", "partitions", "at_least"))
     target, given = table.text("target"), table.elements("given", (str,), "text")
     if target is None:
@@ -263,7 +263,7 @@ def _write_needs(needs: Mapping[str, Need], relative: Callable[[Path], str]) -> 
 _MODEL_WORDS = ("k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk")
 
 
-def _read_models(table: Table) -> dict[str, Any]:
+def _read_models(table: TomlTable) -> dict[str, Any]:
     table.only(_MODEL_WORDS)
     found: dict[str, Any] = {}
     for name, value in table.fields.items():
@@ -285,11 +285,11 @@ def _write_models(models: Mapping[str, Any], relative: Callable[[Path], str]) ->
         yield ""
 
 
-def _read_protection(table: Table) -> dict[str, Step]:
+def _read_protection(table: TomlTable) -> dict[str, Step]:
     return {name: _read_step(name, table.table(name)) for name in table.fields}
 
 
-def _read_step(name: str, table: Table) -> Step:
+def _read_step(name: str, table: TomlTable) -> Step:
     options = {key: value for key, value in table.fields.items() if key not in {"mechanism", "attributes"}}
     return Step(table.text("mechanism") or name, table.elements("attributes", (str,), "text") or (), options)
 

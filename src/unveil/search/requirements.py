@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from unveil.models.population import DeltaPresence
     from unveil.search.request import Request
 
-__all__ = ["NodeRequirements", "PartRequirements", "Requirements", "Verdict"]
+__all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements", "Requirements"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class NodeVerdict:
     """What the requirements say of a node.
 
     Attributes
@@ -129,7 +129,7 @@ class NodeRequirements(Requirements):
         """The smallest size of a class, where that is all that is asked for."""
         return self.size if self.only_small and not self.people else None
 
-    def verdict(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> Verdict:
+    def verdict(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> NodeVerdict:
         """Ask every requirement of a node's classes, where `small` are too small already."""
         violating, lasting = small.copy(), np.where(small, table.n, 0).astype(np.float64)
         fails = self._ask_presence(table, violating)
@@ -142,7 +142,7 @@ class NodeRequirements(Requirements):
             plain = np.array_equal(violating, small)
             violating = least if plain else gone_for_average(table, self._space.fields, violating, self.average)
         emptied = bool(violating.any()) and any((model.low or 0.0) > TOLERANCE for model in self.presence)
-        return Verdict(violating, staying, fails or emptied)  # who is suppressed is less present than a lower bound allows
+        return NodeVerdict(violating, staying, fails or emptied)  # who is suppressed is less present than a lower bound allows
 
     def _ask_presence(self, table: ClassTable, violating: NDArray[np.bool_]) -> bool:
         """Mark the classes whose presence is out of bounds; return whether that of one is that holds no record to suppress."""

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from unveil.sources.base import Source
 
-__all__ = ["Amounts", "amounts"]
+__all__ = ["Contributions", "amounts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Amounts:
+class Contributions:
     """Combinations of some columns, and what each amounts to.
 
     Attributes
@@ -46,7 +46,7 @@ class Amounts:
     top: NDArray[np.float64]
 
 
-def amounts(source: Source, columns: Sequence[str], value: str, top: int) -> Amounts | None:
+def amounts(source: Source, columns: Sequence[str], value: str, top: int) -> Contributions | None:
     """Return what each combination of the columns amounts to; None where the source cannot compute it itself.
 
     Raises
@@ -65,7 +65,7 @@ def amounts(source: Source, columns: Sequence[str], value: str, top: int) -> Amo
         raise NullsError.present({value: missing})
     tops = np.stack([_numbers(answer, at + 3 + number) for number in range(top)], axis=1)
     table = coded_table(source.place, tally, columns, "category", None)
-    return Amounts(table, _numbers(answer, at + 1), _numbers(answer, at + 2), tops)
+    return Contributions(table, _numbers(answer, at + 1), _numbers(answer, at + 2), tops)
 
 
 def _numbers(answer: pl.DataFrame, at: int) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from unveil.sources.base import Tally
 from unveil.sources.coding import require_countable
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.streaming import StreamSource
-from unveil.sources.streaming_batches import Batch
+from unveil.sources.streaming_batches import FileBatch
 from unveil.sources.streaming_coders import CodedBatches, Coder, Codes, coded, coder_of, decoded
 
 if TYPE_CHECKING:
@@ -89,10 +89,10 @@ def _of_engine(
         require_countable(name, first[name])
     coders = [coder_of(first[name].dtype, None) for name in columns]
 
-    def numbered() -> Iterator[Batch]:
+    def numbered() -> Iterator[FileBatch]:
         for frame in source.batches(columns):
             plain = pl.DataFrame({str(at): frame[name] for at, name in enumerate(columns)})
-            yield Batch(plain.select(coder.expression(pl.col(str(at))) for at, coder in enumerate(coders)), 0)
+            yield FileBatch(plain.select(coder.expression(pl.col(str(at))) for at, coder in enumerate(coders)), 0)
 
     return counted(lambda: coded(numbered(), coders, 0), coders)
 

@@ -27,13 +27,13 @@ from unveil.sources.survey import Survey, _Surveyor
 if TYPE_CHECKING:
     from unveil.sources.options import ReadOptions
 
-__all__ = ["Batch", "IrregularTextError", "ParquetFiles", "TextFile"]
+__all__ = ["FileBatch", "IrregularTextError", "ParquetFiles", "TextFile"]
 
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 _HAND_BATCH = 50_000
 
 
-class Batch(NamedTuple):
+class FileBatch(NamedTuple):
     """Some records, their columns numbered in the order asked for, and the bytes of the file that held them."""
 
     frame: pl.DataFrame
@@ -87,7 +87,7 @@ class ParquetFiles:
         texts = {name: pl.Series([folder[name] for folder in self.folders], dtype=pl.String) for name in self.texts}
         return {name: typed(pl.DataFrame({"values": held}))["values"].dtype for name, held in texts.items()}
 
-    def batches(self, columns: Sequence[str], rows: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], rows: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
         """Give the columns, each passed through `coded` with its number while it is read, in batches of about so many rows."""
         for path, folder in zip(self.paths, self.folders, strict=True):
             yield from self._of(path, folder, columns, rows, coded)
@@ -99,7 +99,7 @@ class ParquetFiles:
         columns: Sequence[str],
         rows: int,
         coded: Callable[[int, pl.Expr], pl.Expr],
-    ) -> Iterator[Batch]:
+    ) -> Iterator[FileBatch]:
         source = locate(path)
         schema = self.schema if len(self.paths) == 1 else self._same(path, _schema(source), folder)
         place = {name: at for at, name in enumerate(schema)}
@@ -116,7 +116,7 @@ class ParquetFiles:
         for start in range(0, height, rows):
             with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001
                 frame = lazy.slice(start, rows).select(picked).collect()
-            yield Batch(frame, size * min(start + rows, height) // height - size * start // height)
+            yield FileBatch(frame, size * min(start + rows, height) // height - size * start // height)
 
     def _same(self, path: str, schema: dict[str, pl.DataType], folder: dict[str, str | None]) -> dict[str, pl.DataType]:
         """Refuse a file whose columns are others than those of the first."""
@@ -168,7 +168,7 @@ class TextFile:
         """The size of the file, as it is on the disk."""
         return Path(self.table.source.path or "").stat().st_size
 
-    def batches(self, columns: Sequence[str], size: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], size: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
         """Give the columns as text, each passed through `coded`, in batches of about so many bytes.
 
         Raises
@@ -183,9 +183,9 @@ class TextFile:
             frame = delimited._by_engine(table, columns, survey)  # noqa: SLF001
             if frame is None:
                 raise IrregularTextError
-            yield Batch(frame.select(picked), taken)
+            yield FileBatch(frame.select(picked), taken)
 
-    def by_hand(self, columns: Sequence[str], coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[Batch]:
+    def by_hand(self, columns: Sequence[str], coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
         """Give the columns as `batches` does, read record by record: slow, and right wherever quotes stand."""
         picked = [coded(at, pl.nth(at)).alias(str(at)) for at in range(len(columns))]
         place = {name: at for at, name in enumerate(self.table.names)}
@@ -193,7 +193,7 @@ class TextFile:
         while records := list(islice(body, _HAND_BATCH)):
             values = {str(at): [fields[place[name]] for fields in records] for at, name in enumerate(columns)}
             taken = sum(sum(map(len, fields)) + len(fields) for fields in records)
-            yield Batch(pl.DataFrame(values, schema=dict.fromkeys(values, pl.String)).select(picked), taken)
+            yield FileBatch(pl.DataFrame(values, schema=dict.fromkeys(values, pl.String)).select(picked), taken)
 
     def _pieces(self, size: int) -> Iterator[tuple[bytes, Survey, int]]:
         """Cut the text into pieces of whole records, each with a first record that is no data, and look through them."""

@@ -16,7 +16,7 @@ from unveil.sources.lossless import typed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.streaming_batches import Batch
+    from unveil.sources.streaming_batches import FileBatch
 
 __all__ = ["CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
 
@@ -30,7 +30,7 @@ _AS_ENUM = 1 << 16
 """Columns of up to this many texts are handed over as numbers into a list of texts; others as texts."""
 
 
-def coded(batches: Iterator[Batch], coders: Sequence[Coder], total: int) -> Iterator[list[Codes]]:
+def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> Iterator[list[Codes]]:
     """Give the codes of every batch, while the next one is read, and tell how far the data is read."""
     run, done = active_run(), 0
     with ThreadPoolExecutor(1) as pool:

@@ -14,7 +14,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, NullsError, TableError, shown
 from unveil.results import Made
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
-from unveil.sources.amounts import Amounts, amounts
+from unveil.sources.amounts import Contributions, amounts
 from unveil.tables.cells import largest, rolled_up, shape_of
 from unveil.tables.classification import TOTAL, Classification, chosen
 from unveil.tables.crosstable import CrossTable
@@ -257,7 +257,7 @@ class _Rows:
         size = rolled_up(self.dimensions, self.summed(np.abs(self.x) * self.n)).ravel()
         return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": asked}
 
-    def by_amounts(self, there: Amounts) -> dict[str, Any]:
+    def by_amounts(self, there: Contributions) -> dict[str, Any]:
         """Return the amounts of all cells from those that an engine computed for the inner ones."""
         known = self.by_record(1)
         shape = tuple(len(one.leaves) for one in self.dimensions)

@@ -26,7 +26,7 @@ from unveil.utility.trials import Trial
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Estimate", "Score", "Solved", "Task", "Tasks", "tasks"]
+__all__ = ["FoldEstimate", "Score", "Solved", "Task", "Tasks", "tasks"]
 
 _CONFIDENCE = 0.95
 _MOST_CLASSES = 100
@@ -91,7 +91,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class FoldEstimate:
     """The mean of a figure over folds, with its 95 % interval; nulls where it is defined in no fold (in one: no interval)."""
 
     mean: float | None
@@ -99,8 +99,8 @@ class Estimate:
     high: float | None
 
     @classmethod
-    def over(cls, figures: Iterable[float], folds: int) -> Estimate:
-        r"""Estimate from one figure per fold, NaN where there is none.
+    def over(cls, figures: Iterable[float], folds: int) -> FoldEstimate:
+        r"""FoldEstimate from one figure per fold, NaN where there is none.
 
         Folds share training records. The variance of their mean is therefore larger than :math:`s^2/J`; Nadeau and Bengio's
         correction adds the quotient of test and training records,
@@ -148,9 +148,9 @@ class Score:
 
     model: str
     measure: str
-    original: Estimate
-    release: Estimate
-    difference: Estimate
+    original: FoldEstimate
+    release: FoldEstimate
+    difference: FoldEstimate
 
     @property
     def higher_is_better(self) -> bool:
@@ -287,7 +287,7 @@ class Tasks(Result):
             "higher_is_better": [score.higher_is_better for _, score in rows],
         }
         for side in ("original", "release", "difference"):
-            estimates: list[Estimate] = [getattr(score, side) for _, score in rows]
+            estimates: list[FoldEstimate] = [getattr(score, side) for _, score in rows]
             found[side] = [estimate.mean for estimate in estimates]
             found[f"{side}_low"] = [estimate.low for estimate in estimates]
             found[f"{side}_high"] = [estimate.high for estimate in estimates]
@@ -430,7 +430,7 @@ def _solved(
     scores = []
     for (model, measure), pairs in figures.items():
         before, after = np.array(pairs).T
-        scores.append(Score(model, measure, *(Estimate.over(some, folds) for some in (before, after, after - before))))
+        scores.append(Score(model, measure, *(FoldEstimate.over(some, folds) for some in (before, after, after - before))))
     read = {name: "number" if numeric else "category" for name, numeric in zip(features.names, features.numeric, strict=True)}
     return Solved(task, tuple(scores), read, len(trial.people), len(trial.rows), int(np.isnan(target[1]).sum()))
 

@@ -21,7 +21,7 @@ from unveil.errors import ArgumentError, EmptyDataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BestOriginals", "Cells", "agreement_counts", "bits_of", "patterns_of"]
+__all__ = ["BestOriginals", "RecordCells", "agreement_counts", "bits_of", "patterns_of"]
 
 _MOST_ATTRIBUTES = 16
 """Every further attribute doubles the patterns."""
@@ -46,11 +46,11 @@ def agreement_counts(original_codes: Sequence[Codes], release_codes: Sequence[Co
     >>> agreement_counts([np.array([0, 1]), np.array([5, 5])], [np.array([0, 0, -1]), np.array([5, 6, 6])])
     array([3, 1, 1, 1])
     """
-    return Cells.of(original_codes, release_codes).pattern_counts()
+    return RecordCells.of(original_codes, release_codes).pattern_counts()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class RecordCells:
     """The different records of both tables.
 
     Attributes
@@ -71,7 +71,7 @@ class Cells:
     of_release: NDArray[np.int64]
 
     @classmethod
-    def of(cls, original_codes: Sequence[Codes], release_codes: Sequence[Codes]) -> Cells:
+    def of(cls, original_codes: Sequence[Codes], release_codes: Sequence[Codes]) -> RecordCells:
         """Check both tables and merge equal records."""
         one = [checked_array("original_codes", codes) for codes in original_codes]
         other = [checked_array("release_codes", codes) for codes in release_codes]
@@ -80,7 +80,7 @@ class Cells:
         return cls._merged(columns, [int(column.max()) + 1 for column in columns], len(one[0]))
 
     @classmethod
-    def _merged(cls, columns: Sequence[Codes], sizes: Sequence[int], originals: int) -> Cells:
+    def _merged(cls, columns: Sequence[Codes], sizes: Sequence[int], originals: int) -> RecordCells:
         """Merge equal records, the first of which are the originals."""
         of_row, codes = group(columns, sizes)
         of_original, of_release = of_row[:originals], of_row[originals:]
@@ -88,11 +88,11 @@ class Cells:
         one, other = np.bincount(of_original, minlength=number), np.bincount(of_release, minlength=number)
         return cls(codes, list(sizes), one, other, of_original, of_release)
 
-    def over(self, attributes: Sequence[int]) -> Cells:
+    def over(self, attributes: Sequence[int]) -> RecordCells:
         """Return the different records over some of the attributes, in that order."""
         rows = np.concatenate([self.of_original, self.of_release])
         columns = [self.codes[at][rows] for at in attributes]
-        return Cells._merged(columns, [self.sizes[at] for at in attributes], len(self.of_original))
+        return RecordCells._merged(columns, [self.sizes[at] for at in attributes], len(self.of_original))
 
     def agreements(self, originals: NDArray[np.int64], releases: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return for some pairs of records on which attributes each agrees."""
@@ -132,7 +132,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Classes:
-    """Cells that agree on some attributes, class by class; not every cell has to be in a class."""
+    """RecordCells that agree on some attributes, class by class; not every cell has to be in a class."""
 
     cells: NDArray[np.int64]
     of_cell: NDArray[np.int64]
@@ -178,7 +178,7 @@ class BestOriginals:
 
     __slots__ = ("_effects", "_reach", "cells", "score", "ties")
 
-    def __init__(self, cells: Cells, effects: NDArray[np.int64]) -> None:
+    def __init__(self, cells: RecordCells, effects: NDArray[np.int64]) -> None:
         telling = np.flatnonzero(effects > 0)
         telling = telling[np.argsort(-effects[telling], kind="stable")]
         self.cells = cells.over(telling.tolist()) if len(telling) else cells

@@ -43,7 +43,7 @@ from unveil.partitions.generalised import Generalised, is_null, is_suppressed, p
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Attribute", "AttributeSpec", "Cells", "Intervals", "attributes_of", "cells_of"]
+__all__ = ["AttributeCells", "AttributeSpec", "Intervals", "LinkedAttribute", "attributes_of", "cells_of"]
 
 Intervals: TypeAlias = Literal["nearest", "midpoint"]
 """What stands for an interval: the point of it that is nearest, or its middle."""
@@ -60,7 +60,7 @@ _MOST_SQUARED = 1e140
 
 @checked_arguments
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class LinkedAttribute:
     """An attribute that the intruder compares.
 
     Attributes
@@ -90,12 +90,12 @@ class Attribute:
         object.__setattr__(self, "order", tuple(self.order))
 
 
-AttributeSpec: TypeAlias = str | tuple[str, str] | Attribute
-"""A column of both tables, the pair of its names in the original and in the release, or an `Attribute`."""
+AttributeSpec: TypeAlias = str | tuple[str, str] | LinkedAttribute
+"""A column of both tables, the pair of its names in the original and in the release, or an `LinkedAttribute`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class AttributeCells:
     """One attribute's values in both tables, on one line.
 
     Attributes
@@ -112,7 +112,7 @@ class Cells:
         The standard deviation (population) of the original's positions, and their range; nulls left out.
     """
 
-    attribute: Attribute
+    attribute: LinkedAttribute
     position: NDArray[np.float64]
     value: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -160,7 +160,7 @@ class Cells:
         return 1.0 / size if size > 0 and self.span > 0 else 0.0
 
 
-def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: Intervals = "nearest") -> Cells:
+def cells_of(attribute: LinkedAttribute, original: Any, released: Any, *, intervals: Intervals = "nearest") -> AttributeCells:
     """Put one attribute's values in both tables on one line.
 
     Parameters
@@ -181,7 +181,7 @@ def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: I
 
     Examples
     --------
-    >>> ages = cells_of(Attribute("age"), [22, 25, 38], ["[20, 30)", "38", None])
+    >>> ages = cells_of(LinkedAttribute("age"), [22, 25, 38], ["[20, 30)", "38", None])
     >>> ages.position.tolist(), ages.starts.tolist()
     ([22.0, 25.0, 38.0], [0, 1, 2, 3])
     >>> ages.low.tolist(), ages.high.round(3).tolist()
@@ -201,7 +201,7 @@ def cells_of(attribute: Attribute, original: Any, released: Any, *, intervals: I
     spread = float(inside.std()) if span > 0 else 0.0
     if intervals == "midpoint" and known.kind != "nominal" and len(inside):
         starts, low, high = _middles(starts, low, high, float(inside.min()), float(inside.max()))
-    return Cells(known, position, value, starts, low, high, spread, span)
+    return AttributeCells(known, position, value, starts, low, high, spread, span)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +226,7 @@ class _Line:
         By which share of the range an open end is drawn in at most.
     """
 
-    attribute: Attribute
+    attribute: LinkedAttribute
     at: NDArray[np.float64]
     place: Mapping[str, int]
     numbers: NDArray[np.float64]
@@ -318,7 +318,7 @@ class _Line:
         return float(min(low, high)), float(max(low, high))
 
 
-def _line_of(attribute: Attribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
+def _line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
     """Return the line of an attribute and where each original record stands on it."""
     if attribute.kind == "continuous":
         return _line_of_numbers(attribute, original, drawn_in)
@@ -347,7 +347,7 @@ def _line_of(attribute: Attribute, original: Any, drawn_in: float) -> tuple[_Lin
     return line, at[codes] if len(at) else np.empty(0)
 
 
-def _line_of_numbers(attribute: Attribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
+def _line_of_numbers(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
     numbers = _numbers(attribute.name, original)
     at = np.unique(numbers[~np.isnan(numbers)])
     labels: Mapping[str, NDArray[np.int64]] = {}
@@ -366,7 +366,7 @@ def _within_reach(position: NDArray[np.float64], *others: NDArray[np.float64]) -
     return tuple(line * unit for line in (position, *others))
 
 
-def _ordered_texts(attribute: Attribute, texts: Sequence[str]) -> list[str]:
+def _ordered_texts(attribute: LinkedAttribute, texts: Sequence[str]) -> list[str]:
     """Return the distinct values as text in the order of the line."""
     if attribute.kind == "ordinal":
         if attribute.order:
@@ -444,7 +444,9 @@ def _middles(
     return number, np.where(whole, -np.inf, middle), np.where(whole, np.inf, middle)
 
 
-def attributes_of(specs: Iterable[AttributeSpec] | None, original: Records, release: Records) -> list[tuple[Attribute, Any, Any]]:
+def attributes_of(
+    specs: Iterable[AttributeSpec] | None, original: Records, release: Records
+) -> list[tuple[LinkedAttribute, Any, Any]]:
     """Return the attributes to compare, each with its values in the original and in the release.
 
     Parameters
@@ -468,17 +470,17 @@ def attributes_of(specs: Iterable[AttributeSpec] | None, original: Records, rele
     return [(attribute, column_of(original, attribute.name), column_of(release, attribute.released)) for attribute in found]
 
 
-def _attribute_of(spec: AttributeSpec) -> Attribute:
-    if isinstance(spec, Attribute):
+def _attribute_of(spec: AttributeSpec) -> LinkedAttribute:
+    if isinstance(spec, LinkedAttribute):
         return spec
     if isinstance(spec, str):
-        return Attribute(spec)
+        return LinkedAttribute(spec)
     if not fits(spec, tuple[str, str]):
-        raise ArgumentError(f"an attribute is a column's name, a pair of names or an Attribute, not {kind_of(spec)}.")
-    return Attribute(*spec)
+        raise ArgumentError(f"an attribute is a column's name, a pair of names or an LinkedAttribute, not {kind_of(spec)}.")
+    return LinkedAttribute(*spec)
 
 
-def _kind_of(attribute: Attribute, original: Any) -> Kind:
+def _kind_of(attribute: LinkedAttribute, original: Any) -> Kind:
     if attribute.order:
         return "ordinal"
     if isinstance(original, np.ndarray) and original.dtype.kind in "iufM":

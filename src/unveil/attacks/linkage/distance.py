@@ -30,10 +30,10 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import (
-    Attribute,
+    AttributeCells,
     AttributeSpec,
-    Cells,
     Intervals,
+    LinkedAttribute,
     attributes_of,
     cells_of,
 )
@@ -98,7 +98,8 @@ def distance_linkage(
         For each release record the row of the original that it was made from, -1 for one made from none. Only the scoring
         uses it. A record made from none stays in the denominator: whoever links it is wrong.
     attributes
-        What the intruder compares: names, pairs (name in the original, name in the release), or `Attribute`. By default every
+        What the intruder compares: names, pairs (name in the original, name in the release), or `LinkedAttribute`.
+        By default every
         column that both tables have.
     distance
         "euclidean", "mahalanobis" or "mixed", as above.
@@ -183,7 +184,7 @@ def distance_linkage(
     )
 
 
-def _search_of(cells: Sequence[Cells], settings: _Settings) -> Search:
+def _search_of(cells: Sequence[AttributeCells], settings: _Settings) -> Search:
     """Return the search that the attributes need."""
     if settings.distance != "mixed":
         _refuse_unplaced(cells, settings.distance)
@@ -196,7 +197,9 @@ def _search_of(cells: Sequence[Cells], settings: _Settings) -> Search:
     return ScanSearch(cells, factors, power)
 
 
-def _placed(cells: Sequence[Cells], factors: Sequence[float], *, whiten: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _placed(
+    cells: Sequence[AttributeCells], factors: Sequence[float], *, whiten: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the records of both tables as points, in units of the attributes."""
     kept = [(cell, factor) for cell, factor in zip(cells, factors, strict=True) if factor > 0]
     if not kept:
@@ -222,7 +225,7 @@ def _turned(points: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[n
     return out
 
 
-def _refuse_unplaced(cells: Sequence[Cells], distance: Distance) -> None:
+def _refuse_unplaced(cells: Sequence[AttributeCells], distance: Distance) -> None:
     """Refuse what has no place among numbers."""
     nominal = [cell.attribute.name for cell in cells if cell.nominal]
     if nominal:
@@ -244,8 +247,8 @@ def _refuse_unplaced(cells: Sequence[Cells], distance: Distance) -> None:
 
 def _control(
     control: Records | Sequence[int],
-    columns: Sequence[tuple[Attribute, Any, Any]],
-    cells: Sequence[Cells],
+    columns: Sequence[tuple[LinkedAttribute, Any, Any]],
+    cells: Sequence[AttributeCells],
     truth: NDArray[np.int64],
     search: Search,
     settings: _Settings,
@@ -293,6 +296,6 @@ def _is_table(control: Any) -> bool:
     return not isinstance(control, (np.ndarray, Sequence)) and hasattr(type(control), "columns")
 
 
-def _described(cell: Cells) -> dict[str, Any]:
+def _described(cell: AttributeCells) -> dict[str, Any]:
     attribute = cell.attribute
     return {"original": attribute.name, "release": attribute.released, "kind": attribute.kind, "generalised": cell.generalised}

@@ -25,7 +25,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.cells import AttributeSpec, Cells, attributes_of, cells_of
+from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, attributes_of, cells_of
 from unveil.attacks.linkage.rates import Bounds, share_bounds
 from unveil.attacks.linkage.tables import Records, opened, rows_in
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
@@ -272,7 +272,7 @@ def _checked_widths(widths: float | Sequence[float]) -> tuple[float, ...]:
     return found
 
 
-def _disclosed(cell: Cells, method: Method, widths: Sequence[float]) -> tuple[NDArray[np.bool_], list[float]]:
+def _disclosed(cell: AttributeCells, method: Method, widths: Sequence[float]) -> tuple[NDArray[np.bool_], list[float]]:
     """Return, for each width, which records are disclosed, and the share that chance would disclose."""
     released = cell.points()
     there, told = np.isfinite(cell.position), ~np.isnan(released)

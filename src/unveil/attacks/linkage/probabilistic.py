@@ -20,7 +20,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
-from unveil.attacks.linkage.agreement import BestOriginals, Cells, bits_of, patterns_of
+from unveil.attacks.linkage.agreement import BestOriginals, RecordCells, bits_of, patterns_of
 from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
 from unveil.counts.grouping import Codes
 from unveil.errors import ArgumentError
@@ -244,7 +244,7 @@ def probabilistic_linkage(
     ProbabilisticLinkage(0.7500 linked (0.1941 to 0.9937), chance 0.2500, 4 records)
     """
     _check_options(false_matches, false_nonmatches, iterations, tolerance)
-    cells = Cells.of(original_codes, release_codes)
+    cells = RecordCells.of(original_codes, release_codes)
     originals, releases = len(cells.of_original), len(cells.of_release)
     true = checked_truth(truth, originals=originals, records=releases)
     counts = cells.pattern_counts()
@@ -437,7 +437,7 @@ def _decided(model: Fit, mu: float, lam: float) -> _Rule:
     )
 
 
-def _links(cells: Cells, model: Fit, known: NDArray[np.int64], agreed: NDArray[np.bool_]) -> float:
+def _links(cells: RecordCells, model: Fit, known: NDArray[np.int64], agreed: NDArray[np.bool_]) -> float:
     """Return how many release records are expected to be linked to their true record."""
     effects = model.effects()
     best = BestOriginals(cells, effects)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from unveil.attacks.linkage.cells import Cells
+from unveil.attacks.linkage.cells import AttributeCells
 from unveil.counts.grouping import summed
 from unveil.run import active_run
 
@@ -195,7 +195,7 @@ class ScanSearch:
         2: the distance is the root of the sum of squares. 1: the sum.
     """
 
-    def __init__(self, cells: Sequence[Cells], factors: Sequence[float], power: int = 1) -> None:
+    def __init__(self, cells: Sequence[AttributeCells], factors: Sequence[float], power: int = 1) -> None:
         from unveil.attacks.linkage import kernels
 
         self._kernels = kernels
@@ -272,7 +272,7 @@ class ScanSearch:
         return np.sqrt(found) if self._originals.squared else found
 
 
-def _together(cells: Sequence[Cells]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _together(cells: Sequence[AttributeCells]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the release records' values numbered through all attributes, and where the ranges of each begin."""
     values = np.column_stack([cell.value for cell in cells])
     starts, ranges = [np.zeros(1, dtype=np.int64)], 0

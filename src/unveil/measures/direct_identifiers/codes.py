@@ -15,7 +15,7 @@ from unveil.measures.direct_identifiers.column import MOST
 from unveil.measures.direct_identifiers.finding import percent
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Confidence, Finding
 
 __all__ = ["numbered"]
@@ -49,7 +49,7 @@ _SECONDS = (946_684_800, 2_208_988_800)
 """From the year 2000 to 2040, as computers count seconds."""
 
 
-def numbered(column: Column) -> Finding | None:
+def numbered(column: LookedColumn) -> Finding | None:
     """Find numbers that count the records, codes of which nearly every record has its own, and codes of people."""
     other = ("postcode", "quantity", "organisation-number")
     if column.kind not in ("text", "integer") or column.holds_dates or column.says(*other):
@@ -59,7 +59,7 @@ def numbered(column: Column) -> Finding | None:
     return _random_codes(column) or _text_codes(column)
 
 
-def _row_numbers(column: Column) -> Finding | None:
+def _row_numbers(column: LookedColumn) -> Finding | None:
     """Find integers that count the records: each its own, without gaps."""
     if column.distinct < max(_FEWEST, column.records):
         return None
@@ -76,7 +76,7 @@ def _row_numbers(column: Column) -> Finding | None:
     return column.finding("row-number", confidence, 1.0, seen, start, _says_id(column))
 
 
-def _random_codes(column: Column) -> Finding | None:
+def _random_codes(column: LookedColumn) -> Finding | None:
     """Find UUIDs and hash values: made to be unique, so they need not be near-unique in the table."""
     for form, what in ((_UUID, "are UUIDs"), (_HASH, "have the length and digits of hash values")):
         share = column.share(form.fullmatch)
@@ -90,7 +90,7 @@ def _random_codes(column: Column) -> Finding | None:
     return None
 
 
-def _text_codes(column: Column) -> Finding | None:
+def _text_codes(column: LookedColumn) -> Finding | None:
     share = column.share(_is_code)
     if share < MOST or (column.says("about") and not column.says("person-id")):
         return None
@@ -110,7 +110,7 @@ def _text_codes(column: Column) -> Finding | None:
     return _people_codes(column, share)
 
 
-def _integer_codes(column: Column) -> Finding | None:
+def _integer_codes(column: LookedColumn) -> Finding | None:
     if not _is_named(column) and _SECONDS[0] <= column.low and column.high <= _SECONDS[1]:
         return None
     if column.low >= 0 and column.uniqueness >= _NEAR_UNIQUE and column.distinct >= _FEWEST:
@@ -124,7 +124,7 @@ def _integer_codes(column: Column) -> Finding | None:
     return _people_codes(column, 1.0)
 
 
-def _people_codes(column: Column, share: float) -> Finding | None:
+def _people_codes(column: LookedColumn, share: float) -> Finding | None:
     """Find the codes of people whom several records concern: by the column's name alone."""
     person = column.says("person-id") or (column.says("person") and column.says("id"))
     if not person or column.says("about") or column.distinct < _FEWEST or column.uniqueness < _SHARED:
@@ -137,13 +137,13 @@ def _is_code(text: str) -> bool:
     return len(text) <= _LONGEST and _CODE.fullmatch(text) is not None and _FIGURE.fullmatch(text) is None
 
 
-def _is_named(column: Column) -> bool:
+def _is_named(column: LookedColumn) -> bool:
     return column.says("id", "person-id", "national-number", "card-number", "device-number") and not column.says("about")
 
 
-def _says_id(column: Column) -> str:
+def _says_id(column: LookedColumn) -> str:
     return "the column name says an identifier" if _is_named(column) else ""
 
 
-def _spread(column: Column) -> str:
+def _spread(column: LookedColumn) -> str:
     return f"{column.distinct:,} different ones in {column.records:,} records"

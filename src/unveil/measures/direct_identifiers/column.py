@@ -15,11 +15,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.measures.direct_identifiers.dates import Dates, read_dates
+from unveil.measures.direct_identifiers.dates import DatesRead, read_dates
 from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding, percent
 from unveil.measures.direct_identifiers.names import hints_of
 
-__all__ = ["FEW", "MOST", "Column", "Kind", "Test", "read_column"]
+__all__ = ["FEW", "MOST", "Kind", "LookedColumn", "Test", "read_column"]
 
 MOST = 0.9
 """Share of the distinct values from which a column is said to hold something: one value in ten may be dirt."""
@@ -37,7 +37,7 @@ Test: TypeAlias = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Column:
+class LookedColumn:
     """A column as the detectors see it.
 
     Attributes
@@ -75,7 +75,7 @@ class Column:
         return self.distinct / max(self.records, self.distinct, 1)
 
     @cached_property
-    def dates(self) -> Dates:
+    def dates(self) -> DatesRead:
         """The values read as dates."""
         return read_dates(self.values, self.texts, self.today)
 
@@ -116,7 +116,7 @@ class Column:
         return f"the column name says {what}" if self.says(*hints) else ""
 
 
-def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, seed: int, today: dt.date) -> Column:
+def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, seed: int, today: dt.date) -> LookedColumn:
     """Draw the sample and describe it; a null among more than `sample` values must come last, as in a coded column."""
     number = len(values)
     if number and _is_missing(values[-1]):
@@ -133,7 +133,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
         drawn = [int(value) for value in drawn]
     low, high = _ends(drawn, values) if kind == "integer" else (0, 0)
     texts = [_text_of(value) for value in drawn]
-    return Column(name, hints_of(name), kind, drawn, texts, number, max(records, number), low, high, seed, today)
+    return LookedColumn(name, hints_of(name), kind, drawn, texts, number, max(records, number), low, high, seed, today)
 
 
 def _is_missing(value: Any) -> bool:

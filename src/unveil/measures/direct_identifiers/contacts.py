@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unveil.measures.direct_identifiers.column import FEW, MOST
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Confidence, Finding
 
 __all__ = ["EMAIL_WITHIN", "emails", "ip_addresses", "mac_addresses", "urls"]
@@ -33,7 +33,7 @@ _VERSION_PART = 31
 """IPv4 addresses with no part above this may be version numbers."""
 
 
-def emails(column: Column) -> Finding | None:
+def emails(column: LookedColumn) -> Finding | None:
     """Find e-mail addresses."""
     share = column.share(is_email)
     if column.kind != "text" or not share >= FEW:
@@ -42,7 +42,7 @@ def emails(column: Column) -> Finding | None:
     return column.finding("email", _by_share(share), share, *evidence)
 
 
-def urls(column: Column) -> Finding | None:
+def urls(column: LookedColumn) -> Finding | None:
     """Find web addresses; certain they can never be, since a page need not be a person's."""
     share = column.share(_URL.fullmatch)
     if column.kind != "text" or share < _HALF:
@@ -54,7 +54,7 @@ def urls(column: Column) -> Finding | None:
     return column.finding("url", "likely" if share >= MOST and own and (named or _many(column)) else "possible", share, *evidence)
 
 
-def ip_addresses(column: Column) -> Finding | None:
+def ip_addresses(column: LookedColumn) -> Finding | None:
     """Find IPv4 and IPv6 addresses, with or without the length of a network."""
     share = column.share(is_ip_address)
     if column.kind != "text" or share < FEW or (column.says("about") and not column.says("ip-address")):
@@ -67,7 +67,7 @@ def ip_addresses(column: Column) -> Finding | None:
     return column.finding("ip-address", confidence, share, seen, column.name_says("IP address", "ip-address"), remark)
 
 
-def mac_addresses(column: Column) -> Finding | None:
+def mac_addresses(column: LookedColumn) -> Finding | None:
     """Find the hardware addresses of network devices; twelve bare hexadecimal digits only where the name says so."""
     share = column.share(_MAC.fullmatch)
     if column.kind != "text":
@@ -98,7 +98,7 @@ def is_ip_address(text: str) -> bool:
     return True
 
 
-def _like_versions(column: Column) -> bool:
+def _like_versions(column: LookedColumn) -> bool:
     parts = [part for text in column.texts if is_ip_address(text) for part in re.split(r"[./]", text)]
     return all(part.isdecimal() and int(part) <= _VERSION_PART for part in parts)
 
@@ -109,5 +109,5 @@ def _by_share(share: float) -> Confidence:
     return "likely" if share >= _HALF else "possible"
 
 
-def _many(column: Column) -> bool:
+def _many(column: LookedColumn) -> bool:
     return column.distinct >= 20  # noqa: PLR2004 - fewer may be unique by chance

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Finding
 
-__all__ = ["Dates", "birth_dates", "read_dates"]
+__all__ = ["DatesRead", "birth_dates", "read_dates"]
 
 _TIME = r"(?:[T ]\s*(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(?:[AP]M)?\s*(?:Z|[+-]\d{2}:?\d{2}|UTC)?)?"
 _YEAR_FIRST = re.compile(rf"(?P<a>\d{{4}})([-/.])(?P<b>\d{{1,2}})\2(?P<c>\d{{1,2}}){_TIME}", re.IGNORECASE)
@@ -60,7 +60,7 @@ _MANY_DAYS = 150
 
 
 @dataclass(frozen=True)
-class Dates:
+class DatesRead:
     """The values that read as dates, their share of all values looked at, and how many carry a time of day."""
 
     dates: tuple[dt.date, ...]
@@ -68,7 +68,7 @@ class Dates:
     timed: float
 
 
-def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> Dates:
+def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> DatesRead:
     """Read values as dates: those that are dates already, or texts by the order that fits most of them."""
     if values and all(isinstance(value, dt.date) for value in values):
         return _made([(_day(value), _has_time(value)) for value in values], len(values))
@@ -82,7 +82,7 @@ def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> D
     return _made(best, len(texts))
 
 
-def birth_dates(column: Column) -> Finding | None:
+def birth_dates(column: LookedColumn) -> Finding | None:
     """Find dates of birth: dates whose name says so, or whose ages are those of a population.
 
     Without a name, the ages today must look like people's: 95th percentile at least 55 years, 30 years from the 5th to the
@@ -104,7 +104,7 @@ def birth_dates(column: Column) -> Finding | None:
     return column.finding("birth-date", "possible", found.share, seen, shape, "the column name does not say so")
 
 
-def _like_a_population(ages: np.ndarray[Any, np.dtype[np.float64]], found: Dates) -> bool:
+def _like_a_population(ages: np.ndarray[Any, np.dtype[np.float64]], found: DatesRead) -> bool:
     if len(ages) < _FEWEST_DATES or found.timed > _TOO_MANY_TIMES or ages.min() < 0 or ages.max() > _OLDEST:
         return False
     days_of_year = len({(date.month, date.day) for date in found.dates})
@@ -115,9 +115,9 @@ def _like_a_population(ages: np.ndarray[Any, np.dtype[np.float64]], found: Dates
     return bool(high >= _OLD_ENOUGH and high - low >= _SPREAD and _MEDIAN_AGES[0] <= middle <= _MEDIAN_AGES[1])
 
 
-def _made(found: Sequence[tuple[dt.date, bool]], number: int) -> Dates:
+def _made(found: Sequence[tuple[dt.date, bool]], number: int) -> DatesRead:
     timed = sum(1 for _, time in found if time)
-    return Dates(tuple(date for date, _ in found), len(found) / max(number, 1), timed / max(len(found), 1))
+    return DatesRead(tuple(date for date, _ in found), len(found) / max(number, 1), timed / max(len(found), 1))
 
 
 def _day(value: dt.date) -> dt.date:

@@ -21,7 +21,7 @@ from unveil.measures.direct_identifiers.finding import percent
 from unveil.measures.direct_identifiers.registers import NATIONAL, NOT_PEOPLE, Register
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding
 
 __all__ = ["card_numbers", "device_numbers", "ibans", "national_numbers"]
@@ -56,7 +56,7 @@ class _Candidate:
     passed: Passed
 
 
-def national_numbers(column: Column) -> Finding | None:
+def national_numbers(column: LookedColumn) -> Finding | None:
     """Find the numbers by which states know people."""
     if not _may_hold_numbers(column) or column.says("organisation-number", "quantity"):
         return None
@@ -80,28 +80,28 @@ def national_numbers(column: Column) -> Finding | None:
     return column.finding("national-number", confidence, best.passed.share, *evidence)
 
 
-def card_numbers(column: Column) -> Finding | None:
+def card_numbers(column: LookedColumn) -> Finding | None:
     """Find the numbers of payment cards: length and first digits of an issuer, and Luhn's check digit."""
     return _one_check(column, "card-number", Register("payment card numbers", (), _CARD.pattern), _is_luhn)
 
 
-def device_numbers(column: Column) -> Finding | None:
+def device_numbers(column: LookedColumn) -> Finding | None:
     """Find the numbers of mobile devices (IMEI): fifteen digits with an allocating body's prefix and Luhn's check digit."""
     return _one_check(column, "device-number", Register("IMEI numbers of mobile devices", (), _IMEI.pattern), _is_luhn)
 
 
-def ibans(column: Column) -> Finding | None:
+def ibans(column: LookedColumn) -> Finding | None:
     """Find international bank account numbers: a country's structure, and two check digits."""
     return _one_check(
         column, "iban", Register("international bank account numbers", (), r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"), _is_iban
     )
 
 
-def _may_hold_numbers(column: Column) -> bool:
+def _may_hold_numbers(column: LookedColumn) -> bool:
     return column.kind in ("text", "integer") and not column.holds_dates
 
 
-def _one_check(column: Column, category: Category, register: Register, check: Callable[[str], bool]) -> Finding | None:
+def _one_check(column: LookedColumn, category: Category, register: Register, check: Callable[[str], bool]) -> Finding | None:
     if not _may_hold_numbers(column) or column.says("organisation-number", "quantity"):
         return None
     candidate = _candidate(column, register, check)
@@ -112,7 +112,7 @@ def _one_check(column: Column, category: Category, register: Register, check: Ca
     return column.finding(category, "certain" if candidate.passed.checked else "likely", candidate.passed.share, *evidence)
 
 
-def _by_structure(column: Column, best: _Candidate, says: str) -> Finding | None:
+def _by_structure(column: LookedColumn, best: _Candidate, says: str) -> Finding | None:
     """Judge numbers that fit the rules, though a control does too: rules without a check digit, or too few values."""
     dashed = best.register.label.startswith("US social") and column.share(_DASHED_SSN.fullmatch) >= MOST
     if says or dashed:
@@ -122,7 +122,7 @@ def _by_structure(column: Column, best: _Candidate, says: str) -> Finding | None
     return None
 
 
-def _against_chance(column: Column, candidate: _Candidate) -> tuple[str, str]:
+def _against_chance(column: LookedColumn, candidate: _Candidate) -> tuple[str, str]:
     passed = candidate.passed
     controls = (
         f"random texts of the same form would pass at {percent(passed.by_form)}, "
@@ -131,7 +131,7 @@ def _against_chance(column: Column, candidate: _Candidate) -> tuple[str, str]:
     return column.seen(passed.share, f"pass as {candidate.register.label}"), controls
 
 
-def _candidate(column: Column, register: Register, check: Callable[[str], bool] | None = None) -> _Candidate | None:
+def _candidate(column: LookedColumn, register: Register, check: Callable[[str], bool] | None = None) -> _Candidate | None:
     """Return the register as a candidate if most values have its form and pass its rules."""
     form = re.compile(register.form)
     width = register.width if column.kind == "integer" else 0
@@ -156,7 +156,7 @@ def _candidate(column: Column, register: Register, check: Callable[[str], bool] 
     return _Candidate(register, passes(texts, passing, share, column.seed)) if share >= MOST else None
 
 
-def _screen(column: Column, width: int) -> list[str]:
+def _screen(column: LookedColumn, width: int) -> list[str]:
     """Return the first texts as forms are matched on them, made once for all registers of a width; too long ones are empty."""
     if width not in column.screens:
         padded = (_padded(text, width) for text in column.texts[:_SCREEN])
@@ -173,7 +173,7 @@ def _squeezed(text: str) -> str:
     return _SEPARATORS.sub("", text).upper()
 
 
-def _twin(column: Column, passed: Passed) -> _Candidate | None:
+def _twin(column: LookedColumn, passed: Passed) -> _Candidate | None:
     """Return what else passes as often or more often, and as easily: numbers of books or companies that share the check."""
     found = [one for register in NOT_PEOPLE if (one := _candidate(column, register))]
     alike = [one for one in found if one.passed.share >= passed.share and one.passed.by_form <= _AS_EASY * passed.by_form]

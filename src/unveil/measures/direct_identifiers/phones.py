@@ -16,7 +16,7 @@ from unveil.measures.direct_identifiers.finding import percent
 if TYPE_CHECKING:
     import phonenumbers
 
-    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Confidence, Finding
 
 __all__ = ["phones"]
@@ -37,7 +37,7 @@ _LOOSE_REGIONS = frozenset({"DE", "AT", "IT", "SE", "FI"})
 """Countries whose numbers vary so much in length that nearly any digits after a 0 pass."""
 
 
-def phones(column: Column) -> Finding | None:
+def phones(column: LookedColumn) -> Finding | None:
     """Find telephone numbers, written internationally or as in one country."""
     if (
         column.kind not in ("text", "integer")
@@ -48,7 +48,7 @@ def phones(column: Column) -> Finding | None:
     return _international(column) or _grouped(column) or _named(column)
 
 
-def _international(column: Column) -> Finding | None:
+def _international(column: LookedColumn) -> Finding | None:
     shaped = column.share(_INTERNATIONAL.fullmatch)
     if column.kind != "text" or shaped < _SOME:
         return None
@@ -65,7 +65,7 @@ def _international(column: Column) -> Finding | None:
     return column.finding("phone", confidence, possible, seen, f"{percent(valid)} are in a numbering plan", says)
 
 
-def _grouped(column: Column) -> Finding | None:
+def _grouped(column: LookedColumn) -> Finding | None:
     """Find national numbers whose writing gives them away: North American groups, or a leading 0 that fits a country."""
     if column.kind != "text":
         return None
@@ -85,7 +85,7 @@ def _grouped(column: Column) -> Finding | None:
     return column.finding("phone", "certain" if named else "possible", valid, seen, says)
 
 
-def _named(column: Column) -> Finding | None:
+def _named(column: LookedColumn) -> Finding | None:
     """Find digits in a column whose name speaks of telephones."""
     if not column.says("phone"):
         return None
@@ -101,7 +101,7 @@ def _named(column: Column) -> Finding | None:
     return column.finding("phone", "possible", shaped, seen, says, "they fit no one country's numbering plan")
 
 
-def _best_region(column: Column, regions: tuple[str, ...]) -> tuple[str, float]:
+def _best_region(column: LookedColumn, regions: tuple[str, ...]) -> tuple[str, float]:
     """Return the country in which most values are valid, and their share; the first of several alike."""
     first = column.texts[:_SCREEN]
     shares = {region: sum(_is_valid(text, region) for text in first) / len(first) for region in regions}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from unveil.measures.direct_identifiers.column import MOST
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Finding
 
 __all__ = ["coordinates", "postal_addresses"]
@@ -34,7 +34,7 @@ _HALF, _SOME = 0.5, 0.6
 _FEWEST, _SPREAD = 20, 0.2
 
 
-def postal_addresses(column: Column) -> Finding | None:
+def postal_addresses(column: LookedColumn) -> Finding | None:
     """Find postal addresses: by the column's name, or by house numbers next to words for streets in seven languages."""
     other = ("email", "ip-address", "mac-address", "url", "about", "free-text", "postcode", "quantity")
     if column.kind != "text" or column.says(*other) or not _differ(column) or column.holds_dates:
@@ -54,7 +54,7 @@ def postal_addresses(column: Column) -> Finding | None:
     return None
 
 
-def coordinates(column: Column) -> Finding | None:
+def coordinates(column: LookedColumn) -> Finding | None:
     """Find points on the map, as precise as a house: two decimals in one text, or a column of degrees named so."""
     if column.kind == "text" and (share := column.share(_PAIR.fullmatch)) >= MOST:
         seen = column.seen(share, f"are pairs of numbers with {_PRECISE} decimals or more")
@@ -72,11 +72,11 @@ def coordinates(column: Column) -> Finding | None:
     return column.finding("coordinates", "likely" if likely else "possible", share, seen, metres, _says(column))
 
 
-def _says(column: Column) -> str:
+def _says(column: LookedColumn) -> str:
     return column.name_says("coordinate", "coordinates")
 
 
-def _differ(column: Column) -> bool:
+def _differ(column: LookedColumn) -> bool:
     """Whether there are enough different values to be people's places rather than a few sites'."""
     return column.distinct >= _FEWEST or column.uniqueness >= _SPREAD
 

@@ -17,7 +17,7 @@ from unveil.measures.direct_identifiers.finding import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unveil.measures.direct_identifiers.column import Column
+    from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Finding
 
 __all__ = ["account_names", "free_text", "person_names"]
@@ -38,7 +38,7 @@ _FEWEST_TEXTS = 20
 _ADDRESS_WITHIN = 0.01
 
 
-def person_names(column: Column) -> Finding | None:
+def person_names(column: LookedColumn) -> Finding | None:
     """Find people's names; likely by a name that says so, possible by shape alone."""
     other = ("about", "account-name", "email", "free-text", "url", "postal-address")
     shaped = column.share(_is_name)
@@ -60,7 +60,7 @@ def person_names(column: Column) -> Finding | None:
     return _by_shape(column)
 
 
-def account_names(column: Column) -> Finding | None:
+def account_names(column: LookedColumn) -> Finding | None:
     """Find the names under which people log in: by the column's name, and words without blanks that mostly differ."""
     if column.kind != "text" or not column.says("account-name") or column.says("about"):
         return None
@@ -71,7 +71,7 @@ def account_names(column: Column) -> Finding | None:
     return column.finding("account-name", "likely", share, "the column name says an account", seen)
 
 
-def free_text(column: Column) -> Finding | None:
+def free_text(column: LookedColumn) -> Finding | None:
     """Find free text: long, of many words, mostly different; it may hold names, addresses, anything."""
     if column.kind != "text":
         return None
@@ -92,7 +92,7 @@ def free_text(column: Column) -> Finding | None:
     return column.finding("free-text", "likely" if sure else "possible", share, *evidence)
 
 
-def _by_shape(column: Column) -> Finding | None:
+def _by_shape(column: LookedColumn) -> Finding | None:
     """Judge full names in a column whose name says nothing."""
     full = column.share(_is_full_name)
     if full < MOST or column.distinct < _MANY or column.uniqueness < _FULL_NAMES:
@@ -126,6 +126,6 @@ def _own_words(words: Sequence[str]) -> list[str]:
     return [word for word in words if word.casefold() not in _PARTICLES]
 
 
-def _addresses_within(column: Column) -> str:
+def _addresses_within(column: LookedColumn) -> str:
     share = sum(1 for text in column.texts if "@" in text and EMAIL_WITHIN.search(text)) / len(column.texts)
     return f"{percent(share)} of them hold an e-mail address" if share >= _ADDRESS_WITHIN else ""

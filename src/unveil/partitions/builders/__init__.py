@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unveil.partitions.builders.automatic import Proposal, propose
+from unveil.partitions.builders.automatic import HierarchyProposal, propose
 from unveil.partitions.builders.base import Builder, RootOnly
 from unveil.partitions.builders.codes import Redaction
 from unveil.partitions.builders.dates import Dates
@@ -10,4 +10,4 @@ from unveil.partitions.builders.frequency import Rare
 from unveil.partitions.builders.intervals import Intervals
 from unveil.partitions.builders.order import Groups
 
-__all__ = ["Builder", "Dates", "Groups", "Intervals", "Proposal", "Rare", "Redaction", "RootOnly", "propose"]
+__all__ = ["Builder", "Dates", "Groups", "HierarchyProposal", "Intervals", "Rare", "Redaction", "RootOnly", "propose"]

@@ -22,7 +22,7 @@ from unveil.partitions.builders.frequency import Rare
 from unveil.partitions.builders.intervals import Intervals
 from unveil.partitions.hierarchy import Hierarchy
 
-__all__ = ["Proposal", "propose"]
+__all__ = ["HierarchyProposal", "propose"]
 
 _FEW = 4
 """So few values need no level between them and the root."""
@@ -39,7 +39,7 @@ _CODE = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9./-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class HierarchyProposal:
     """A hierarchy that was chosen for a column, the rule that made it, and why that rule."""
 
     hierarchy: Hierarchy
@@ -47,7 +47,7 @@ class Proposal:
     reason: str
 
 
-def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None = None) -> Proposal:
+def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None = None) -> HierarchyProposal:
     """Choose a rule by the kind and the distribution of a column's values, and build its hierarchy.
 
     Dates get periods; numbers nested intervals whose width doubles from a round one, open at an end where few records lie far
@@ -66,7 +66,7 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
 
     Returns
     -------
-    Proposal
+    HierarchyProposal
         The hierarchy, the rule and the reason in words.
 
     Examples
@@ -80,7 +80,7 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
     pairs = [(plain(value), int(n)) for value, n in zip(values, counts, strict=True)]
     present = [(value, n) for value, n in pairs if value is not None]
     rule, reason = _chosen([value for value, _ in present], np.array([n for _, n in present]))
-    return Proposal(rule.build([value for value, _ in pairs], [n for _, n in pairs], column=column), rule, reason)
+    return HierarchyProposal(rule.build([value for value, _ in pairs], [n for _, n in pairs], column=column), rule, reason)
 
 
 def _chosen(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unveil.reproduce.experiments import five_measures, homogeneity, identity, income, records, semantic
-from unveil.reproduce.experiments.frame import Conclusion, Experiment, Experiments, Finding
+from unveil.reproduce.experiments.frame import Conclusion, Experiment, ExperimentFigure, Experiments
 from unveil.run import Progress, active_run, in_run
 
-__all__ = ["Conclusion", "Experiment", "Experiments", "Finding", "experiments"]
+__all__ = ["Conclusion", "Experiment", "ExperimentFigure", "Experiments", "experiments"]
 
 _QUICK = (records, identity, homogeneity, semantic, income)
 

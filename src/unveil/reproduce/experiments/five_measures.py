@@ -9,7 +9,7 @@ import numpy as np
 from unveil.counts import count
 from unveil.models import EntropyLDiversity, KAnonymity, RecursiveLDiversity, TCloseness
 from unveil.models.base import Model
-from unveil.reproduce.experiments.frame import Conclusion, Experiment, Finding, Step, released
+from unveil.reproduce.experiments.frame import Conclusion, Experiment, ExperimentFigure, Step, released
 from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.sources import datasets
 
@@ -45,11 +45,11 @@ def run(*, sizes: Sequence[int] = SIZES, parameters: Sequence[int] = PARAMETERS,
         Called after each setting and measure.
     """
     _figures(1, _models(_PARAMETER)[_ANONYMOUS])  # what happens once, compilation above all, is no measure's time
-    findings: list[Finding] = []
+    findings: list[ExperimentFigure] = []
     for size, parameter in settings_of(sizes, parameters):
         for name, models in _models(parameter).items():
             figures = _figures(size, models)
-            findings += [Finding(figure, _setting(size, parameter), name, value) for figure, value in figures.items()]
+            findings += [ExperimentFigure(figure, _setting(size, parameter), name, value) for figure, value in figures.items()]
             step()
     return Experiment(
         name="five-measures",
@@ -67,7 +67,7 @@ def run(*, sizes: Sequence[int] = SIZES, parameters: Sequence[int] = PARAMETERS,
     )
 
 
-def _strict(findings: Sequence[Finding]) -> str:
+def _strict(findings: Sequence[ExperimentFigure]) -> str:
     """Say at how many settings t-closeness makes larger classes than entropy diversity."""
     sizes: dict[str, dict[str, float]] = {}
     for one in findings:
@@ -81,7 +81,7 @@ def _strict(findings: Sequence[Finding]) -> str:
     )
 
 
-def _times(findings: Sequence[Finding]) -> str:
+def _times(findings: Sequence[ExperimentFigure]) -> str:
     """Say which measure is the quickest, and how much each leaves unseen."""
     times: dict[str, dict[str, float]] = {}
     looked: dict[str, float] = {}
@@ -152,7 +152,7 @@ def _figures(size: int, models: Sequence[Model]) -> dict[str, float]:
     }
 
 
-def _conclusions(findings: Sequence[Finding]) -> tuple[Conclusion, ...]:
+def _conclusions(findings: Sequence[ExperimentFigure]) -> tuple[Conclusion, ...]:
     """Say at how many settings each conclusion holds; it holds when it does at all of them."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for one in findings:

@@ -23,8 +23,8 @@ __all__ = [
     "SUPPRESSION",
     "Conclusion",
     "Experiment",
+    "ExperimentFigure",
     "Experiments",
-    "Finding",
     "Step",
     "alike",
     "described",
@@ -47,7 +47,7 @@ _COLUMNS = ("figure", "of", "release", "suppressed", *_NUMBERS, "why")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ExperimentFigure:
     """One figure.
 
     Attributes
@@ -119,7 +119,7 @@ class Experiment(Result):
     source: str
     theirs: str
     ours: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ExperimentFigure, ...]
     conclusions: tuple[Conclusion, ...]
     releases: Mapping[str, Mapping[str, Any]]
     notes: tuple[str, ...] = ()
@@ -246,14 +246,14 @@ def described(releases: Mapping[str, Release[Any]]) -> dict[str, dict[str, Any]]
     }
 
 
-def _columns(findings: Sequence[Finding]) -> dict[str, Sequence[Any]]:
+def _columns(findings: Sequence[ExperimentFigure]) -> dict[str, Sequence[Any]]:
     """Return one row per figure; counts become decimals, for a column has one type."""
     found: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
     numbers = {name: [None if value is None else float(value) for value in found[name]] for name in _NUMBERS}
     return found | numbers
 
 
-def _printed(findings: Sequence[Finding]) -> Table:
+def _printed(findings: Sequence[ExperimentFigure]) -> Table:
     found = [one for one in findings if one.published is not None]
     rows = tuple((one.figure, one.of, one.release, str(one.published), one.computed, one.difference) for one in found)
     return Table(("figure", "of", "release", "printed", "computed", "difference"), rows, title="Printed and computed")
@@ -291,7 +291,7 @@ def _held(conclusions: Sequence[Conclusion]) -> str:
     return f"{kept} of {len(_says(conclusions))} conclusions hold{more}"
 
 
-def _by_release(figure: str, findings: Sequence[Finding]) -> Table:
+def _by_release(figure: str, findings: Sequence[ExperimentFigure]) -> Table:
     """Return one kind of figure, a column for each release."""
     cells = {
         (one.of, one.release if one.suppressed == KEPT else f"{one.release}, {LEFT_OUT}"): one.computed

@@ -18,7 +18,7 @@ from unveil.reproduce.experiments.frame import (
     SUPPRESSION,
     Conclusion,
     Experiment,
-    Finding,
+    ExperimentFigure,
     alike,
     described,
     read,
@@ -56,8 +56,8 @@ def run() -> Experiment:
     bound = discrimination_rate(adult, KEYS, "occupation").value
     tables = {reading: {name: read(release, reading)[0] for name, release in releases.items()} for reading in READINGS}
     findings = [one for reading in READINGS for one in _findings(tables[reading], reading, _why(bound, releases))]
-    findings += [Finding(_RATE, key, "original", discrimination_rate(adult, key, "occupation").value) for key in KEYS]
-    findings.append(Finding(_RATE, "the four together", "original", bound))
+    findings += [ExperimentFigure(_RATE, key, "original", discrimination_rate(adult, key, "occupation").value) for key in KEYS]
+    findings.append(ExperimentFigure(_RATE, "the four together", "original", bound))
     return Experiment(
         name="homogeneity",
         title="Homogeneity attack: 10-anonymity against 10-diversity",
@@ -85,16 +85,18 @@ def _why(bound: float, releases: Mapping[str, Release[Any]]) -> str:
     )
 
 
-def _findings(tables: Mapping[str, Any], reading: str, why: str) -> list[Finding]:
+def _findings(tables: Mapping[str, Any], reading: str, why: str) -> list[ExperimentFigure]:
     """Return the rates of the attributes and of the marital statuses; of the latter the thesis leaves out the entropy."""
     findings = []
     for name, table in tables.items():
         rates = _rates(table)
         for key, rate in {**rates, "mean": mean(list(rates.values())) or 0.0}.items():
             printed = _PRINTED.get(name) if key == KEYS[0] and reading == KEPT else None
-            findings.append(Finding(_RATE, key, name, rate, printed, why if printed is not None else None, reading))
+            findings.append(ExperimentFigure(_RATE, key, name, rate, printed, why if printed is not None else None, reading))
         if name != _ENTROPY:
-            findings += [Finding(_VALUES, value, name, rate, suppressed=reading) for value, rate in _by_value(table).items()]
+            findings += [
+                ExperimentFigure(_VALUES, value, name, rate, suppressed=reading) for value, rate in _by_value(table).items()
+            ]
     return findings
 
 

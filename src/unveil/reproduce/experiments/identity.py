@@ -15,7 +15,7 @@ from unveil.reproduce.experiments.frame import (
     SUPPRESSION,
     Conclusion,
     Experiment,
-    Finding,
+    ExperimentFigure,
     alike,
     described,
     read,
@@ -70,7 +70,7 @@ def _white_box(release: Release[Any], reading: str) -> Mapping[str, Any]:
     return box
 
 
-def _findings(boxes: Mapping[str, Mapping[str, Any]], reading: str, why: Mapping[str, str]) -> list[Finding]:
+def _findings(boxes: Mapping[str, Mapping[str, Any]], reading: str, why: Mapping[str, str]) -> list[ExperimentFigure]:
     findings = []
     for name, box in boxes.items():
         rates = {**_rates(box), "mean": box["risk"]}
@@ -79,10 +79,10 @@ def _findings(boxes: Mapping[str, Mapping[str, Any]], reading: str, why: Mapping
     return findings
 
 
-def _finding(figure: str, of: str, release: str, rate: float, reading: str, why: Mapping[str, str]) -> Finding:
+def _finding(figure: str, of: str, release: str, rate: float, reading: str, why: Mapping[str, str]) -> ExperimentFigure:
     printed = _PRINTED.get((of, release)) if reading == KEPT else None
     same = printed is None or abs(rate - printed) < 1e-4  # noqa: PLR2004 - the print has four decimals
-    return Finding(figure, of, release, rate, printed, None if same else why[of], reading)
+    return ExperimentFigure(figure, of, release, rate, printed, None if same else why[of], reading)
 
 
 def _rates(box: Mapping[str, Any]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from unveil.reproduce.experiments.frame import (
     SUPPRESSION,
     Conclusion,
     Experiment,
-    Finding,
+    ExperimentFigure,
     described,
     read,
     released,
@@ -45,7 +45,7 @@ def run() -> Experiment:
     """Measure how far each key attribute serves the need to tell the income, in the original and three releases."""
     age = hierarchies()["age"].height - 1
     releases = released(KEYS, INCOME, _MODELS, hierarchies(), suppression=SUPPRESSION, levels={"age": (age, age)})
-    findings: list[Finding] = []
+    findings: list[ExperimentFigure] = []
     conclusions: list[Conclusion] = []
     for reading in READINGS:
         tables = {_ORIGINAL: datasets.adult(), **{name: read(release, reading)[0] for name, release in releases.items()}}
@@ -67,17 +67,24 @@ def run() -> Experiment:
     )
 
 
-def _findings(name: str, served: Mapping[str, Served], reading: str) -> list[Finding]:
+def _findings(name: str, served: Mapping[str, Served], reading: str) -> list[ExperimentFigure]:
     """Return the degree of each attribute, of each race, and the records by race; the original stands once."""
     if name == _ORIGINAL and reading == LEFT_OUT:
         return []
     degrees = _degrees(served)
     races = {str(row["race"]): row for row in served["race"].by_value}
     return [
-        *(Finding(_DEGREE, key, name, degree, suppressed=reading) for key, degree in degrees.items()),
-        Finding(_DEGREE, "mean", name, _mean(degrees), suppressed=reading),
-        *(Finding(_VALUES, race, name, races[race]["dr"], suppressed=reading) for race in (*_RACES, "*") if race in races),
-        *(Finding(_RECORDS, race, name, races[race]["count"] if race in races else 0, suppressed=reading) for race in _RACES),
+        *(ExperimentFigure(_DEGREE, key, name, degree, suppressed=reading) for key, degree in degrees.items()),
+        ExperimentFigure(_DEGREE, "mean", name, _mean(degrees), suppressed=reading),
+        *(
+            ExperimentFigure(_VALUES, race, name, races[race]["dr"], suppressed=reading)
+            for race in (*_RACES, "*")
+            if race in races
+        ),
+        *(
+            ExperimentFigure(_RECORDS, race, name, races[race]["count"] if race in races else 0, suppressed=reading)
+            for race in _RACES
+        ),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from unveil.reproduce.experiments.frame import Conclusion, Experiment, Finding
+from unveil.reproduce.experiments.frame import Conclusion, Experiment, ExperimentFigure
 from unveil.sources import datasets
 
 __all__ = ["run"]
@@ -29,14 +29,16 @@ def run() -> Experiment:
     """Count the records and values of Adult beside the printed counts."""
     adult = datasets.adult()
     rest = adult[1:]
-    findings = [Finding("records", "all", "adult", adult.height, _RECORDS, _FIRST)]
+    findings = [ExperimentFigure("records", "all", "adult", adult.height, _RECORDS, _FIRST)]
     for name, printed in _VALUES.items():
         found = adult[name].n_unique()
-        findings.append(Finding("distinct values", name, "adult", found, printed, None if found == printed else _NEVER))
+        findings.append(ExperimentFigure("distinct values", name, "adult", found, printed, None if found == printed else _NEVER))
     for name, counts in _COUNTS.items():
         own = Counter(adult[name].to_list())
         findings += [
-            Finding("records", f"{name} = {value}", "adult", own[value], printed, None if own[value] == printed else _FIRST)
+            ExperimentFigure(
+                "records", f"{name} = {value}", "adult", own[value], printed, None if own[value] == printed else _FIRST
+            )
             for value, printed in counts.items()
         ]
     same = rest.height == _RECORDS and all(Counter(rest[name].to_list()) == counts for name, counts in _COUNTS.items())

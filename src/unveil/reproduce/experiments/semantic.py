@@ -17,7 +17,7 @@ from unveil.reproduce.experiments.frame import (
     SUPPRESSION,
     Conclusion,
     Experiment,
-    Finding,
+    ExperimentFigure,
     described,
     read,
     released,
@@ -65,16 +65,16 @@ def run() -> Experiment:
     )
 
 
-def _of_table(name: str, table: Any, groups: Partition, reading: str, why: str) -> list[Finding]:
+def _of_table(name: str, table: Any, groups: Partition, reading: str, why: str) -> list[ExperimentFigure]:
     """Return the rates of a table with and without the groups, of the attributes and of the values of the sex."""
     findings = []
     for figure, partitions in ((_PLAIN, None), (_SEMANTIC, groups)):
         rates = _rates(table, partitions)
         for key, rate in {**rates, "mean": _mean(rates)}.items():
             printed = _PRINTED.get(name) if (figure, key, reading) == (_SEMANTIC, "sex", KEPT) else None
-            findings.append(Finding(figure, key, name, rate, printed, why if printed is not None else None, reading))
+            findings.append(ExperimentFigure(figure, key, name, rate, printed, why if printed is not None else None, reading))
         values = _of_sex(table, partitions)
-        findings += [Finding(figure, f"sex = {value}", name, rate, suppressed=reading) for value, rate in values.items()]
+        findings += [ExperimentFigure(figure, f"sex = {value}", name, rate, suppressed=reading) for value, rate in values.items()]
     return findings
 
 
@@ -99,7 +99,7 @@ def _mending(groups: Partition) -> str:
     )
 
 
-def _otherwise(readings: Sequence[Finding]) -> str:
+def _otherwise(readings: Sequence[ExperimentFigure]) -> str:
     first = {one.release: one.computed or 0.0 for one in readings if one.of == _FIRST}
     most = max(abs((one.computed or 0.0) - first[one.release]) for one in readings)
     return f"Other ways to read the printed groups move the rates of the sex by {number(most)} at most."
@@ -129,7 +129,7 @@ def _of_sex(table: Any, groups: Partition | None) -> dict[str, float]:
     return {str(row["sex"]): row["dr"] for row in _sex(table, partitions).by_value}
 
 
-def _readings(tables: Mapping[str, Any]) -> list[Finding]:
+def _readings(tables: Mapping[str, Any]) -> list[ExperimentFigure]:
     """Return what follows from other ways to read the printed groups."""
     first, second, third, fourth = PRINTED_OCCUPATIONS
     meant = ("Craft-repair", "Farming-fishing", "Sales")
@@ -141,7 +141,7 @@ def _readings(tables: Mapping[str, Any]) -> list[Finding]:
     found = []
     for reading, blocks in readings.items():
         groups = {"occupation": mended(blocks, OCCUPATIONS)}
-        found += [Finding(_READINGS, reading, name, _sex(table, groups).value) for name, table in tables.items()]
+        found += [ExperimentFigure(_READINGS, reading, name, _sex(table, groups).value) for name, table in tables.items()]
     return found
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.models.base import TOLERANCE
-from unveil.search.lattice.rollup import ClassTable, Field
+from unveil.search.lattice.rollup import ClassTable, CodeField
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["gone_for_average"]
 
 
-def gone_for_average(table: ClassTable, fields: Sequence[Field], gone: NDArray[np.bool_], highest: float) -> NDArray[np.bool_]:
+def gone_for_average(
+    table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], highest: float
+) -> NDArray[np.bool_]:
     """Return the classes to suppress: those that are gone already, and the smallest of the others.
 
     Of equally small ones those stay whose values come first, by the first key attribute, then by the second, and so on.
@@ -51,7 +53,7 @@ def gone_for_average(table: ClassTable, fields: Sequence[Field], gone: NDArray[n
     return found
 
 
-def _last(table: ClassTable, fields: Sequence[Field], rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+def _last(table: ClassTable, fields: Sequence[CodeField], rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     """Return the last of several classes in the order of their values; the order of a table's rows means nothing."""
     order = np.lexsort([table.codes(field, rows) for field in reversed(fields)])
     return rows[order[len(rows) - number :]]

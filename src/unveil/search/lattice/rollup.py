@@ -20,7 +20,7 @@ from unveil.search.lattice import rollup_arrays, rollup_kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClassTable", "Field", "Merger", "RollUp", "classes_of", "code_sums", "fields_of", "packed"]
+__all__ = ["ClassTable", "CodeField", "Merger", "RollUp", "classes_of", "code_sums", "fields_of", "packed"]
 
 _WORD = 64
 _PACE = Pace()
@@ -29,7 +29,7 @@ _MOST_KEPT = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class CodeField:
     """Where a column's code stands in a key."""
 
     word: int
@@ -61,7 +61,7 @@ class ClassTable:
         """The records that hold each key."""
         return self.amounts[:, 0]
 
-    def codes(self, field: Field, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
+    def codes(self, field: CodeField, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
         """Return one column's codes, of all rows or some."""
         return ((self.keys[field.word][rows] >> np.uint64(field.shift)) & np.uint64(field.mask)).astype(np.int64)
 
@@ -70,15 +70,15 @@ class ClassTable:
         return ClassTable(tuple(word.copy() for word in self.keys), self.amounts.copy())
 
 
-def fields_of(sizes: Sequence[int]) -> list[Field]:
+def fields_of(sizes: Sequence[int]) -> list[CodeField]:
     """Give every column the bits that its codes need; none straddles two words."""
-    found: list[Field] = []
+    found: list[CodeField] = []
     word = used = 0
     for size in sizes:
         bits = max(1, (size - 1).bit_length())
         if used + bits > _WORD:
             word, used = word + 1, 0
-        found.append(Field(word, used, (1 << bits) - 1))
+        found.append(CodeField(word, used, (1 << bits) - 1))
         used += bits
     return found
 
@@ -169,7 +169,7 @@ class Merger:
         self._epoch = 1
         self._step = rows + 1
 
-    def merged(self, table: ClassTable, field: Field, groups: NDArray[np.uint64]) -> ClassTable:
+    def merged(self, table: ClassTable, field: CodeField, groups: NDArray[np.uint64]) -> ClassTable:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
         if not _PACE.pays(table.amounts.size):
             return ClassTable(*rollup_arrays.merged(_regrouped(table.keys, field, groups), table.amounts))
@@ -182,7 +182,7 @@ class Merger:
         return ClassTable(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
 
 
-def _regrouped(keys: Sequence[NDArray[np.uint64]], field: Field, groups: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+def _regrouped(keys: Sequence[NDArray[np.uint64]], field: CodeField, groups: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
     """Return keys with one column's codes replaced by their groups."""
     words, shift, mask = list(keys), np.uint64(field.shift), np.uint64(field.mask)
     word = words[field.word]
@@ -190,7 +190,7 @@ def _regrouped(keys: Sequence[NDArray[np.uint64]], field: Field, groups: NDArray
     return words
 
 
-def packed(codes: Sequence[NDArray[Any]], fields: Sequence[Field], rows: int) -> tuple[NDArray[np.uint64], ...]:
+def packed(codes: Sequence[NDArray[Any]], fields: Sequence[CodeField], rows: int) -> tuple[NDArray[np.uint64], ...]:
     """Return the keys of rows with these codes, word by word."""
     words = tuple(np.zeros(rows, dtype=np.uint64) for _ in range(fields[-1].word + 1))
     for column, field in zip(codes, fields, strict=True):
@@ -198,7 +198,7 @@ def packed(codes: Sequence[NDArray[Any]], fields: Sequence[Field], rows: int) ->
     return words
 
 
-def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[Field]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the class of every row, rows being alike that agree in these columns, and the first row of each class."""
     masks = np.zeros(len(keys), dtype=np.uint64)
     for field in fields:
@@ -212,7 +212,7 @@ def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[Field]) ->
 
 
 def code_sums(
-    table: ClassTable, fields: Sequence[Field], costs: Sequence[NDArray[np.float64]], chosen: NDArray[np.bool_]
+    table: ClassTable, fields: Sequence[CodeField], costs: Sequence[NDArray[np.float64]], chosen: NDArray[np.bool_]
 ) -> tuple[int, NDArray[np.float64]]:
     """Return the records of the rows chosen, and for each column the cost of their codes, summed over them."""
     if not _PACE.pays(len(table)):

@@ -19,7 +19,7 @@ from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
 from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes
-from unveil.search.lattice.rollup import ClassTable, Field, RollUp, classes_of
+from unveil.search.lattice.rollup import ClassTable, CodeField, RollUp, classes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -187,7 +187,7 @@ class Space:
         return tuple(0 for _ in self.shape)
 
     @property
-    def fields(self) -> Sequence[Field]:
+    def fields(self) -> Sequence[CodeField]:
         """Where each key attribute stands in the keys of `classes`."""
         return self._classes.fields
 
