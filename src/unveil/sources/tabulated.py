@@ -16,7 +16,7 @@ import polars as pl
 
 from unveil.errors import DataChangedError, EmptyDataError, UnsupportedDataError, shown
 from unveil.sources.coding import Coded, encode, require_countable
-from unveil.sources.engines.table import EngineSource, Written
+from unveil.sources.engines.table import EngineSource, Grouped, Written
 from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.frames import Data, Source, open_source
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Amounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabulate"]
 
+_PRIME = 1_000_003
 _STEPS = 1 << 20
 """A bound is so many steps of the grid on which bounded values are summed."""
 
@@ -178,24 +179,25 @@ def _in_engine(
     """Let the engine group by the columns coded, and by those measured that hold no numbers, and add up the others."""
     if opened.grouped is None:
         raise UnsupportedDataError(f"{opened.place}: this source cannot be grouped.")
-    ask, kinds = opened.grouped.ask, opened.grouped.numbers
+    grouped, ask, kinds = opened.grouped, opened.grouped.ask, opened.grouped.numbers
     numbers = [name for name in measured if name in kinds]
     names = list(dict.fromkeys([*coded, *(name for name in measured if name not in kinds)]))
     tally, sums = ask(
-        names, lambda column, _: [one for name in numbers for one in _sums(column(name), kinds[name], bounds.get(name))]
+        names, lambda column, _: [one for name in numbers for one in _sums(column(name), grouped, name, bounds.get(name))]
     )
     n = tally.n
     if n is None or not int(n.sum()):
         raise EmptyDataError.no_records(opened.place)
     order, cells = _ordered(tally.frame)
     codes = {name: replace(encode(cells[name].alias("column")), name=name) for name in names}
-    amounts, at = {}, 0
+    amounts, at, rounded = {}, 0, set[int]()
     for name in numbers:
-        width = len(_sums("", kinds[name], bounds.get(name)))
+        width = len(_sums("", grouped, name, bounds.get(name)))
+        rounded |= {at + 2} if kinds[name] else {at + 1, at + 2}  # floating point sums depend on the order of adding
         amounts[name] = _summed(name, [sums.to_series(at + one)[order] for one in range(width)], whole=kinds[name])
         at += width
-    numbered = {f"s{at}": sums.to_series(at)[order] for at in range(sums.width)}
-    whole_frame = pl.DataFrame({**{f"c{at}": cells[name] for at, name in enumerate(names)}, "n": n[order], **numbered})
+    exact = {f"s{at}": sums.to_series(at)[order] for at in range(sums.width) if at not in rounded}
+    whole_frame = pl.DataFrame({**{f"c{at}": cells[name] for at, name in enumerate(names)}, "n": n[order], **exact})
     mark = hashlib.sha256("\0".join([*names, "", *numbers]).encode() + fingerprint_of_frame(whole_frame)).digest()
 
     def holding(condition: Condition) -> NDArray[np.int64]:
@@ -219,16 +221,17 @@ def _ordered(frame: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
     return order, frame[order]
 
 
-def _sums(column: str, whole: bool, bounds: tuple[float, float] | None) -> list[str]:  # noqa: FBT001 - it is no option
-    """Return the aggregates of a column of numbers."""
-    kind = "BIGINT" if whole else "DOUBLE PRECISION"
-    real = f"CAST({column} AS DOUBLE PRECISION)"
+def _sums(column: str, grouped: Grouped, name: str, bounds: tuple[float, float] | None) -> list[str]:
+    """Return the aggregates of a column of numbers, as the engine writes it."""
+    kind = "BIGINT" if grouped.numbers[name] else grouped.real
+    real = f"CAST({column} AS {grouped.real})"
     found = [
         f"count({column})",
         f"CAST(coalesce(sum({column}), 0) AS {kind})",
         f"coalesce(sum({real} * {real}), 0)",
-        f"CAST(min({column}) AS DOUBLE PRECISION)",
-        f"CAST(max({column}) AS DOUBLE PRECISION)",
+        f"CAST(min({column}) AS {grouped.real})",
+        f"CAST(max({column}) AS {grouped.real})",
+        f"CAST(coalesce(sum(CAST({_checked(real)} AS BIGINT)), 0) AS BIGINT)",
     ]
     if bounds is not None:
         low, high = bounds
@@ -237,11 +240,17 @@ def _sums(column: str, whole: bool, bounds: tuple[float, float] | None) -> list[
     return found
 
 
+def _checked(real: str) -> str:
+    """Return a whole number that changes with a value: its thousandths modulo a prime. Its sums do not depend on their order."""
+    thousandths = f"floor(abs({real}) * 1000.0)"
+    return f"({thousandths} - {_PRIME}.0 * floor({thousandths} / {_PRIME}.0))"
+
+
 def _summed(name: str, parts: Sequence[pl.Series], *, whole: bool) -> Amounts:
     def floats(series: pl.Series) -> NDArray[np.float64]:
         return series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
 
-    present, total, squares, least, greatest, *rest = parts
+    present, total, squares, least, greatest, _, *rest = parts
     sums = total.cast(pl.Int64).to_numpy().astype(np.int64) if whole else floats(total)
     if not np.isfinite(sums).all():
         raise UnsupportedDataError(f"column {shown(name)} holds infinite numbers; turn them into nulls.")

@@ -28,7 +28,6 @@ REASONS: Mapping[str, str] = {
     "budget": "the budget of the analyst or of the data does not cover it",
     "limit": "the analyst, or all together, have asked as many questions as the policy allows",
     "group-keys": "the groups are not declared, and which ones the data holds is not public; declare the values of the columns",
-    "diversity": "the column holds one value only, or too few records, so that nothing can be exchanged",
 }
 """Why a number is refused; none of them depends on a sensitive value."""
 

@@ -116,7 +116,7 @@ def open_frame(frame: Any, place: str = "the Spark data frame") -> EngineSource:
     held = _Frame(frame, place)
     return EngineSource(
         place, held.names, held.collect, held.tally, lambda out: _into(held, out), _batches=held.batches,
-        grouped=Grouped(held.grouped, {name: kind in _WHOLE for name, kind in held.kinds.items() if kind in _NUMBERS}),
+        grouped=Grouped(held.grouped, {name: kind in _WHOLE for name, kind in held.kinds.items() if kind in _NUMBERS}, "DOUBLE"),
     )  # fmt: skip
 
 

@@ -34,10 +34,13 @@ class Grouped:
         Gives the combinations of columns with their counts, and a table of one column per aggregate.
     numbers
         The columns of numbers, each with whether it holds whole ones.
+    real
+        What the engine calls floating point numbers.
     """
 
     ask: Callable[[Sequence[str], Aggregates], tuple[Tally, pl.DataFrame]]
     numbers: Mapping[str, bool]
+    real: str = "DOUBLE PRECISION"
 
 
 Batches: TypeAlias = "Callable[[Sequence[str]], Iterator[pl.DataFrame]]"
