@@ -288,6 +288,16 @@ def test_what_exact_answers_leave_is_what_linear_programming_says(tmp_path: Path
     assert found.rates[3] == 1.0
 
 
+def test_a_number_that_is_refused_beside_others_says_why(tmp_path: Path) -> None:
+    answer = gate(tmp_path, Restriction(k=5)).ask("SELECT COUNT(*), AVG(pay), MAX(pay) FROM t WHERE sex = 'F'")
+    assert [(one["answered"], one["reason"]) for one in answer.to_dict()["numbers"]] == [
+        (True, None),
+        (True, None),
+        (False, "aggregate"),
+    ]
+    assert answer.cost == 2
+
+
 def test_no_group_and_only_small_groups_look_alike(tmp_path: Path) -> None:
     door = gate(tmp_path, Restriction(k=10))
     answers = [door.ask(f"SELECT COUNT(*) FROM t WHERE age = {age} GROUP BY town") for age in (200, 45)]

@@ -23,7 +23,7 @@ from unveil.sources.frames import Data, Source, open_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Amounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabulate"]
+__all__ = ["CellAmounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabulate"]
 
 _PRIME = 1_000_003
 _STEPS = 1 << 20
@@ -38,7 +38,7 @@ class Condition(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Amounts:
+class CellAmounts:
     """What a column of numbers adds up to in each cell.
 
     Attributes
@@ -86,7 +86,7 @@ class Tabulated:
     place: str
     columns: Mapping[str, Coded]
     n: NDArray[np.int64]
-    amounts: Mapping[str, Amounts]
+    amounts: Mapping[str, CellAmounts]
     distinct: Mapping[str, int]
     fingerprint: bytes = field(repr=False)
     in_hand: bool
@@ -162,7 +162,7 @@ def _in_hand(
     return Tabulated(opened.place, columns, n, amounts, distinct, fingerprint_of_frame(frame), in_hand=True)
 
 
-def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> Amounts:
+def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> CellAmounts:
     floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
     present = ~np.isnan(floats)
     numbers = np.where(present, floats, 0.0)
@@ -170,7 +170,7 @@ def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> Amounts:
     total = column.fill_null(0).cast(pl.Int64).to_numpy().astype(np.int64) if whole else numbers
     bounded = None if bounds is None else np.where(present, np.rint(np.clip(numbers, *bounds) / grid_of(bounds)), 0.0)
     steps = None if bounded is None else bounded.astype(np.int64)
-    return Amounts(present.astype(np.int64), total, numbers * numbers, floats, floats, steps)
+    return CellAmounts(present.astype(np.int64), total, numbers * numbers, floats, floats, steps)
 
 
 def _in_engine(
@@ -246,7 +246,7 @@ def _checked(real: str) -> str:
     return f"({thousandths} - {_PRIME}.0 * floor({thousandths} / {_PRIME}.0))"
 
 
-def _summed(name: str, parts: Sequence[pl.Series], *, whole: bool) -> Amounts:
+def _summed(name: str, parts: Sequence[pl.Series], *, whole: bool) -> CellAmounts:
     def floats(series: pl.Series) -> NDArray[np.float64]:
         return series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
 
@@ -256,4 +256,4 @@ def _summed(name: str, parts: Sequence[pl.Series], *, whole: bool) -> Amounts:
         raise UnsupportedDataError(f"column {shown(name)} holds infinite numbers; turn them into nulls.")
     bounded = rest[0].cast(pl.Int64).to_numpy().astype(np.int64) if rest else None
     count = present.cast(pl.Int64).to_numpy().astype(np.int64)
-    return Amounts(count, sums, floats(squares), floats(least), floats(greatest), bounded)
+    return CellAmounts(count, sums, floats(squares), floats(least), floats(greatest), bounded)
