@@ -142,7 +142,7 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
     Returns
     -------
     numpy.ndarray
-        One sum a class, with its own amount in full. CellAmounts of complete classes and of those with a null are summed apart and
+        One sum a class, with its own amount in full. Amounts of complete classes and of those with a null are summed apart and
         alpha multiplies once, so integers are summed exactly (below 2^53).
 
     Raises
