@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -285,3 +286,39 @@ def test_what_exact_answers_leave_is_what_linear_programming_says(tmp_path: Path
     assert found.determined == 1
     assert found.rates[2] == 0.0
     assert found.rates[3] == 1.0
+
+
+def test_a_number_that_is_refused_beside_others_says_why(tmp_path: Path) -> None:
+    answer = gate(tmp_path, Restriction(k=5)).ask("SELECT COUNT(*), AVG(pay), MAX(pay) FROM t WHERE sex = 'F'")
+    assert [(one["answered"], one["reason"]) for one in answer.to_dict()["numbers"]] == [
+        (True, None),
+        (True, None),
+        (False, "aggregate"),
+    ]
+    assert answer.cost == 2
+
+
+def test_no_group_and_only_small_groups_look_alike(tmp_path: Path) -> None:
+    door = gate(tmp_path, Restriction(k=10))
+    answers = [door.ask(f"SELECT COUNT(*) FROM t WHERE age = {age} GROUP BY town") for age in (200, 45)]
+    shown = [{name: value for name, value in answer.to_dict().items() if name != "spent"} for answer in answers]
+    assert shown[0] == shown[1]
+    assert [number.statistic.group for answer in answers for number in answer.numbers] == [(), ()]
+
+
+def test_threads_that_ask_and_explain_share_one_audit(tmp_path: Path) -> None:
+    door = gate(tmp_path, Restriction(k=5))
+    large, small = (
+        "SELECT SUM(score) FROM t WHERE age < 50",
+        "SELECT SUM(score) FROM t WHERE age < 50 AND NOT (age = {} AND sex = 'F')",
+    )
+    with ThreadPoolExecutor(8) as pool:
+        texts = [large, *(small.format(age) for age in range(18, 40))]
+        asked = [pool.submit(door.ask, text) for text in texts]
+        explained = [pool.submit(door.explain, text) for text in texts]
+        for one in explained:
+            one.result()
+        answered = [text for text, one in zip(texts, asked, strict=True) if one.result().answered]
+    fresh = gate(tmp_path / "..", Restriction(k=5), ledger=tmp_path / "again.db")
+    assert all(fresh.ask(text).answered for text in answered)
+    assert door.ledger.verify()["rows"] == len(texts)

@@ -110,7 +110,7 @@ class Answer(Result):
         from unveil import __version__
 
         found = self._only.decision.given() if self._only is not None else {"value": None}
-        several = {} if self._only is not None else {"numbers": [one.to_dict() for one in self.numbers if one.answered]}
+        several = {} if self._only is not None else {"numbers": [one.to_dict() for one in self.numbers]}
         reason = {"reason": self.reason, "message": REASONS.get(self.reason) if self.reason else None}
         price = {"cost": self.cost, "spent": self.spent, "unit": self.unit}
         made = {"analyst": self.analyst, "policy": self.policy, "version": __version__}
@@ -133,11 +133,13 @@ class Answer(Result):
             return View(f"refused: {self.reason}", (price,), notes=(f"Refused: {REASONS[str(self.reason)]}.",))
         if self._only is not None:
             return View(self._only.label, (Figure("answer", _shown(self._only.decision)), price))
-        rows = tuple((one.label, _shown(one.decision)) for one in self.numbers if one.answered)
+        rows = tuple((one.label, _shown(one.decision)) for one in self.numbers)
         return View("answers", (price,), (Table(("number", "answer"), rows),))
 
 
 def _shown(decision: Decision) -> str:
+    if decision.reason:
+        return f"refused: {decision.reason}"
     if decision.low is not None and decision.high is not None:
         return f"between {number(decision.low)} and {number(decision.high)}"
     if decision.value is None:

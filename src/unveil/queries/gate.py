@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,7 @@ class Gate:
         }  # fmt: skip
         self.ledger.bind(policy=json.dumps(about, sort_keys=True, default=str), data=self._holding.cells.fingerprint.hex())
         self._keepers: dict[str, Keeper] = {}
+        self._turn = threading.RLock()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -142,9 +144,11 @@ class Gate:
             If the ledger cannot be read or written, or its chain is broken.
         """
         _check_analyst(analyst)
-        inquiry, selections = self._selections(question)
-        if not selections:  # every group that there could be is protected
-            raise QuestionError("there is no group to answer for; ask for a condition that holds for more records.")
+        with self._turn:
+            return self._asked(*self._selections(question), analyst)
+
+    def _asked(self, inquiry: Inquiry, selections: Sequence[Selection], analyst: str) -> Answer:
+        """Decide, write and only then answer; of groups, those that are refused are left out without a trace."""
         try:
             with self.ledger.book() as book:
                 self._catch_up(book)
@@ -155,7 +159,10 @@ class Gate:
             self._forget()
             raise
         costs = sum(accounts[entry.account].spent(entry.cost) for entry in entries)
-        kept = [one for one in numbers if one.answered] or numbers[:1] if inquiry.by else numbers
+        kept = numbers
+        if inquiry.by:
+            nameless = Number(Statistic(inquiry.aggregates[0], inquiry.where), numbers[0].decision)
+            kept = [one for one in numbers if one.answered] or [nameless]
         unit, names = " + ".join(sorted({one.unit for one in accounts.values()})), " + ".join(sorted(accounts))
         return Answer(tuple(kept), costs, spent, unit, analyst, names, self.ledger.head)
 
@@ -169,7 +176,10 @@ class Gate:
             As for `ask`.
         """
         _check_analyst(analyst)
-        inquiry = self._read(question)
+        with self._turn:
+            return self._explained(self._read(question), analyst)
+
+    def _explained(self, inquiry: Inquiry, analyst: str) -> Explanation:
         groups: list[tuple[tuple[str, Any], ...]] = [()] if not inquiry.by else self._declared(inquiry) or [()]
         selections = [self._holding.select(one) for one in inquiry.statistics(groups)]
         rows = []
@@ -236,7 +246,7 @@ class Gate:
             declared = self._declared(inquiry)
             groups = declared or [tuple((name, None) for name in inquiry.by)]
         else:
-            groups = self._holding.groups(inquiry.by, inquiry.where)
+            groups = self._holding.groups(inquiry.by, inquiry.where) or [()]
         return inquiry, [self._holding.select(one) for one in inquiry.statistics(groups)]
 
     def _closed(self, inquiry: Inquiry) -> bool:

@@ -18,7 +18,7 @@ from unveil.queries.inquiry import Statistic
 from unveil.queries.predicates import All, Missing, Negated, Predicate
 from unveil.queries.problems import QuestionError
 from unveil.sources import open_source
-from unveil.sources.tabulated import Amounts, tabulate
+from unveil.sources.tabulated import CellAmounts, tabulate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,7 +156,7 @@ class Holding:
         np.add.at(total, self.atom_of_cell, amounts)
         return total
 
-    def amounts(self, column: str) -> Amounts:
+    def amounts(self, column: str) -> CellAmounts:
         """Return what a column of numbers adds up to in each atom."""
         return self._amounts(column)
 
@@ -167,21 +167,21 @@ class Holding:
         values = self.cells.columns[column].values
         return all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
 
-    def _amounts_of(self, column: str) -> Amounts:
+    def _amounts_of(self, column: str) -> CellAmounts:
         """Sum a sensitive column over cells; a key column has one value per atom."""
         if column in self._atom_codes:
             values = [np.nan if value is None else float(value) for value in self.cells.columns[column].values]
             value = np.asarray(values)[self._atom_codes[column]]
             there = ~np.isnan(value)
             present, number = np.where(there, self.sizes, 0), np.where(there, value, 0.0)
-            return Amounts(present, number * self.sizes, number**2 * self.sizes, value, value)
+            return CellAmounts(present, number * self.sizes, number**2 * self.sizes, value, value)
         cells = self.cells.amounts[column]
         least, greatest = np.full(self.atoms, np.inf), np.full(self.atoms, -np.inf)
         np.fmin.at(least, self.atom_of_cell, cells.least)
         np.fmax.at(greatest, self.atom_of_cell, cells.greatest)
         bounded = None if cells.bounded is None else self.over_atoms(cells.bounded)
         present, squares = self.over_atoms(cells.present), self.over_atoms(cells.squares)
-        return Amounts(present, self.over_atoms(cells.total), squares, least, greatest, bounded)
+        return CellAmounts(present, self.over_atoms(cells.total), squares, least, greatest, bounded)
 
     def select(self, statistic: Statistic) -> Selection:
         """Find what a number is about, and refuse columns where they may not stand."""

@@ -81,6 +81,7 @@ PAGE = f"""<!doctype html>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24 }}
 h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.15rem; margin-top: 2rem }}
 table {{ border-collapse: collapse; width: 100% }}
+td:first-child {{ white-space: nowrap }}
 td {{ border-top: 1px solid #d9dee4; padding: .4rem .8rem .4rem 0; vertical-align: top }}
 code, pre {{ font: 14px/1.5 ui-monospace, monospace; background: #f3f5f7; border-radius: 4px; padding: .1rem .3rem }}
 pre {{ padding: .8rem; overflow-x: auto }}
@@ -90,7 +91,8 @@ body {{ background: #14171a; color: #e3e7eb }} code, pre {{ background: #22272c 
 <h1>A query gate</h1>
 <p>Ask a table for counts, sums and averages. The answer may be exact, noisy, an interval, or a refusal with its reason: that
 depends on the policy, and protects the people in the table. Every question is in a ledger.</p>
-<pre>curl -H "Authorization: Bearer TOKEN" -d '{{"question": "SELECT COUNT(*) FROM data"}}' http://127.0.0.1:PORT/ask</pre>
+<pre>curl -H "Authorization: Bearer TOKEN" http://127.0.0.1:PORT/ask \\
+  -d '{{"question": "SELECT COUNT(*) FROM data"}}'</pre>
 <h2>What there is</h2><table>{_PATHS}<tr><td><code>GET /openapi.json</code></td><td>this, for machines</td></tr></table>
 <h2>Why a number is refused</h2><table>{_WHY}</table>
 </html>

@@ -24,8 +24,9 @@ from unveil.sources.opening import open_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Amounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabulate"]
+__all__ = ["CellAmounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabulate"]
 
+_PRIME = 1_000_003
 _STEPS = 1 << 20
 """A bound is so many steps of the grid on which bounded values are summed."""
 
@@ -38,7 +39,7 @@ class Condition(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Amounts:
+class CellAmounts:
     """What a column of numbers adds up to in each cell.
 
     Attributes
@@ -86,7 +87,7 @@ class Tabulated:
     place: str
     columns: Mapping[str, Coded]
     n: NDArray[np.int64]
-    amounts: Mapping[str, Amounts]
+    amounts: Mapping[str, CellAmounts]
     distinct: Mapping[str, int]
     fingerprint: bytes = field(repr=False)
     in_hand: bool
@@ -162,7 +163,7 @@ def _in_hand(
     return Tabulated(opened.place, columns, n, amounts, distinct, fingerprint_of_frame(frame), in_hand=True)
 
 
-def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> Amounts:
+def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> CellAmounts:
     floats = column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
     present = ~np.isnan(floats)
     numbers = np.where(present, floats, 0.0)
@@ -170,7 +171,7 @@ def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> Amounts:
     total = column.fill_null(0).cast(pl.Int64).to_numpy().astype(np.int64) if whole else numbers
     bounded = None if bounds is None else np.where(present, np.rint(np.clip(numbers, *bounds) / grid_of(bounds)), 0.0)
     steps = None if bounded is None else bounded.astype(np.int64)
-    return Amounts(present.astype(np.int64), total, numbers * numbers, floats, floats, steps)
+    return CellAmounts(present.astype(np.int64), total, numbers * numbers, floats, floats, steps)
 
 
 def _in_engine(
@@ -181,20 +182,21 @@ def _in_engine(
     numbers = [name for name in measured if name in kinds]
     names = list(dict.fromkeys([*coded, *(name for name in measured if name not in kinds)]))
     tally, sums = ask(
-        names, lambda column, _: [one for name in numbers for one in _sums(column(name), kinds[name], bounds.get(name))]
+        names, lambda column, _: [one for name in numbers for one in _sums(column(name), opened, name, bounds.get(name))]
     )
     n = tally.n
     if n is None or not int(n.sum()):
         raise EmptyDataError.no_records(opened.place)
     order, cells = _ordered(tally.frame)
     codes = {name: replace(encode(cells[name].alias("column")), name=name) for name in names}
-    amounts, at = {}, 0
+    amounts, at, rounded = {}, 0, set[int]()
     for name in numbers:
-        width = len(_sums("", kinds[name], bounds.get(name)))
+        width = len(_sums("", opened, name, bounds.get(name)))
+        rounded |= {at + 2} if kinds[name] else {at + 1, at + 2}  # floating point sums depend on the order of adding
         amounts[name] = _summed(name, [sums.to_series(at + one)[order] for one in range(width)], whole=kinds[name])
         at += width
-    numbered = {f"s{at}": sums.to_series(at)[order] for at in range(sums.width)}
-    whole_frame = pl.DataFrame({**{f"c{at}": cells[name] for at, name in enumerate(names)}, "n": n[order], **numbered})
+    exact = {f"s{at}": sums.to_series(at)[order] for at in range(sums.width) if at not in rounded}
+    whole_frame = pl.DataFrame({**{f"c{at}": cells[name] for at, name in enumerate(names)}, "n": n[order], **exact})
     mark = hashlib.sha256("\0".join([*names, "", *numbers]).encode() + fingerprint_of_frame(whole_frame)).digest()
 
     def holding(condition: Condition) -> NDArray[np.int64]:
@@ -218,16 +220,17 @@ def _ordered(frame: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
     return order, frame[order]
 
 
-def _sums(column: str, whole: bool, bounds: tuple[float, float] | None) -> list[str]:  # noqa: FBT001 - it is no option
-    """Return the aggregates of a column of numbers."""
-    kind = "BIGINT" if whole else "DOUBLE PRECISION"
-    real = f"CAST({column} AS DOUBLE PRECISION)"
+def _sums(column: str, engine: EngineSource, name: str, bounds: tuple[float, float] | None) -> list[str]:
+    """Return the aggregates of a column of numbers, as the engine writes it."""
+    kind = "BIGINT" if engine.numbers[name] else engine.real
+    real = f"CAST({column} AS {engine.real})"
     found = [
         f"count({column})",
         f"CAST(coalesce(sum({column}), 0) AS {kind})",
         f"coalesce(sum({real} * {real}), 0)",
-        f"CAST(min({column}) AS DOUBLE PRECISION)",
-        f"CAST(max({column}) AS DOUBLE PRECISION)",
+        f"CAST(min({column}) AS {engine.real})",
+        f"CAST(max({column}) AS {engine.real})",
+        f"CAST(coalesce(sum(CAST({_checked(real)} AS BIGINT)), 0) AS BIGINT)",
     ]
     if bounds is not None:
         low, high = bounds
@@ -236,14 +239,20 @@ def _sums(column: str, whole: bool, bounds: tuple[float, float] | None) -> list[
     return found
 
 
-def _summed(name: str, parts: Sequence[pl.Series], *, whole: bool) -> Amounts:
+def _checked(real: str) -> str:
+    """Return a whole number that changes with a value: its thousandths modulo a prime. Its sums do not depend on their order."""
+    thousandths = f"floor(abs({real}) * 1000.0)"
+    return f"({thousandths} - {_PRIME}.0 * floor({thousandths} / {_PRIME}.0))"
+
+
+def _summed(name: str, parts: Sequence[pl.Series], *, whole: bool) -> CellAmounts:
     def floats(series: pl.Series) -> NDArray[np.float64]:
         return series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
 
-    present, total, squares, least, greatest, *rest = parts
+    present, total, squares, least, greatest, _, *rest = parts
     sums = total.cast(pl.Int64).to_numpy().astype(np.int64) if whole else floats(total)
     if not np.isfinite(sums).all():
         raise UnsupportedDataError(f"column {shown(name)} holds infinite numbers; turn them into nulls.")
     bounded = rest[0].cast(pl.Int64).to_numpy().astype(np.int64) if rest else None
     count = present.cast(pl.Int64).to_numpy().astype(np.int64)
-    return Amounts(count, sums, floats(squares), floats(least), floats(greatest), bounded)
+    return CellAmounts(count, sums, floats(squares), floats(least), floats(greatest), bounded)

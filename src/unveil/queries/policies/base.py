@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from unveil.queries.holding import Holding, Selection
 from unveil.results import jsonable
-from unveil.sources.tabulated import Amounts
+from unveil.sources.tabulated import CellAmounts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,6 @@ REASONS: Mapping[str, str] = {
     "budget": "the budget of the analyst or of the data does not cover it",
     "limit": "the analyst, or all together, have asked as many questions as the policy allows",
     "group-keys": "the groups are not declared, and which ones the data holds is not public; declare the values of the columns",
-    "diversity": "the column holds one value only, or too few records, so that nothing can be exchanged",
 }
 """Why a number is refused; none of them depends on a sensitive value."""
 
@@ -161,12 +160,12 @@ def exact(holding: Holding, selection: Selection) -> float | int | None:
     return found
 
 
-def _variance(amounts: Amounts, members: NDArray[np.bool_], n: int) -> float | None:
+def _variance(amounts: CellAmounts, members: NDArray[np.bool_], n: int) -> float | None:
     mean = amounts.total[members].sum().item() / n
     return max(float(amounts.squares[members].sum()) - n * mean * mean, 0.0) / (n - 1) if n > 1 else None
 
 
-_FUNCTIONS: Mapping[str, Callable[[Amounts, Any, int], Any]] = {
+_FUNCTIONS: Mapping[str, Callable[[CellAmounts, Any, int], Any]] = {
     "sum": lambda amounts, members, _: amounts.total[members].sum().item(),
     "avg": lambda amounts, members, n: amounts.total[members].sum().item() / n,
     "min": lambda amounts, members, _: float(amounts.least[members].min()),

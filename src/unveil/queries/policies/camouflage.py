@@ -166,9 +166,7 @@ class _Camouflaged:
         if not selection.indicator:
             return ""
         secret = selection.statistic.condition.columns & set(self._holding.sensitive)
-        if len(secret) > 1 or not self._holding.cells.in_hand:
-            return "indicator"
-        return "" if self._groups(next(iter(secret))) is not None else "diversity"
+        return "indicator" if len(secret) > 1 or not self._holding.cells.in_hand else ""
 
     def price(self, selection: Selection) -> int:  # noqa: ARG002
         return 1
@@ -223,8 +221,8 @@ class _Camouflaged:
         condition = selection.statistic.condition
         name = next(iter(condition.columns & set(self._holding.sensitive)))
         groups = self._groups(name)
-        if groups is None:
-            return refused("diversity")
+        if groups is None:  # one value only: to refuse would say so
+            return Decision(low=0, high=self._holding.records)
         order, start, size = groups
         columns, place = self._holding.cells.columns, np.arange(len(order))
         counts = []

@@ -43,6 +43,8 @@ _AS_IS = ("boolean", "byte", "short", "integer", "long", "float", "double", "dec
 class SparkSource(EngineSource):
     """A PySpark data frame, with its columns numbered; it runs in its own session."""
 
+    real = "DOUBLE"
+
     def __init__(self, frame: Any, place: str = "the Spark data frame") -> None:
         super().__init__(place, text_names(frame.columns, place))
         self.session = frame.sparkSession

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from unveil.errors import DataChangedError
 from unveil.sources.base import Source, Tally
@@ -29,6 +29,8 @@ class EngineSource(Source):
 
     can_count = True
     ordered = False
+    real: ClassVar[str] = "DOUBLE PRECISION"
+    """What the engine calls floating point numbers."""
 
     @property
     @abstractmethod
