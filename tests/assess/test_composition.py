@@ -120,6 +120,19 @@ def test_candidates_may_be_given_and_failures_are_said() -> None:
         )
 
 
+def test_identifiers_are_left_out_of_every_release() -> None:
+    named = PEOPLE.with_columns(name=pl.format("person {}", pl.int_range(pl.len())))
+    made = unveil.compose(named, KEYS, NEED, sensitive="occupation", chains=False, seed=1, identifiers="name")
+    assert all("name" not in one.release.data.columns for one in made.front)
+
+
+def test_nulls_of_the_key_stay() -> None:
+    holes = PEOPLE.with_columns(age=pl.when(pl.int_range(pl.len()) % 7 > 0).then("age"))
+    made = unveil.compose(holes, KEYS, NEED, sensitive="occupation", chains=False, seed=1)
+    assert not [one.reason for one in made.tried if one.reason]
+    assert made.original.identity == pytest.approx(1.0)
+
+
 def test_differential_privacy_is_tried_where_bounds_are_given() -> None:
     ages = PEOPLE.select("age", "income-per-year", "occupation")
     need = unveil.Need("income", target="income-per-year", given="age")

@@ -136,7 +136,8 @@ def front(
                 inputs.source, inputs.key, [*planned, *(Need.parse(text) for text in need or ())], sensitive=inputs.sensitive,
                 prefer=prefer,  # type: ignore[arg-type]
                 max_identity=max_identity, max_homogeneity=max_homogeneity, time_limit=time_limit or 60.0,
-                keep_order=keep_order, seed=seed, key_file=key_file, progress=progress,
+                identifiers=tuple(identifier or ()) or identifiers_of(inputs, ()), keep_order=keep_order, seed=seed,
+                key_file=key_file, progress=progress,
             )  # fmt: skip
         if out is not None or link is not None:
             write_release(composed.chosen, out, link, spreadsheet_safe=spreadsheet_safe)
