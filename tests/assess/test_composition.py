@@ -173,3 +173,16 @@ def test_the_command_line_tries_mechanisms_and_writes_the_chosen(tmp_path: Path,
     assert run([*words, *needs, "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tried"]
     assert pl.read_csv(out).height == 200
+
+
+def test_anonymize_takes_any_mechanism_that_serves_a_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    PEOPLE.head(200).write_csv(tmp_path / "people.csv")
+    words = ["anonymize", str(tmp_path / "people.csv"), "--key", "age", "--sensitive", "occupation"]
+    needs = ["--need", "income: income-per-year given age"]
+    assert run([*words, *needs, "--mechanism", "any", "--out", str(tmp_path / "any.csv")]) == 0
+    assert pl.read_csv(tmp_path / "any.csv").height == 200
+    assert run([*words, *needs, "--k", "2"]) == 2
+    assert run([*words, *needs, "--mechanism", "any", "--k", "2"]) == 2
+    front = ["front", *words[1:], *needs, "--mechanisms"]
+    assert run([*front, "--suppression", "0.1"]) == 2
+    assert "has no meaning" in capsys.readouterr().err

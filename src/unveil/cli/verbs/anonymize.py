@@ -10,6 +10,7 @@ import typer
 
 from unveil.attributes import require_columns, sides_of
 from unveil.cli.application import app
+from unveil.cli.composing import run_composition
 from unveil.cli.options import (
     Data,
     Encoding,
@@ -54,7 +55,15 @@ def anonymize(
     sensitive: SensitiveColumns = None,
     mechanism: Annotated[
         str | None,
-        typer.Option("--mechanism", metavar="NAME", help="Protect by this, not by generalisation: microaggregate, pram, ..."),
+        typer.Option(
+            "--mechanism",
+            metavar="NAME",
+            help="Protect by this, not by generalisation: microaggregate, pram, ...; any: the best.",
+        ),
+    ] = None,
+    need: Annotated[
+        list[str] | None,
+        typer.Option("--need", metavar="NEED", help="With --mechanism any: NAME: TARGET given A, B [at least DEGREE]."),
     ] = None,
     attribute: Annotated[
         list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
@@ -156,11 +165,14 @@ def anonymize(
     if isinstance(out, Address) and (mechanism is not None or (steps and not asked)):
         raise ArgumentError("a mechanism works on records that come here, so the release goes into a file.")
     check_safe(out, spreadsheet_safe=spreadsheet_safe)
-    if mechanism is None and (attribute or settings):
-        raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
-    if mechanism is not None and (identifier or pseudonymize):
-        raise ArgumentError("--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in.")
+    _require_fit(mechanism, attribute or settings, identifier or pseudonymize, need)
     chance = {"keep_order": keep_order, "seed": seed, "key_file": key_file}
+    if mechanism == "any":
+        return run_composition(
+            inputs, need, {**chance, "time_limit": time_limit, "identifiers": identifiers_of(inputs, ())},
+            unfit={"a model": asked, "--set": settings, "--attribute": attribute, "--suppression": suppression}, as_json=as_json,
+            out=out, link=link, spreadsheet_safe=spreadsheet_safe,
+        )  # fmt: skip
     if mechanism is not None:
         known = {
             "models": asked, "k": k, "sensitive": sensitive[0] if sensitive else None, "suppression": suppression or None,
@@ -216,6 +228,16 @@ def anonymize(
         )
     write_release(release, out, link, spreadsheet_safe=spreadsheet_safe)
     return give(release, as_json=as_json, out=None)
+
+
+def _require_fit(mechanism: str | None, told: object, treated: object, need: object) -> None:
+    """Refuse options that belong to a mechanism without one, and those of generalisation with one."""
+    if mechanism is None and told:
+        raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
+    if mechanism is not None and treated:
+        raise ArgumentError("--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in.")
+    if need and mechanism != "any":
+        raise ArgumentError("--need goes with --mechanism any, which looks for a protection that serves it; see unveil front.")
 
 
 def _level(text: str, keys: Sequence[str]) -> tuple[str, tuple[int, int]]:

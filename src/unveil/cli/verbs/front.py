@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.composing import run_composition
 from unveil.cli.options import (
     Data,
     Encoding,
@@ -124,24 +125,19 @@ def front(
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []
     if mechanisms:
-        named = {"--k": k, "--p": p, "--l": l_diversity, "--t": t, "--alpha": share, "--beta": beta, "--delta": delta,
-                 "--average-risk": average_risk, "--suppression": suppression or None, "--hierarchy": hierarchy,
-                 "--hierarchy-dir": hierarchy_dir, "--node-limit": node_limit}  # fmt: skip
-        if unfit := [option for option, value in named.items() if value is not None]:
-            raise ArgumentError(f"{unfit[0]} goes with generalisations; with --mechanisms it has no meaning.")
-        from unveil.assess.composition import compose
-
-        with showing_progress("protections") as progress:
-            composed = compose(
-                inputs.source, inputs.key, [*planned, *(Need.parse(text) for text in need or ())], sensitive=inputs.sensitive,
-                prefer=prefer,  # type: ignore[arg-type]
-                max_identity=max_identity, max_homogeneity=max_homogeneity, time_limit=time_limit or 60.0,
-                identifiers=tuple(identifier or ()) or identifiers_of(inputs, ()), keep_order=keep_order, seed=seed,
-                key_file=key_file, progress=progress,
-            )  # fmt: skip
-        if out is not None or link is not None:
-            write_release(composed.chosen, out, link, spreadsheet_safe=spreadsheet_safe)
-        return give(composed, as_json=as_json, out=None)
+        options = {
+            "prefer": prefer, "max_identity": max_identity, "max_homogeneity": max_homogeneity, "time_limit": time_limit,
+            "identifiers": tuple(identifier or ()) or identifiers_of(inputs, ()), "keep_order": keep_order, "seed": seed,
+            "key_file": key_file,
+        }  # fmt: skip
+        unfit = {
+            "--k": k, "--p": p, "--l": l_diversity, "--t": t, "--alpha": share, "--beta": beta, "--delta": delta,
+            "--average-risk": average_risk, "--suppression": suppression, "--hierarchy": hierarchy,
+            "--hierarchy-dir": hierarchy_dir, "--node-limit": node_limit,
+        }  # fmt: skip
+        return run_composition(
+            inputs, need, options, unfit=unfit, as_json=as_json, out=out, link=link, spreadsheet_safe=spreadsheet_safe
+        )
     asked = requirements.asked(
         inputs.sensitive, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=None, presence=None, average_risk=average_risk,
