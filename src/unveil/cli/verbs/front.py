@@ -124,24 +124,21 @@ def front(
     if inputs.sensitive is None:
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
     planned = list(inputs.project.needs.values()) if inputs.project is not None else []
-    if mechanisms:
-        options = {
-            "prefer": prefer, "max_identity": max_identity, "max_homogeneity": max_homogeneity, "time_limit": time_limit,
-            "identifiers": tuple(identifier or ()) or identifiers_of(inputs, ()), "keep_order": keep_order, "seed": seed,
-            "key_file": key_file,
-        }  # fmt: skip
-        unfit = {
-            "--k": k, "--p": p, "--l": l_diversity, "--t": t, "--alpha": share, "--beta": beta, "--delta": delta,
-            "--average-risk": average_risk, "--suppression": suppression, "--hierarchy": hierarchy,
-            "--hierarchy-dir": hierarchy_dir, "--node-limit": node_limit,
-        }  # fmt: skip
-        return run_composition(
-            inputs, need, options, unfit=unfit, as_json=as_json, out=out, link=link, spreadsheet_safe=spreadsheet_safe
-        )
-    asked = requirements.asked(
+    required = requirements.asked(
         inputs.sensitive, k=k, p=p, l_diversity=l_diversity, t=t, alpha=share, beta=beta, delta=delta,
         k_map=None, presence=None, average_risk=average_risk,
-    ) or inputs.planned_models()  # fmt: skip
+    )  # fmt: skip
+    limits = {"prefer": prefer, "max_identity": max_identity, "max_homogeneity": max_homogeneity, "time_limit": time_limit}
+    chance = {"keep_order": keep_order, "seed": seed, "key_file": key_file}
+    names = tuple(identifier or ()) or identifiers_of(inputs, ())
+    if mechanisms:
+        unfit = {"a model": required, "--suppression": suppression, "--hierarchy": hierarchy, "--hierarchy-dir": hierarchy_dir,
+                 "--node-limit": node_limit, "--order": order, "--nulls": nulls}  # fmt: skip
+        return run_composition(
+            inputs, need, {**limits, **chance, "identifiers": names}, unfit=unfit, as_json=as_json, out=out, link=link,
+            spreadsheet_safe=spreadsheet_safe,
+        )  # fmt: skip
+    asked = required or inputs.planned_models()
     with showing_progress("generalisations") as progress:
         result = anonymize_front(
             inputs.source,
@@ -151,16 +148,11 @@ def front(
             hierarchies=hierarchies_of(inputs, asked, hierarchy_dir, hierarchy),
             models=asked,
             suppression=suppression,
-            prefer=prefer,  # type: ignore[arg-type]
-            max_identity=max_identity,
-            max_homogeneity=max_homogeneity,
-            identifiers=tuple(identifier or ()) or identifiers_of(inputs, ()),
+            identifiers=names,
             orders=requirements.orders(order, inputs.project, inputs.source.names),
             nulls=inputs.nulls,
-            keep_order=keep_order,
-            seed=seed,
-            key_file=key_file,
-            time_limit=time_limit,
+            **limits,  # type: ignore[arg-type]
+            **chance,  # type: ignore[arg-type]
             node_limit=node_limit,
             progress=progress,
         )
