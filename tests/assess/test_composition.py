@@ -120,6 +120,19 @@ def test_candidates_may_be_given_and_failures_are_said() -> None:
         )
 
 
+def test_identifiers_are_left_out_of_every_release() -> None:
+    named = PEOPLE.with_columns(name=pl.format("person {}", pl.int_range(pl.len())))
+    made = unveil.compose(named, KEYS, NEED, sensitive="occupation", chains=False, seed=1, identifiers="name")
+    assert all("name" not in one.release.data.columns for one in made.front)
+
+
+def test_nulls_of_the_key_stay() -> None:
+    holes = PEOPLE.with_columns(age=pl.when(pl.int_range(pl.len()) % 7 > 0).then("age"))
+    made = unveil.compose(holes, KEYS, NEED, sensitive="occupation", chains=False, seed=1)
+    assert not [one.reason for one in made.tried if one.reason]
+    assert made.original.identity == pytest.approx(1.0)
+
+
 def test_differential_privacy_is_tried_where_bounds_are_given() -> None:
     ages = PEOPLE.select("age", "income-per-year", "occupation")
     need = unveil.Need("income", target="income-per-year", given="age")
@@ -160,3 +173,16 @@ def test_the_command_line_tries_mechanisms_and_writes_the_chosen(tmp_path: Path,
     assert run([*words, *needs, "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tried"]
     assert pl.read_csv(out).height == 200
+
+
+def test_anonymize_takes_any_mechanism_that_serves_a_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    PEOPLE.head(200).write_csv(tmp_path / "people.csv")
+    words = ["anonymize", str(tmp_path / "people.csv"), "--key", "age", "--sensitive", "occupation"]
+    needs = ["--need", "income: income-per-year given age"]
+    assert run([*words, *needs, "--mechanism", "any", "--out", str(tmp_path / "any.csv")]) == 0
+    assert pl.read_csv(tmp_path / "any.csv").height == 200
+    assert run([*words, *needs, "--k", "2"]) == 2
+    assert run([*words, *needs, "--mechanism", "any", "--k", "2"]) == 2
+    front = ["front", *words[1:], *needs, "--mechanisms"]
+    assert run([*front, "--suppression", "0.1"]) == 2
+    assert "has no meaning" in capsys.readouterr().err

@@ -121,6 +121,12 @@ def test_levels_of_a_hierarchy_are_the_candidates_of_names() -> None:
         unveil.propose_partitions(patients, swapped, "Disease", same_order=True)
 
 
+def test_dates_have_no_blocks_of_numbers() -> None:
+    days = pl.DataFrame({"day": pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 2, 9), eager=True)})
+    with pytest.raises(ArgumentError, match="does not hold numbers"):
+        unveil.propose_partitions(days, days, "day", same_order=True)
+
+
 def test_it_must_be_said_which_record_is_which() -> None:
     with pytest.raises(ArgumentError, match="which record is which"):
         unveil.propose_partitions(ADULT, ADULT, "age")

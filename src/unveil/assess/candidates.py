@@ -58,9 +58,9 @@ class ParameterGrid:
     suits: str
     options: Callable[[Sequence[str], int], Mapping[str, Any]] = lambda _names, _records: {}
 
-    def candidates(self, names: Sequence[str], records: int) -> list[ProtectionCandidate]:
+    def candidates(self, names: Sequence[str], records: int, more: Mapping[str, Any]) -> list[ProtectionCandidate]:
         """Return a protection for each value of the parameter."""
-        told = self.options(names, records)
+        told = {**self.options(names, records), **more}
         return [
             ProtectionCandidate((Step(self.mechanism, tuple(names), {self.parameter: value, **told}),)) for value in self.values
         ]
@@ -87,21 +87,28 @@ _LAST = "generalize"
 
 
 def single_candidates(
-    numbers: Sequence[str], names: Sequence[str], records: int, bounds: Mapping[str, tuple[float, float]]
+    numbers: Sequence[str],
+    names: Sequence[str],
+    records: int,
+    bounds: Mapping[str, tuple[float, float]],
+    *,
+    nulls: bool = False,
 ) -> list[ProtectionCandidate]:
     """Return the protections of one step for key attributes that hold numbers, and that hold names.
 
-    Differential privacy needs bounds that do not come from the data, so it is tried on the attributes that have some.
+    Differential privacy needs bounds that do not come from the data, so it is tried on the attributes that have some. Where the
+    attributes hold nulls, these stay.
     """
     found: list[ProtectionCandidate] = []
     for grid in _GRIDS:
         suited = {"all": [*numbers, *names], "numbers": numbers, "names": names}[grid.suits]
-        found += grid.candidates(suited, records) if suited else []
+        kept = {"nulls": "keep"} if nulls and grid.suits != "all" else {}
+        found += grid.candidates(suited, records, kept) if suited else []
     bounded = [name for name in numbers if name in bounds]
     if bounded:
         options = {"bounds": {name: tuple(bounds[name]) for name in bounded}, "k": max(2, round(records**0.5))}
         grid = ParameterGrid(*_PRIVATE, "numbers", lambda _names, _records: options)
-        found += grid.candidates(bounded, records)
+        found += grid.candidates(bounded, records, {})
     return found
 
 

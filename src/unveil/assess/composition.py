@@ -19,7 +19,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number
 from unveil.assess.candidates import ProtectionCandidate, chains_of
 from unveil.assess.composition_judge import ComposedFigures, CompositionJudge
-from unveil.attributes import Names, require_columns, sides_of
+from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, UnveilError
 from unveil.project import Need, Step
 from unveil.results import Figure, Result, Table, View, jsonable
@@ -215,6 +215,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     max_identity: float | None = None,
     max_homogeneity: float | None = None,
     time_limit: float = 60.0,
+    identifiers: Names = (),
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
@@ -244,6 +245,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
         The risks that will do; with the degrees that needs ask for, they decide what may be chosen.
     time_limit
         The seconds after which no further candidate is tried.
+    identifiers
+        Columns that name people: they are left out.
     keep_order, seed, key_file
         As in `unveil.protect`.
     progress
@@ -273,7 +276,9 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     asked = [needs] if isinstance(needs, Need) else [*needs]
     if not asked:
         raise ArgumentError("no need is named; name what the release is to be good for, such as Need('study', 'income', 'age').")
-    records = open_microdata(data)
+    opened = open_microdata(data)
+    require_columns(names_of(identifiers), opened.names)
+    records = opened.without(names_of(identifiers))
     require_columns([*keys, *secrets, *(name for need in asked for name in (need.target, *need.given))], records.names)
     judge = CompositionJudge.of(records, keys, secrets, asked, partitions or {})
     trial = _Trial(records, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)

@@ -110,7 +110,9 @@ class CompositionJudge:
         """Return the usual protections of one step for the key attributes."""
         numbers = [name for name in self.keys if self.records.column(name).dtype.is_numeric()]
         names = [name for name in self.keys if name not in numbers]
-        return single_candidates(numbers, names, self.records.records, bounds)
+        columns = [self.records.column(name) for name in self.keys]
+        nulls = any(column.null_count() or (column.dtype.is_float() and column.is_nan().any()) for column in columns)
+        return single_candidates(numbers, names, self.records.records, bounds, nulls=nulls)
 
     def original(self) -> ComposedFigures:
         """Return the figures of the table as it is."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,7 +233,7 @@ def propose_partitions(
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
-    points = [point_of(value) for value in values]
+    points = [None if isinstance(value, date | time) else point_of(value) for value in values]
     return None if any(point is None for point in points) else np.array(points, dtype=np.float64)
 
 

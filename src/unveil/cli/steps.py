@@ -29,7 +29,15 @@ class MechanismOptions:
 
     mechanism: Annotated[
         str | None,
-        typer.Option("--mechanism", metavar="NAME", help="Protect by this, not by generalisation: microaggregate, pram, ..."),
+        typer.Option(
+            "--mechanism",
+            metavar="NAME",
+            help="Protect by this, not by generalisation: microaggregate, pram, ...; any: the best.",
+        ),
+    ] = None
+    need: Annotated[
+        list[str] | None,
+        typer.Option("--need", metavar="NEED", help="With --mechanism any: NAME: TARGET given A, B [at least DEGREE]."),
     ] = None
     attribute: Annotated[
         list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")

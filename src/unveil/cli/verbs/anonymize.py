@@ -10,6 +10,7 @@ import typer
 
 from unveil.attributes import require_columns, sides_of
 from unveil.cli.application import app
+from unveil.cli.composing import composed
 from unveil.cli.groups import grouped
 from unveil.cli.options import Inputs, Json, give, pair_of, showing_progress
 from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, told_written
@@ -70,6 +71,11 @@ def anonymize(
         raise ArgumentError("lines of JSON, topics and Redis streams take records as they come; release a --stream there.")
     inputs, kept = table.gathered(), tuple(mechanism.pseudonymize or ())
     to.check()
+    if mechanism.mechanism == "any":
+        to.require_file()
+        return composed(inputs, mechanism.need, (models, search, draws, to), {}, as_json=as_json)
+    if mechanism.need:
+        raise ArgumentError("--need goes with --mechanism any, which looks for a protection that serves it; see unveil front.")
     steps, required = mechanism.plan(inputs, table, models, search)
     if steps:
         to.require_file()
@@ -96,6 +102,16 @@ def _require_key(inputs: Inputs, required: Sequence[Any]) -> None:
     require_columns(inputs.key, inputs.source.names)
     if not required:
         raise ArgumentError("no model is required; ask for one, such as --k 5.")
+
+
+def _require_fit(mechanism: str | None, told: object, treated: object, need: object) -> None:
+    """Refuse options that belong to a mechanism without one, and those of generalisation with one."""
+    if mechanism is None and told:
+        raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
+    if mechanism is not None and treated:
+        raise ArgumentError("--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in.")
+    if need and mechanism != "any":
+        raise ArgumentError("--need goes with --mechanism any, which looks for a protection that serves it; see unveil front.")
 
 
 def _level(text: str, keys: Sequence[str]) -> tuple[str, tuple[int, int]]:

@@ -1,0 +1,53 @@
+"""How the verbs that try mechanisms and their parameters do so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from unveil.cli.options import Inputs, give, showing_progress
+from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions
+from unveil.cli.requirements import ClassModelOptions
+from unveil.errors import ArgumentError
+
+__all__ = ["composed"]
+
+_SECONDS = 60.0
+_FITTING = ("time_limit", "identifier")
+_WORDS = {"l_diversity": "l", "share": "alpha"}
+"""Options that are not called as their fields are."""
+
+
+def composed(
+    inputs: Inputs,
+    needs: Sequence[str] | None,
+    groups: tuple[ClassModelOptions, SearchOptions, OrderOptions, FileOptions],
+    limits: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Try protections, write the chosen release, and show all; refuse options that belong to generalisations."""
+    from unveil.assess.composition import compose
+    from unveil.project import Need
+
+    models, search, order, to = groups
+    _refuse_unfit(models, search)
+    if inputs.key is None or inputs.sensitive is None:
+        raise ArgumentError("mechanisms are judged by what the key tells of the sensitive columns; name --key and --sensitive.")
+    wanted = [*inputs.planned_needs(), *(Need.parse(text) for text in needs or ())]
+    told = {"identifiers": search.options(inputs)["identifiers"], "time_limit": search.time_limit or _SECONDS, **limits}
+    with showing_progress():
+        made = compose(inputs.source, inputs.key, wanted, sensitive=inputs.sensitive, **order.options(), **told)
+    if to.out is not None or to.link is not None:
+        to.write(made.chosen)
+    give(made, as_json=as_json, out=None)
+
+
+def _refuse_unfit(*groups: ClassModelOptions | SearchOptions) -> None:
+    """Refuse what only generalisations can be told."""
+    for options in groups:
+        for one in fields(options):
+            if one.name not in _FITTING and getattr(options, one.name) not in (None, one.default):
+                word = _WORDS.get(one.name, one.name.replace("_", "-"))
+                raise ArgumentError(f"--{word} goes with generalisations; where mechanisms are tried it has no meaning.")
