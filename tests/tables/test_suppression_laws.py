@@ -198,6 +198,46 @@ def test_the_optimum_of_four_by_four_is_that_of_an_independent_program(seed: int
         assert best.bound == pytest.approx(best.cost)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_the_optimum_is_found_where_flows_miss_it(seed: int) -> None:
+    counts = np.random.default_rng(seed).integers(0, 9, (5, 5))
+    problem = problem_of(counts, **COUNT)
+    problem = problem.with_cost(problem.value + 1)
+    least = mip(problem)
+    assert by_flows(problem).cost() > least
+    for solver in ("highs", "scip"):
+        best = optimum(problem, solver=solver)
+        assert best.cost == pytest.approx(least) == pytest.approx(best.bound)
+
+
+def test_the_audit_finds_the_insider_of_the_smallest_pattern() -> None:
+    """Four cells protect three small ones from outsiders; whoever is alone in one of them reads the others."""
+    counts = np.array([[3, 4, 6], [3, 4, 1], [8, 2, 1]])
+    outsiders = problem_of(counts, **COUNT)
+    pattern = optimum(outsiders).suppressed
+    assert audited(outsiders, pattern).safe
+    found = audited(problem_of(counts, insiders="singletons", **COUNT), pattern)
+    assert found.insiders
+    assert not found.safe
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=16, max_size=16))
+def test_patterns_safe_from_outsiders_are_judged_for_insiders_as_defined(some: list[int]) -> None:
+    counts = np.array(some).reshape(4, 4)
+    if counts.sum() == 0:
+        return
+    from unveil.tables.suppression.failure import Unprotectable
+
+    outsiders = problem_of(counts, **COUNT)
+    try:
+        pattern = by_flows(outsiders).suppressed
+    except Unprotectable:
+        return
+    problem = problem_of(counts, insiders="singletons", **COUNT)
+    assert audited(problem, pattern).safe == safe(problem, pattern)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_two_solvers_agree_where_symmetry_is_high(seed: int) -> None:
     """All cells alike: SCIP's handling of symmetry would cut the optimum off if it were on."""
