@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +66,7 @@ def audits() -> list[Row]:
     for share in (0.3, 0.5):
         problem = problem_of(small, "none")
         suppressed: NDArray[np.bool_] = problem.primary | ((chance.random(len(problem)) < share) & (problem.value > 0))
-        spent = best_of(3, lambda one=problem, some=suppressed: audited(one, some, depth="enough")).processor
+        spent = best_of(3, partial(audited, problem, suppressed, depth="enough")).processor
         rows.append(at_most(f"audit of 1,331 cells, {int(suppressed.sum())} suppressed", spent, 0.5, "s"))
     large = problem_of(cube(20, 3, 25), "none")
     pattern = by_elimination(large)
@@ -90,8 +92,6 @@ def optimum_of_counts() -> Row:
     table = cube(20, 2, 40)
     problem = posed(table, (), Aim(insiders="none", attacker="0%:200%", width=0), primary=_chosen(table, chance, 20))
     level = np.where(problem.primary, 0.15 * problem.value, 0.0)
-    from dataclasses import replace
-
     asked = replace(problem, down=level, up=level, cost=problem.value + 1)
     spent, best = timed(lambda: optimum(asked, time_limit=120))
     return at_most(f"optimum of 20 x 20 with 20 sensitive cells (gap {best.gap:.4f})", spent, 30, "s")

@@ -17,8 +17,10 @@ import unveil
 from unveil.errors import TableError
 from unveil.tables.disclosure import given_away
 from unveil.tables.findings import audited
+from unveil.tables.flows import tasks_of
 from unveil.tables.problem import Aim, CellProblem, posed
 from unveil.tables.rules import rules_of
+from unveil.tables.suppression.cuts import CutMaker
 from unveil.tables.suppression.gauss import by_elimination
 from unveil.tables.suppression.lp import by_flows
 from unveil.tables.suppression.optimal import optimum
@@ -157,7 +159,12 @@ def test_the_optimum_is_that_of_trying_every_pattern(some: list[int], insiders: 
 
 
 def mip(problem: CellProblem) -> float:
-    """The least number of cells by one large program: for every sensitive cell two moves, each within what is suppressed."""
+    """What the cheapest pattern costs, by an independent program."""
+    return float(problem.cost @ pattern_of_mip(problem))
+
+
+def pattern_of_mip(problem: CellProblem) -> np.ndarray[Any, Any]:
+    """The cheapest pattern by one large program: for every sensitive cell two moves, each within what is suppressed."""
     cells, primary = len(problem), np.flatnonzero(problem.primary).tolist()
     matrix = problem.equations.toarray()
     far, rows = 1e3, []
@@ -185,7 +192,8 @@ def mip(problem: CellProblem) -> float:
     cost[:cells] = problem.cost
     found = milp(cost, constraints=rows, bounds=Bounds(low, high), integrality=whole)
     assert found.status == 0
-    return float(found.fun)
+    pattern: np.ndarray[Any, Any] = np.rint(found.x[:cells])
+    return pattern
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -196,6 +204,25 @@ def test_the_optimum_of_four_by_four_is_that_of_an_independent_program(seed: int
         best = optimum(problem.with_cost(cost), solver="highs")
         assert best.cost == pytest.approx(mip(problem.with_cost(cost)))
         assert best.bound == pytest.approx(best.cost)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_independent_optimum_satisfies_every_cut(seed: int) -> None:
+    counts = np.random.default_rng(seed).integers(0, 12, (4, 4))
+    problem = problem_of(counts, **COUNT)
+    best = pattern_of_mip(problem)
+    maker, chance, found = CutMaker(problem), np.random.default_rng(seed), 0
+    for _ in range(10):
+        x = chance.random(len(problem)) * (chance.random(len(problem)) < 0.25)
+        x = np.where(problem.fixed, 0.0, np.where(problem.primary, 1.0, x))
+        maker.pattern(x, np.zeros(0, dtype=np.int64))
+        for task in tasks_of(problem):
+            cut = maker.cut(task)
+            if cut is not None:
+                found += 1
+                assert cut.coefficients @ x[cut.cells] < cut.right
+                assert cut.coefficients @ best[cut.cells] >= cut.right - 1e-6
+    assert found > 0
 
 
 @pytest.mark.parametrize("seed", [1, 2, 7])

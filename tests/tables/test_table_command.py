@@ -13,9 +13,21 @@ import unveil
 from unveil.cli import run
 from unveil.errors import MissingExtraError
 
-ROWS = [("N", "f", 4), ("N", "s", 1), ("N", "t", 3), ("S", "f", 3), ("S", "s", 2), ("S", "t", 5), ("E", "f", 6), ("E", "s", 4), ("E", "t", 3)]
+ROWS = [
+    ("N", "f", 4),
+    ("N", "s", 1),
+    ("N", "t", 3),
+    ("S", "f", 3),
+    ("S", "s", 2),
+    ("S", "t", 5),
+    ("E", "f", 6),
+    ("E", "s", 4),
+    ("E", "t", 3),
+]
 FIRMS = pl.DataFrame(
-    [(a, b, 10 * (at + 1), f"{a}{b}{at}") for a, b, n in ROWS for at in range(n)], schema=["region", "sector", "worth", "id"], orient="row"
+    [(a, b, 10 * (at + 1), f"{a}{b}{at}") for a, b, n in ROWS for at in range(n)],
+    schema=["region", "sector", "worth", "id"],
+    orient="row",
 )
 
 
@@ -66,7 +78,9 @@ def test_records_are_protected_first(firms: str, capsys: pytest.CaptureFixture[s
 def test_the_attack_on_a_protected_table(firms: str, capsys: pytest.CaptureFixture[str]) -> None:
     bare = answer(capsys, firms, *BY, "--value", "worth", "--attack")
     assert bare["attacks"]["external"] == bare["attacks"]["internal"] == 1
-    safe = answer(capsys, firms, *BY, "--value", "worth", "--rule", "p=10", "--rule", "threshold=3", "--protect", "suppress", "--attack")
+    safe = answer(
+        capsys, firms, *BY, "--value", "worth", "--rule", "p=10", "--rule", "threshold=3", "--protect", "suppress", "--attack"
+    )
     assert "external" not in safe["attacks"]
     assert "internal" not in safe["attacks"]
 
@@ -108,7 +122,9 @@ def test_a_solver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     table = unveil.table(FIRMS, ["region", "sector"])
     monkeypatch.setitem(sys.modules, "pyscipopt", None)
     with pytest.raises(MissingExtraError, match=r"unveil\[optimal\]"):
-        table.suppress("dominance=1:50" if table.value is not None else "threshold=4", method="optimal", solver="scip", insiders="none")
+        table.suppress(
+            "dominance=1:50" if table.value is not None else "threshold=4", method="optimal", solver="scip", insiders="none"
+        )
     assert table.suppress("threshold=3", method="optimal", insiders="none").safe
     monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(MissingExtraError, match=r"unveil\[tables\]"):
