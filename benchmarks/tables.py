@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -91,8 +92,6 @@ def optimum_of_counts() -> Row:
     table = cube(20, 2, 40)
     problem = posed(table, (), Aim(insiders="none", attacker="0%:200%", width=0), primary=_chosen(table, chance, 20))
     level = np.where(problem.primary, 0.15 * problem.value, 0.0)
-    from dataclasses import replace
-
     asked = replace(problem, down=level, up=level, cost=problem.value + 1)
     spent, best = timed(lambda: optimum(asked, time_limit=120))
     return at_most(f"optimum of 20 x 20 with 20 sensitive cells (gap {best.gap:.4f})", spent, 30, "s")

@@ -17,8 +17,10 @@ import unveil
 from unveil.errors import TableError
 from unveil.tables.disclosure import given_away
 from unveil.tables.findings import audited
+from unveil.tables.flows import tasks_of
 from unveil.tables.problem import Aim, CellProblem, posed
 from unveil.tables.rules import rules_of
+from unveil.tables.suppression.cuts import CutMaker
 from unveil.tables.suppression.gauss import by_elimination
 from unveil.tables.suppression.lp import by_flows
 from unveil.tables.suppression.optimal import optimum
@@ -157,7 +159,12 @@ def test_the_optimum_is_that_of_trying_every_pattern(some: list[int], insiders: 
 
 
 def mip(problem: CellProblem) -> float:
-    """The least number of cells by one large program: for every sensitive cell two moves, each within what is suppressed."""
+    """What the cheapest pattern costs, by an independent program."""
+    return float(problem.cost @ pattern_of_mip(problem))
+
+
+def pattern_of_mip(problem: CellProblem) -> np.ndarray[Any, Any]:
+    """The cheapest pattern by one large program: for every sensitive cell two moves, each within what is suppressed."""
     cells, primary = len(problem), np.flatnonzero(problem.primary).tolist()
     matrix = problem.equations.toarray()
     far, rows = 1e3, []
@@ -185,7 +192,8 @@ def mip(problem: CellProblem) -> float:
     cost[:cells] = problem.cost
     found = milp(cost, constraints=rows, bounds=Bounds(low, high), integrality=whole)
     assert found.status == 0
-    return float(found.fun)
+    pattern: np.ndarray[Any, Any] = np.rint(found.x[:cells])
+    return pattern
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -196,6 +204,65 @@ def test_the_optimum_of_four_by_four_is_that_of_an_independent_program(seed: int
         best = optimum(problem.with_cost(cost), solver="highs")
         assert best.cost == pytest.approx(mip(problem.with_cost(cost)))
         assert best.bound == pytest.approx(best.cost)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_independent_optimum_satisfies_every_cut(seed: int) -> None:
+    counts = np.random.default_rng(seed).integers(0, 12, (4, 4))
+    problem = problem_of(counts, **COUNT)
+    best = pattern_of_mip(problem)
+    maker, chance, found = CutMaker(problem), np.random.default_rng(seed), 0
+    for _ in range(10):
+        x = chance.random(len(problem)) * (chance.random(len(problem)) < 0.25)
+        x = np.where(problem.fixed, 0.0, np.where(problem.primary, 1.0, x))
+        maker.pattern(x, np.zeros(0, dtype=np.int64))
+        for task in tasks_of(problem):
+            cut = maker.cut(task)
+            if cut is not None:
+                found += 1
+                assert cut.coefficients @ x[cut.cells] < cut.right
+                assert cut.coefficients @ best[cut.cells] >= cut.right - 1e-6
+    assert found > 0
+
+
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_the_optimum_is_found_where_flows_miss_it(seed: int) -> None:
+    counts = np.random.default_rng(seed).integers(0, 9, (5, 5))
+    problem = problem_of(counts, **COUNT)
+    problem = problem.with_cost(problem.value + 1)
+    least = mip(problem)
+    assert by_flows(problem).cost() > least
+    for solver in ("highs", "scip"):
+        best = optimum(problem, solver=solver)
+        assert best.cost == pytest.approx(least) == pytest.approx(best.bound)
+
+
+def test_the_audit_finds_the_insider_of_the_smallest_pattern() -> None:
+    """Four cells protect three small ones from outsiders; whoever is alone in one of them reads the others."""
+    counts = np.array([[3, 4, 6], [3, 4, 1], [8, 2, 1]])
+    outsiders = problem_of(counts, **COUNT)
+    pattern = optimum(outsiders).suppressed
+    assert audited(outsiders, pattern).safe
+    found = audited(problem_of(counts, insiders="singletons", **COUNT), pattern)
+    assert found.insiders
+    assert not found.safe
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=16, max_size=16))
+def test_patterns_safe_from_outsiders_are_judged_for_insiders_as_defined(some: list[int]) -> None:
+    counts = np.array(some).reshape(4, 4)
+    if counts.sum() == 0:
+        return
+    from unveil.tables.suppression.failure import Unprotectable
+
+    outsiders = problem_of(counts, **COUNT)
+    try:
+        pattern = by_flows(outsiders).suppressed
+    except Unprotectable:
+        return
+    problem = problem_of(counts, insiders="singletons", **COUNT)
+    assert audited(problem, pattern).safe == safe(problem, pattern)
 
 
 @pytest.mark.parametrize("seed", range(3))

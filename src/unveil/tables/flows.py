@@ -26,6 +26,8 @@ Side: TypeAlias = Literal["up", "down", "either"]
 _MOVED = 1e-7
 _AGAIN = 2
 """How often a flow is sought anew, with costs by the cell rather than by the amount moved."""
+_LARGE = 5_000
+"""In tables of more cells one side and one repetition have to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class FlowProgram:
             Whether the first side that has a flow will do, where a task may be met on either.
         """
         sides = ("up", "down") if task.side == "either" else (task.side,)
+        if self.number > _LARGE:
+            again, either = min(again, 1), True
         best: tuple[float, Flow] | None = None
         for side in sides:
             flow = self._one_side(task.cell, side, task.amount, costs[self.columns], forbidden, again)

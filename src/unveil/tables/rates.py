@@ -87,7 +87,7 @@ def _level(low: NDArray[np.float64], high: NDArray[np.float64], total: float) ->
             below = height
         else:
             above = height
-    return np.asarray(np.clip(above, low, high), dtype=np.float64)
+    return np.asarray(np.clip(above, low, high))
 
 
 def _steep(low: NDArray[np.float64], high: NDArray[np.float64], total: float) -> NDArray[np.float64]:
