@@ -1,7 +1,7 @@
 """The compiled loop of a stream's clusters: each record that must leave is grouped with its nearest neighbours that wait.
 
-A record is a row of coordinates. Two are as far apart as their differences add up to, each relative to the span of its coordinate,
-or 1 where values have no order. numba is imported with this module.
+A record is a row of coordinates. Two are as far apart as their differences add up to, each relative to the span of its coordinate
+(or 1 where values have no order). numba is imported with this module.
 """
 
 from __future__ import annotations
