@@ -121,7 +121,7 @@ def redis() -> Row:
     what = "watch a Redis stream, beside a bare consumer"
     if shutil.which("redis-server") is None:
         return not_measured(what, "there is no redis-server here", "at most 2 times")
-    from stream.brokers import RedisServer
+    from benchmarks.local_brokers import RedisServer
 
     with tempfile.TemporaryDirectory() as folder, _ending(RedisServer(Path(folder))) as server:
         pipe = server.client().pipeline()
@@ -142,7 +142,7 @@ def kafka() -> Row:
     """Compare watching a topic of librdkafka's own cluster with a bare consumer that reads all messages."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-    from stream.brokers import KafkaCluster
+    from benchmarks.local_brokers import KafkaCluster
 
     cluster = KafkaCluster()
     address = cluster.make("people")

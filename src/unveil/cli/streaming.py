@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.options import give, showing_stages
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def release_stream(
     settings["hierarchies"] = _hierarchies(*trees, asked["key"])
     delay = asked["delay"]
     release = StreamRelease(**settings, delay=int(delay) if delay.isdigit() else delay, diverse=_diverse(asked["diverse"]))
-    kept = None if state is None else Checkpoint(state, {"source": source, "out": out, **{n: str(v) for n, v in asked.items()}})
+    places = {"source": without_credentials(source), "out": without_credentials(out)}
+    kept = None if state is None else Checkpoint(state, {**places, **{name: str(value) for name, value in asked.items()}})
     sink = open_sink(out)
     records = open_records(source, StreamOptions(follow=follow, missing=tuple(asked["missing"])))
     run = _Run(release, sink, kept)
@@ -104,7 +106,7 @@ def release_stream(
         finally:
             records.close()
             sink.close()
-    sys.stderr.write(f"written: {out}\n")
+    sys.stderr.write(f"written: {without_credentials(out)}\n")
     give(release.summary(), as_json=as_json, out=None)
     if heard:
         raise typer.Exit(128 + heard[0])
