@@ -16,7 +16,7 @@ from benchmarks.record import LATEST, STORED, Record, accept, read, recorded, sl
 
 PARTS = (
     "foundation", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "attacks", "utility",
-    "search", "recoding", "tables", "queries", "scale", "large", "coverage", "intruders",
+    "search", "recoding", "tables", "queries", "scale", "streams", "large", "coverage", "intruders",
 )  # fmt: skip
 """Each is a module of this package with a function `run`."""
 _ON_REQUEST = ("tables", "large", "coverage", "intruders")

@@ -9,10 +9,6 @@ from pathlib import Path
 import unveil
 
 HOME = Path(unveil.__file__).parent
-STILL_SHARED = {
-    "Attribute", "Cells", "Column", "Dates", "Estimate", "Finding", "Intervals", "Pair", "Proposal", "Rule", "Table", "Verdict",
-}  # fmt: skip
-"""Names that two classes still have; a name is taken out when one of them gets a better one, and none is added."""
 
 
 def public_classes() -> dict[str, list[str]]:
@@ -27,4 +23,4 @@ def public_classes() -> dict[str, list[str]]:
 
 def test_no_two_public_classes_share_a_name() -> None:
     shared = {name: modules for name, modules in public_classes().items() if len(modules) > 1}
-    assert set(shared) == STILL_SHARED, shared
+    assert shared == {}

@@ -73,11 +73,26 @@ VALUES: dict[str, Draw] = {
             "--released",
             "--continuous",
             "--categorical",
+            "--person",
+            "--keep",
+            "--time",
         ),
         _column,
     ),
     **dict.fromkeys(
-        ("data", "original", "release", "--population", "--reference", "--external", "--control", "--original", "--data"), _file
+        (
+            "data",
+            "original",
+            "release",
+            "--population",
+            "--reference",
+            "--external",
+            "--control",
+            "--original",
+            "--data",
+            "--earlier",
+        ),
+        _file,
     ),
     "releases": lambda rng, table: f"other={_file(rng, table)}",
     "--link": _one_of("link.csv", "other=link.csv"),
@@ -122,6 +137,8 @@ VALUES: dict[str, Draw] = {
         ),
         _one_of("0.5", "0.9", "1", "0.1"),
     ),
+    "--delay": _one_of("4", "20", "10s", "soon"),
+    "--method": _one_of("clusters", "windows", "clouds"),
     "--p": _with_column("1", "2"),
     "--l": _with_column("distinct:2", "entropy:1.5", "recursive:3:2"),
     "--t": _with_column("0.3", "0.2:equal", "0.5:js"),
@@ -148,7 +165,7 @@ VALUES: dict[str, Draw] = {
     "--key-file": _one_of("secret.key"),
     "--junit": _one_of("junit.xml"),
     "--record": _one_of("out.csv.unveil.json", "no-such-record.json"),
-    "--out": _one_of("out.csv", "out.parquet", "out.html", "out.json", "out.toml", "no/such/folder/out.csv"),
+    "--out": _one_of("out.csv", "out.parquet", "out.ndjson", "out.html", "out.json", "out.toml", "no/such/folder/out.csv"),
     "--interval": _one_of("5,10", "10"),
     "--origin": _one_of("0", "5"),
     "--bottom": _one_of("20"),
@@ -229,7 +246,7 @@ def _words(rng: Random, table: Table, command: Any) -> list[str]:
     for parameter in command.params:
         name, flag = parameter.opts[0], getattr(parameter, "is_flag", False)
         required = parameter.param_type_name == "argument" or name in {"--key", "--column"}
-        if rng.random() > (0.95 if required else 0.12) or name in {"--help", "--experiments"}:
+        if rng.random() > (0.95 if required else 0.12) or name in {"--help", "--experiments", "--follow"}:
             continue
         value = rng.choice(_WRONG) if wrong and rng.random() < 0.3 else VALUES[name](rng, table) if name in VALUES else ""
         if parameter.param_type_name == "argument":

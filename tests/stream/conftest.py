@@ -6,8 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-
-from stream.brokers import KafkaCluster, RedisServer
+from benchmarks.local_brokers import KafkaCluster, RedisServer
 
 
 @pytest.fixture(scope="module")

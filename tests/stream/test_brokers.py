@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import unveil
-from unveil.errors import DataNotFoundError, EngineError
+from unveil.errors import ArgumentError, DataNotFoundError, EngineError
 from unveil.sources.streams import StreamOptions, open_records
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.sinks import open_sink
@@ -23,7 +23,7 @@ from unveil.stream.watch import Watch
 from unveil.stream.window import Window
 
 if TYPE_CHECKING:
-    from stream.brokers import KafkaCluster, RedisServer
+    from benchmarks.local_brokers import KafkaCluster, RedisServer
 
 ONCE = StreamOptions(follow=False)
 
@@ -164,6 +164,12 @@ def test_offsets_are_committed_to_the_group_that_is_named(kafka_cluster: KafkaCl
     (kept,) = consumer.committed([TopicPartition("committed", 0)], timeout=20)
     consumer.close()
     assert kept.offset == 50
+
+
+def test_settings_that_the_client_does_not_take_are_refused() -> None:
+    pytest.importorskip("confluent_kafka")
+    with pytest.raises(ArgumentError, match="refuses its settings"):
+        open_records("kafka://127.0.0.1:1/people", StreamOptions(settings={"sasl.secret": "x"}))
 
 
 # Killed ---------------------------------------------------------------------------------------------------------------

@@ -313,10 +313,21 @@ def test_a_full_disk_is_said() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     sink = FileSink.__new__(FileSink)
-    sink._path, sink._file = Path("/dev/full"), None  # noqa: SLF001 - a device is no place for a file, but is always full
+    sink._path, sink._file, sink._anew = Path("/dev/full"), None, False  # noqa: SLF001 - a device is no place for a file, but is always full
     with pytest.raises(OutputError, match="disk is full"):
         sink.write(1, b"line")
     sink.close()
+
+
+def test_an_older_file_of_lines_stays_until_there_is_something_to_write(tmp_path: Path) -> None:
+    path, out = tmp_path / "stream.ndjson", tmp_path / "out.ndjson"
+    out.write_text("older", "utf-8")
+    path.write_text(as_lines(records(30)), "utf-8")
+    words = ["watch", str(path), "--window", "10", "--every", "5", "--no-follow", "--json", "--lines", str(out)]
+    assert run([*words, "--key", "none"]) == 2
+    assert out.read_text("utf-8") == "older"
+    assert run([*words, "--key", "age"]) == 0
+    assert len(out.read_text("utf-8").splitlines()) == 6
 
 
 # The command ----------------------------------------------------------------------------------------------------------

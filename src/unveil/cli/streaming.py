@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.options import give, showing_progress
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class StreamingOptions:
             finally:
                 records.close()
                 sink.close()
-        sys.stderr.write(f"written: {out}\n")
+        sys.stderr.write(f"written: {without_credentials(out)}\n")
         give(release.summary(), as_json=as_json, out=None)
         if heard:
             raise typer.Exit(128 + heard[0])
@@ -117,8 +118,8 @@ class StreamingOptions:
         release = StreamRelease(**settings, hierarchies=trees)
         if self.checkpoint is None:
             return release, None
-        same = {"source": source, "out": out, "missing": str(table.missing or ()), **{n: str(v) for n, v in settings.items()}}
-        return release, Checkpoint(self.checkpoint, same)
+        places = {"source": without_credentials(source), "out": without_credentials(out), "missing": str(table.missing or ())}
+        return release, Checkpoint(self.checkpoint, {**places, **{name: str(value) for name, value in settings.items()}})
 
 
 def together(

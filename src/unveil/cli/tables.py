@@ -15,7 +15,7 @@ from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, TableError, shown
 
 __all__ = [
-    "Answer",
+    "TableAnswer",
     "checked_out",
     "compared",
     "contributors_of",
@@ -30,7 +30,7 @@ _TO_PUBLISH = (".csv", ".parquet", ".xlsx")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TableAnswer:
     """Where the answer goes, and in which form."""
 
     as_json: bool
@@ -136,7 +136,7 @@ def compared(
     return tables.compare_tables(made, read, rules=list(rules))
 
 
-def written(result: Any, answer: Answer) -> None:
+def written(result: Any, answer: TableAnswer) -> None:
     """Give an answer; a table that is not safe is not written for publication, and ends with exit code 1."""
     from unveil.tables.crosstable import CrossTable
 
@@ -157,7 +157,7 @@ def written(result: Any, answer: Answer) -> None:
         raise typer.Exit(1)
 
 
-def _publish(result: Any, answer: Answer) -> None:
+def _publish(result: Any, answer: TableAnswer) -> None:
     """Write the table to publish."""
     from unveil.arguments import checked_word
     from unveil.tables.crosstab import crosstab_rows

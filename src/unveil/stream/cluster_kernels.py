@@ -1,7 +1,7 @@
-"""Compiled loops of a stream's clusters: records put into boxes as they came, and boxes halved while each half still protects.
+"""The compiled loop of a stream's clusters: each record that must leave is grouped with its nearest neighbours that wait.
 
-A record is a row of coordinates; a box holds the lowest and the highest of each. The width of a box along a coordinate is
-relative to its span, and 1 for values without an order, of which there are several. numba is imported with this module.
+A record is a row of coordinates. Two are as far apart as their differences add up to, each relative to the span of its coordinate
+(or 1 where values have no order). numba is imported with this module.
 """
 
 from __future__ import annotations
@@ -12,117 +12,118 @@ import numpy as np
 
 from unveil.compilation import compiled, compiled_in_place
 
-__all__ = ["halve", "put_into_boxes"]
+__all__ = ["SUPPRESSED_ROW", "WAITING_ROW", "nearest_groups"]
+
+WAITING_ROW, SUPPRESSED_ROW = -1, -2
+"""What stands for the group of a record that goes on waiting, and of one that leaves without being released."""
 
 
 @compiled_in_place
-def _width(low: float, high: float, span: float, flat: bool) -> float:  # noqa: FBT001
-    if high <= low:
-        return 0.0
-    return 1.0 if flat or span <= 0.0 else (high - low) / span
-
-
-@compiled
-def put_into_boxes(x: Any, span: Any, flat: Any, tau: float, most: int, low: Any, high: Any, of_record: Any) -> int:
-    """Put each record into the box that it enlarges least, of those that then lose no more than tau; else begin a box.
-
-    Where there are as many boxes as there may be, the one enlarged least takes it. Returns the number of boxes.
-    """
-    used, d = 0, x.shape[1]
-    for at in range(len(x)):
-        best, best_growth, good, good_growth = -1, np.inf, -1, np.inf
-        for box in range(used):
-            growth, loss = 0.0, 0.0
-            for c in range(d):
-                before = _width(low[box, c], high[box, c], span[c], flat[c])
-                after = _width(min(low[box, c], x[at, c]), max(high[box, c], x[at, c]), span[c], flat[c])
-                growth += after - before
-                loss += after
-            if growth < best_growth:
-                best, best_growth = box, growth
-            if loss <= tau * d and growth < good_growth:
-                good, good_growth = box, growth
-        box = good if good >= 0 else best
-        if good < 0 and used < most:
-            box = used
-            used += 1
-            low[box] = x[at]
-            high[box] = x[at]
-        for c in range(d):
-            low[box, c] = min(low[box, c], x[at, c])
-            high[box, c] = max(high[box, c], x[at, c])
-        of_record[at] = box
-    return used
-
-
-@compiled_in_place
-def _distinct(codes: Any, rows: Any, start: int, stop: int) -> int:
-    """Count the different codes of some rows."""
-    taken = np.empty(stop - start, dtype=np.int64)
-    for at in range(start, stop):
-        taken[at - start] = codes[rows[at]]
-    taken.sort()
-    number = 1 if stop > start else 0
-    for at in range(1, len(taken)):
-        if taken[at] != taken[at - 1]:
-            number += 1
-    return number
-
-
-@compiled_in_place
-def _protects(persons: Any, secrets: Any, rows: Any, start: int, stop: int, k: int, most: int) -> bool:
-    """Whether rows are of k persons, and hold as many values of every sensitive attribute as they must."""
-    if stop - start < k or _distinct(persons, rows, start, stop) < k:
-        return False
-    for attribute in range(secrets.shape[0]):  # noqa: SIM110 - compiled
-        if _distinct(secrets[attribute], rows, start, stop) < most:
-            return False
-    return True
-
-
-@compiled_in_place
-def _widths(x: Any, rows: Any, start: int, stop: int, span: Any, flat: Any) -> Any:
-    """Return how wide some rows are along each coordinate."""
-    widths = np.zeros(x.shape[1])
+def _distance(x: Any, one: int, other: int, span: Any, flat: Any) -> float:
+    total = 0.0
     for c in range(x.shape[1]):
-        low, high = np.inf, -np.inf
-        for at in range(start, stop):
-            low, high = min(low, x[rows[at], c]), max(high, x[rows[at], c])
-        widths[c] = _width(low, high, span[c], flat[c])
-    return widths
+        if x[one, c] != x[other, c]:
+            total += 1.0 if flat[c] or span[c] <= 0.0 else abs(x[one, c] - x[other, c]) / span[c]
+    return total
+
+
+@compiled_in_place
+def _among(codes: Any, chosen: Any, number: int, code: int) -> bool:
+    """Whether one of the rows chosen has a code."""
+    for at in range(number):  # noqa: SIM110 - compiled
+        if codes[chosen[at]] == code:
+            return True
+    return False
+
+
+@compiled_in_place
+def _short_of(secrets: Any, chosen: Any, number: int, diverse: int) -> int:
+    """Return a sensitive attribute of which the rows chosen hold too few values; -1 where there is none."""
+    for attribute in range(secrets.shape[0]):
+        distinct = 0
+        for at in range(number):
+            if not _among(secrets[attribute], chosen, at, secrets[attribute, chosen[at]]):
+                distinct += 1
+        if distinct < diverse:
+            return attribute
+    return -1
+
+
+@compiled_in_place
+def _gathered(far: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: int, chosen: Any) -> int:
+    """Choose the nearest rows until they are of k persons and diverse; return how many, 0 where there are not enough.
+
+    `far` holds the distances, infinite for rows that are taken. A row of a person chosen before comes along if it must leave.
+    """
+    number, people, missing = 0, 0, -1
+    while True:
+        if people >= k:
+            missing = _short_of(secrets, chosen, number, diverse)
+            if missing < 0:
+                return number
+        best = -1
+        for row in range(len(far)):
+            if far[row] < np.inf and (best < 0 or far[row] < far[best]):
+                best = row
+        if best < 0:
+            return 0
+        far[best] = np.inf
+        new = not _among(persons, chosen, number, persons[best])
+        helps = new if missing < 0 else not _among(secrets[missing], chosen, number, secrets[missing, best])
+        if helps or (due[best] and missing < 0):
+            people += 1 if new else 0
+            chosen[number] = best
+            number += 1
 
 
 @compiled
-def halve(x: Any, span: Any, flat: Any, persons: Any, secrets: Any, k: int, diverse: int, rows: Any, group: Any) -> int:
-    """Halve rows along the widest coordinate, as long as both halves protect; note the group of each row, and return how many."""
-    stack = [(0, len(rows))]
-    groups = 0
-    while len(stack) > 0:
-        start, stop = stack.pop()
-        widths = _widths(x, rows, start, stop, span, flat)
-        cut = -1
-        if stop - start >= 2 * k:
-            order = np.argsort(-widths)
-            for c in order:
-                if widths[c] <= 0.0:
-                    break
-                values = np.empty(stop - start)
-                for at in range(start, stop):
-                    values[at - start] = x[rows[at], c]
-                sorting = np.argsort(values, kind="mergesort")
-                ordered = rows[start:stop].copy()[sorting]
-                middle = (stop - start) // 2
-                rows[start:stop] = ordered
-                if _protects(persons, secrets, rows, start, start + middle, k, diverse) and _protects(
-                    persons, secrets, rows, start + middle, stop, k, diverse
-                ):
-                    cut = start + middle
-                    break
-        if cut >= 0:
-            stack.append((start, cut))
-            stack.append((cut, stop))
-        else:
-            for at in range(start, stop):
-                group[rows[at]] = groups
-            groups += 1
+def nearest_groups(x: Any, span: Any, flat: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: int, group: Any) -> int:
+    """Group every row that must leave with its nearest neighbours, and note the group of each row; return how many there are.
+
+    The first is the row farthest from the first that waits, then always the one farthest from the last. A row for which there are
+    not enough neighbours left joins the group of the nearest that leaves; where no group does, it is suppressed.
+    """
+    group[:] = WAITING_ROW
+    chosen, far = np.empty(len(x), dtype=np.int64), np.empty(len(x))
+    lost = np.zeros(len(x), dtype=np.bool_)
+    groups, last = 0, 0
+    while True:
+        seed = -1
+        distance = -1.0
+        for row in range(len(x)):
+            if due[row] and group[row] == WAITING_ROW and not lost[row]:
+                away = _distance(x, last, row, span, flat)
+                if away > distance:
+                    seed, distance = row, away
+        if seed < 0:
+            break
+        for row in range(len(x)):
+            taken = group[row] != WAITING_ROW or lost[row]
+            far[row] = np.inf if taken else -1.0 if row == seed else _distance(x, seed, row, span, flat)
+        number = _gathered(far, persons, secrets, due, k, diverse, chosen)
+        if number == 0:
+            lost[seed] = True
+            continue
+        for at in range(number):
+            group[chosen[at]] = groups
+        groups += 1
+        last = seed
+    _join_nearest(x, span, flat, lost, group)
     return groups
+
+
+@compiled_in_place
+def _join_nearest(x: Any, span: Any, flat: Any, lost: Any, group: Any) -> None:
+    """Let rows that found too few neighbours join the group of the nearest row that leaves."""
+    joined = np.full(len(x), SUPPRESSED_ROW)
+    for row in range(len(x)):
+        nearest = np.inf
+        if lost[row]:
+            for other in range(len(x)):
+                if group[other] >= 0:
+                    away = _distance(x, row, other, span, flat)
+                    if away < nearest:
+                        nearest, joined[row] = away, group[other]
+    for row in range(len(x)):
+        if lost[row]:
+            group[row] = joined[row]

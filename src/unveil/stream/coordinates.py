@@ -40,6 +40,9 @@ class _Line(Protocol):
     def labels(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[list[str | None], NDArray[np.float64]]:
         """Return the label of what is spanned, and its loss from 0 to 1."""
 
+    def state(self) -> list[Any]:
+        """Return what it learnt from the records that came."""
+
 
 class _Numbers:
     """Numbers, with the span of all that came so far."""
@@ -76,6 +79,19 @@ class _Numbers:
         known = np.isfinite(low)
         width = (np.where(known, high, 0.0) - np.where(known, low, 0.0)) / (self.span or 1.0)
         return found, np.where(known, width, np.where(high == low, 0.0, 1.0))
+
+    def state(self) -> list[Any]:
+        """Return the ends of what came so far, if anything did, and whether all were whole."""
+        return [self._whole, *([self._low, self._high] if self._high >= self._low else [])]
+
+    @classmethod
+    def of(cls, state: Sequence[Any]) -> _Numbers:
+        """Return what `state` gave."""
+        line = cls()
+        line._whole = bool(state[0])
+        if state[1:]:
+            line._low, line._high = (float(end) for end in state[1:])
+        return line
 
     def _text(self, value: float) -> str:
         return str(int(value)) if self._whole else f"{value:g}" if value == float(f"{value:g}") else repr(value)
@@ -127,6 +143,18 @@ class _Leaves:
                 found.append(self._rows[one][level])
                 loss[at] = self._spread[level][self._rows[one][level]]
         return found, loss
+
+    def state(self) -> list[Any]:
+        """Return the values in their order."""
+        return self._values
+
+    @classmethod
+    def of(cls, state: Sequence[Any], hierarchy: Hierarchy | None) -> _Leaves:
+        """Return what `state` gave."""
+        line = cls(hierarchy)
+        line._values = list(state)
+        line._place = {value: at for at, value in enumerate(state)}
+        return line
 
     def _spreads(self) -> list[dict[str, float]]:
         """Return the loss of every node at each level: the leaves below it, without one, of all without one."""
@@ -183,3 +211,12 @@ class Coordinates:
             columns[name], lost = self._lines[name].labels(low[:, at], high[:, at])
             loss += lost
         return pl.DataFrame(columns, schema=dict.fromkeys(self.key, pl.String)), loss / max(len(self.key), 1)
+
+    def state(self) -> dict[str, list[Any]]:
+        """Return what the coordinates learnt from the records that came."""
+        return {name: [isinstance(line, _Numbers), line.state()] for name, line in self._lines.items()}
+
+    def restore(self, state: Mapping[str, Sequence[Any]]) -> None:
+        """Put back what `state` gave."""
+        for name, (number, learnt) in state.items():
+            self._lines[name] = _Numbers.of(learnt) if number else _Leaves.of(learnt, self._hierarchies.get(name))

@@ -7,9 +7,9 @@ with what labels and at what loss, and which are suppressed. Records that may st
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Clustering", "Published", "PublishingMethod", "Tumbling", "Waiters"]
 
-_BOXES = 50
-"""Boxes that records are put into before those that must leave do."""
-_RECENT = 100
-"""Groups released last, whose mean loss is what a box may lose before another begins."""
-_MOST_KEPT = 500
-"""Boxes kept for records that come alone."""
+_RULES: dict[str, type[Builder]] = {"Dates": Dates, "Intervals": Intervals, "Redaction": Redaction}
+"""Rules that place a value whatever the others are."""
+_MOST_KEPT, _KEPT_OF_EACH = 500, 50
+"""Boxes kept for records that come alone, and those of one publication among them."""
+_Box: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+"""The lowest and the highest coordinates of a group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,10 +72,16 @@ class PublishingMethod(Protocol):
     def publish(self, waiters: Waiters) -> Published:
         """Say what leaves."""
 
+    def state(self) -> dict[str, Any]:
+        """Return what it learnt, as JSON can hold it: a run that goes on must group the same records alike."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` gave."""
+
 
 @dataclass
 class Clustering:
-    """Clusters after CASTLE (Cao, Carminati, Ferrari and Tan 2011), halved before they leave.
+    """Groups of nearest neighbours within the delay, after CASTLE (Cao, Carminati, Ferrari and Tan 2011).
 
     Parameters
     ----------
@@ -84,7 +90,7 @@ class Clustering:
     k, diverse
         How many persons, and how many values of each sensitive attribute, every group must have.
     reuse
-        Whether a record whose cluster is too small may leave alone with the label of an earlier group that covers it.
+        Whether a record with too few neighbours may leave alone with the label of an earlier group that covers it.
     """
 
     coordinates: Coordinates
@@ -92,144 +98,55 @@ class Clustering:
     diverse: int = 1
     reuse: bool = False
     whole: bool = False
-    _recent: list[float] = field(default_factory=list)
-    _boxes: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=list)
+    _boxes: list[_Box] = field(default_factory=list)
 
     def publish(self, waiters: Waiters) -> Published:
-        """Cluster all that wait; let the clusters leave that hold records which must, enlarged until they protect."""
-        from unveil.stream.cluster_kernels import put_into_boxes
+        """Group those that must leave with the nearest that wait; where too few do, reuse a label or suppress."""
+        from unveil.stream.cluster_kernels import SUPPRESSED_ROW, nearest_groups
 
         x = self.coordinates.places(waiters.frame)
         finite = np.where(np.isfinite(x), x, -1.0)
-        span, flat = self.coordinates.span, self.coordinates.flat
-        low, high = np.zeros((_BOXES, x.shape[1])), np.zeros((_BOXES, x.shape[1]))
-        of_record = np.zeros(len(x), dtype=np.int64)
-        tau = float(np.mean(self._recent)) if self._recent else 0.0
-        boxes = put_into_boxes(finite, span, flat, tau, _BOXES, low, high, of_record)
-        leaving, alone, suppressed = self._leaving(waiters, finite, of_record, boxes, span)
-        return self._labelled(waiters, x, finite, leaving, alone, suppressed)
+        of_row = np.empty(len(x), dtype=np.int64)
+        number = nearest_groups(
+            finite, self.coordinates.span, self.coordinates.flat, waiters.persons, waiters.secrets, waiters.due,
+            self.k, self.diverse, of_row,
+        )  # fmt: skip
+        rows = np.flatnonzero(of_row >= 0)
+        low, high = np.full((number, x.shape[1]), np.inf), np.full((number, x.shape[1]), -np.inf)
+        np.minimum.at(low, of_row[rows], x[rows])
+        np.maximum.at(high, of_row[rows], x[rows])
+        gone = np.flatnonzero(of_row == SUPPRESSED_ROW)
+        covering = {row: box for row in gone.tolist() if (box := self._covering(x[row])) is not None}
+        alone, boxes = list(covering), list(covering.values())
+        low = np.concatenate([low, np.array([box[0] for box in boxes]).reshape(-1, x.shape[1])])
+        high = np.concatenate([high, np.array([box[1] for box in boxes]).reshape(-1, x.shape[1])])
+        labels, loss = self.coordinates.labels(low, high)
+        place = np.concatenate([of_row[rows], number + np.arange(len(alone))])
+        self._remember(low[:number], high[:number], loss[:number])
+        everyone = np.concatenate([rows, np.array(alone, dtype=np.int64)])
+        lonely = np.arange(len(everyone)) >= len(rows)
+        suppressed = np.array([row for row in gone.tolist() if row not in covering], dtype=np.int64)
+        return Published(everyone, labels[place], loss[place], suppressed, lonely)
 
-    def _leaving(
-        self, waiters: Waiters, x: NDArray[np.float64], of_record: NDArray[np.int64], boxes: int, span: NDArray[np.float64]
-    ) -> tuple[list[NDArray[np.int64]], dict[int, int], list[int]]:
-        """Return the groups that leave, the records that leave alone with the box that covers each, and those suppressed."""
-        members = {box: np.flatnonzero(of_record == box) for box in range(boxes)}
-        near = _Nearness(x, members, span)
-        groups: list[NDArray[np.int64]] = []
-        alone: dict[int, int] = {}
-        suppressed: list[int] = []
-        while (box := self._next(members, waiters.due)) is not None:
-            rows = members.pop(box)
-            if self.reuse and not self._protect(waiters, rows):
-                rows = self._without_covered(rows, x, waiters.due, alone)
-                if not waiters.due[rows].any():
-                    if len(rows):
-                        members[box] = rows
-                    continue
-            while not self._protect(waiters, rows) and members:
-                rows = np.sort(np.concatenate([rows, members.pop(near.nearest(rows, members))]))
-            due = rows[waiters.due[rows]]
-            if self._protect(waiters, rows):
-                groups.append(rows)
-            elif groups:  # what is left over leaves with the group that is nearest
-                at = _Nearness(x, dict(enumerate(groups)), span).nearest(due, range(len(groups)))
-                groups[at] = np.sort(np.concatenate([groups[at], due]))
-            else:  # all that wait together are too few: those that must leave are not released
-                suppressed += due.tolist()
-        return groups, alone, suppressed
+    def state(self) -> dict[str, Any]:
+        """Return what was learnt so far."""
+        boxes = [[low.tolist(), high.tolist()] for low, high in self._boxes]
+        return {"boxes": boxes, "coordinates": self.coordinates.state()}
 
-    def _without_covered(
-        self, rows: NDArray[np.int64], x: NDArray[np.float64], due: NDArray[np.bool_], alone: dict[int, int]
-    ) -> NDArray[np.int64]:
-        """Let records that must leave do so alone, where an earlier box covers them, and return the others."""
-        covered = {int(row): at for row in rows[due[rows]] if (at := self._covering(x[row])) is not None}
-        alone |= covered
-        return np.array([row for row in rows.tolist() if row not in covered], dtype=np.int64)
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` gave."""
+        self._boxes = [(np.array(low), np.array(high)) for low, high in state["boxes"]]
+        self.coordinates.restore(state["coordinates"])
 
-    @staticmethod
-    def _next(members: Mapping[int, NDArray[np.int64]], due: NDArray[np.bool_]) -> int | None:
-        """Return a box that holds a record which must leave: the one with the oldest."""
-        return min((box for box, rows in members.items() if due[rows].any()), key=lambda box: int(members[box][0]), default=None)
-
-    def _protect(self, waiters: Waiters, rows: NDArray[np.int64]) -> bool:
-        if len(rows) < self.k or len(np.unique(waiters.persons[rows])) < self.k:
-            return False
-        return all(len(np.unique(secret[rows])) >= self.diverse for secret in waiters.secrets)
-
-    def _covering(self, point: NDArray[np.float64]) -> int | None:
-        """Return an earlier box that covers a record."""
-        for at, (low, high) in enumerate(self._boxes):
-            if (low <= point).all() and (point <= high).all():
-                return at
-        return None
-
-    def _labelled(
-        self,
-        waiters: Waiters,
-        x: NDArray[np.float64],
-        finite: NDArray[np.float64],
-        leaving: list[NDArray[np.int64]],
-        alone: Mapping[int, int],
-        suppressed: list[int],
-    ) -> Published:
-        """Halve the groups, and label every record that leaves by the box of its group."""
-        from unveil.stream.cluster_kernels import halve
-
-        parts, of_row, number = [], [], 0
-        for rows in leaving:
-            group = np.zeros(len(rows), dtype=np.int64)
-            found = halve(
-                finite[rows], self.coordinates.span, self.coordinates.flat, waiters.persons[rows],
-                np.ascontiguousarray(waiters.secrets[:, rows]), self.k, self.diverse, np.arange(len(rows)), group,
-            )  # fmt: skip
-            parts.append(rows)
-            of_row.append(group + number)
-            number += found
-        kept = np.array(list(alone), dtype=np.int64)
-        low, high = _boxes_of(x, parts, of_row, number)
-        boxes = [self._boxes[at] for at in alone.values()]
-        rows = np.concatenate([*parts, kept]) if parts or len(kept) else kept
-        low_all = np.concatenate([low, np.array([box[0] for box in boxes]).reshape(-1, x.shape[1])])
-        high_all = np.concatenate([high, np.array([box[1] for box in boxes]).reshape(-1, x.shape[1])])
-        labels, loss = self.coordinates.labels(low_all, high_all)
-        place = np.concatenate([*of_row, number + np.arange(len(kept))]).astype(np.int64) if len(rows) else rows
-        self._remember(low, high, loss[:number])
-        lonely = np.arange(len(rows)) >= len(rows) - len(kept)
-        return Published(rows, labels[place], loss[place], np.array(suppressed, dtype=np.int64), lonely)
+    def _covering(self, point: NDArray[np.float64]) -> _Box | None:
+        """Return an earlier box that covers a record: the one that loses least, of those kept."""
+        return next(((low, high) for low, high in self._boxes if (low <= point).all() and (point <= high).all()), None)
 
     def _remember(self, low: NDArray[np.float64], high: NDArray[np.float64], loss: NDArray[np.float64]) -> None:
-        self._recent = [*self._recent, *loss.tolist()][-_RECENT:]
+        """Keep the boxes of a publication that lose least, for records that come alone."""
         if self.reuse:
-            good = np.flatnonzero(loss <= (np.mean(self._recent) if self._recent else 0.0))
-            self._boxes = [*self._boxes, *((low[at], high[at]) for at in good)][-_MOST_KEPT:]
-
-
-def _boxes_of(
-    x: NDArray[np.float64], parts: list[NDArray[np.int64]], of_row: list[NDArray[np.int64]], number: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and the highest coordinates of each group."""
-    low, high = np.full((number, x.shape[1]), np.inf), np.full((number, x.shape[1]), -np.inf)
-    for rows, group in zip(parts, of_row, strict=True):
-        np.minimum.at(low, group, x[rows])
-        np.maximum.at(high, group, x[rows])
-    return low, high
-
-
-class _Nearness:
-    """Boxes of records, and which of them would enlarge others least."""
-
-    def __init__(self, x: NDArray[np.float64], members: Mapping[int, NDArray[np.int64]], span: NDArray[np.float64]) -> None:
-        self._x, self._scale = x, np.where(span > 0, span, 1.0)
-        self._low = {box: x[rows].min(axis=0) for box, rows in members.items()}
-        self._high = {box: x[rows].max(axis=0) for box, rows in members.items()}
-
-    def nearest(self, rows: NDArray[np.int64], boxes: Iterable[int]) -> int:
-        """Return the box that enlarges that of some records least."""
-        names = list(boxes)
-        low, high = self._x[rows].min(axis=0), self._x[rows].max(axis=0)
-        lows = np.minimum(low, np.stack([self._low[box] for box in names]))
-        highs = np.maximum(high, np.stack([self._high[box] for box in names]))
-        return names[int(np.argmin(((highs - lows) / self._scale).sum(axis=1)))]
+            good = np.argsort(loss, kind="stable")[:_KEPT_OF_EACH]
+            self._boxes = [*((low[at], high[at]) for at in good), *self._boxes][:_MOST_KEPT]
 
 
 @dataclass
@@ -272,6 +189,20 @@ class Tumbling:
             rows, labels.filter(kept), np.full(len(rows), score), np.flatnonzero(~kept), np.zeros(len(rows), dtype=bool)
         )
 
+    def state(self) -> dict[str, Any]:
+        """Return what was learnt so far."""
+        rules = {name: [type(rule).__name__, vars(rule), sorted(seen)] for name, (rule, seen) in self._rules.items()}
+        trees = {name: [list(row) for row in tree.labels] for name, tree in self.hierarchies.items()}
+        return {"levels": self.levels, "rules": rules, "trees": trees}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` gave."""
+        self.levels = {name: (int(low), int(high)) for name, (low, high) in state["levels"].items()}
+        self.hierarchies = {name: Hierarchy(name, rows) for name, rows in state["trees"].items()}
+        for name, (kind, settings, seen) in state["rules"].items():
+            given = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+            self._rules[name] = _RULES[kind](**given), set(seen)
+
     def _complete(self, frame: pl.DataFrame) -> None:
         """Propose the hierarchies that are missing; values that are new are placed by the rule, or stand under the root."""
         from unveil.search.hierarchies import propose_hierarchy
@@ -281,7 +212,7 @@ class Tumbling:
             if name not in self.hierarchies:
                 proposal = propose_hierarchy(frame.select(name), name)
                 self.hierarchies[name] = proposal.hierarchy
-                if isinstance(proposal.rule, Dates | Intervals | Redaction):  # which place a value whatever the others are
+                if proposal.rule is not None and isinstance(proposal.rule, tuple(_RULES.values())):
                     self._rules[name] = proposal.rule, values
             elif name in self._rules and not values <= self._rules[name][1]:
                 rule, seen = self._rules[name]

@@ -99,6 +99,14 @@ class Monitor:
             raise UnsafePublicationError("a record would leave alone with a label that no earlier class had; it is not written.")
         return min(sizes["\x00p"].to_list(), default=0), sizes.height
 
+    def state(self) -> list[list[Any]]:
+        """Return the classes that were proven, for records that will leave alone."""
+        return [list(row) for row in sorted(self._proven, key=str)]
+
+    def restore(self, state: Sequence[Sequence[Any]]) -> None:
+        """Put back what `state` gave."""
+        self._proven = {tuple(row) for row in state}
+
     def remember(self, labels: pl.DataFrame) -> None:
         """Take note of classes that were proven, for records that will leave alone."""
         self._proven |= set(labels.unique().rows())
@@ -331,20 +339,19 @@ class StreamRelease:
         buffer = io.BytesIO()
         if self._buffer is not None:
             self._buffer.rename({_CLOCK: "clock of the release"}).write_parquet(buffer)
-        figures = {name: getattr(self, name) for name in _KEPT}
-        method = getattr(self._method, "levels", {})
+        figures = {name: getattr(self, name) for name in _KEPT} | {"proven": self._monitor.state()}
         place = {"next": self._next, "now": self._now, "loss": self._loss}
-        document = {**figures, **place, "secret": self._secret.hex(), "levels": method}
+        document = {**figures, **place, "secret": self._secret.hex(), "method": self._method.state()}
         return document, {"buffer": np.frombuffer(buffer.getvalue(), dtype=np.uint8)}
 
     def restore(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Put back what `state` gave; labels of earlier groups are not kept, so none is reused at first."""
+        """Put back what `state` gave."""
         for name in _KEPT:
             setattr(self, name, document[name])
         self._next, self._now, self._loss = document["next"], int(document["now"]), float(document["loss"])
         self._secret = bytes.fromhex(document["secret"])
-        if isinstance(self._method, Tumbling):
-            self._method.levels = {name: (int(low), int(high)) for name, (low, high) in document["levels"].items()}
+        self._method.restore(document["method"])
+        self._monitor.restore(document["proven"])
         if len(arrays["buffer"]):
             kept = pl.read_parquet(io.BytesIO(arrays["buffer"].tobytes()))
             self._buffer = kept.rename({"clock of the release": _CLOCK})

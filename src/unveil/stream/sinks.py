@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from unveil.credentials import without_credentials
 from unveil.errors import DataChangedError, EngineError, MissingExtraError, shown
 from unveil.output import cannot_write, check_replaceable
-from unveil.sources.streams.kafka import kafka_address, kafka_settings
+from unveil.sources.streams.kafka import kafka_address, kafka_client, kafka_settings
 from unveil.sources.streams.redis import redis_client
 
 __all__ = ["FileSink", "Sink", "open_sink"]
@@ -49,6 +50,7 @@ class FileSink:
         check_replaceable(path)
         self._path = path
         self._file: io.FileIO | None = None
+        self._anew = False
 
     def write(self, number: int, line: bytes) -> None:  # noqa: ARG002 - its place is its number
         """Append a line."""
@@ -63,9 +65,9 @@ class FileSink:
         return self._guarded(_on_disk)
 
     def go_to(self, position: Any) -> None:
-        """Cut the file back to where it was; None: begin a new one."""
+        """Cut the file back to where it was; None: begin a new one once there is something to write."""
         if position is None:
-            self._guarded(lambda file: (file.seek(0), file.truncate()))
+            self._anew = True
             return
         if not self._path.exists() or self._path.stat().st_size < position:
             raise DataChangedError(f"{shown(self._path)} is shorter than at the checkpoint; put it back, or start anew.")
@@ -82,6 +84,9 @@ class FileSink:
                 self._path.touch()
                 self._file = self._path.open("r+b", buffering=0)
                 self._file.seek(0, os.SEEK_END)
+                if self._anew:
+                    self._file.seek(0)
+                    self._file.truncate()
             return act(self._file)
         except OSError as error:
             raise cannot_write(self._path, error) from error
@@ -107,10 +112,12 @@ class KafkaSink:
         except ImportError:
             raise MissingExtraError.needed("a Kafka topic", extra="kafka") from None
         brokers, self._topic = kafka_address(address)
-        self._place = address
+        self._place = without_credentials(address)
         self._failed = 0
         asked = {name: value for name, value in settings.items() if name != "group.id"}
-        self._producer: Any = confluent_kafka.Producer({**kafka_settings(brokers, asked), "enable.idempotence": True})
+        self._producer: Any = kafka_client(
+            confluent_kafka.Producer, {**kafka_settings(brokers, asked), "enable.idempotence": True}
+        )
 
     def write(self, number: int, line: bytes) -> None:
         """Send a line."""
@@ -143,7 +150,7 @@ class RedisSink:
 
     def __init__(self, address: str) -> None:
         self._client, self._stream = redis_client(address)
-        self._place = address
+        self._place = without_credentials(address)
 
     def write(self, number: int, line: bytes) -> None:
         """Add a line, unless it is there."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from unveil.sources.streams import Batch, StreamSource
+from unveil.sources.streams import RecordStream, StreamBatch
 from unveil.stream.alarms import Alarm, Fact
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.figures import WindowFigures
@@ -49,7 +49,7 @@ class Watch:
 
     def __init__(
         self,
-        source: StreamSource,
+        source: RecordStream,
         window: Window,
         *,
         alarms: Sequence[Alarm] = (),
@@ -111,7 +111,7 @@ class Watch:
     def _sinks(self) -> list[Sink]:
         return [sink for sink in (self._lines, self._malformed) if sink is not None]
 
-    def _sorted_out(self, batch: Batch) -> Any:
+    def _sorted_out(self, batch: StreamBatch) -> Any:
         """Put malformed records apart, and return the others."""
         for content in batch.malformed:
             self.malformed += 1

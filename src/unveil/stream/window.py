@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from unveil.arguments import checked_arguments, checked_count, checked_word
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, checked_nulls
 from unveil.counts import Counts
 from unveil.counts.expiry import ByTime
@@ -104,7 +104,6 @@ class Window:
         limit: int = LARGEST_TABLE,
         strict: bool = True,
     ) -> None:
-        checked_word("late", late, ("drop", "add"))
         self._late_rule, self._timed = late, time is not None
         self._size = None if size is None else checked_count("size", size, least=1, most=_MOST_RECORDS)
         self._duration = None if duration is None else duration_of("duration", duration)

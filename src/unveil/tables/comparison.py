@@ -19,7 +19,7 @@ from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError, shown
 from unveil.results import Result, Table, View, jsonable
 from unveil.tables.crosstable import CrossTable
-from unveil.tables.files.published import Published
+from unveil.tables.files.published import PublishedTable
 from unveil.tables.findings import audited
 from unveil.tables.perturbation.result import PerturbedTable
 from unveil.tables.problem import Aim, posed
@@ -126,7 +126,7 @@ class TableComparison(Result):
 @checked_arguments
 def compare_tables(
     table: CrossTable,
-    protected: Mapping[str, SuppressedTable | PerturbedTable | CrossTable | Published],
+    protected: Mapping[str, SuppressedTable | PerturbedTable | CrossTable | PublishedTable],
     *,
     rules: str | TableRule | Sequence[str | TableRule] = (),
     attacker: str | None = None,
@@ -163,14 +163,14 @@ def compare_tables(
 
 
 def _published(
-    name: str, table: CrossTable, one: SuppressedTable | PerturbedTable | CrossTable | Published
+    name: str, table: CrossTable, one: SuppressedTable | PerturbedTable | CrossTable | PublishedTable
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Any]:
     """Return the figures that a protection publishes, which cells it hides, and what the figures are."""
     nothing = np.zeros(len(table.n), dtype=bool)
-    dimensions = one.dimensions if isinstance(one, CrossTable | Published) else one.table.dimensions
+    dimensions = one.dimensions if isinstance(one, CrossTable | PublishedTable) else one.table.dimensions
     if [codes.codes for codes in dimensions] != [codes.codes for codes in table.dimensions]:
         raise ArgumentError(f"the table {shown(name)} has other dimensions or codes than the original.")
-    if isinstance(one, Published):
+    if isinstance(one, PublishedTable):
         return one.figure, one.suppressed, one.on
     if isinstance(one, SuppressedTable):
         return one.table.amounts(one.on), one.suppressed, one.on

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from unveil.tables.problem import CellProblem
 
-__all__ = ["Flow", "FlowProgram", "Side", "Task", "tasks_of"]
+__all__ = ["Flow", "FlowProgram", "FlowTask", "Side", "tasks_of"]
 
 Side: TypeAlias = Literal["up", "down", "either"]
 _MOVED = 1e-7
@@ -31,7 +31,7 @@ _LARGE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class FlowTask:
     """A cell that must stay open on one side by an amount, or on either."""
 
     cell: int
@@ -47,22 +47,22 @@ class Flow:
     cells: NDArray[np.int64]
     insiders: frozenset[int] = field(default_factory=frozenset)
 
-    def serves(self, task: Task) -> bool:
+    def serves(self, task: FlowTask) -> bool:
         """Return whether the flow moves a cell as far as a task asks."""
         moved = self.moves[task.cell]
         least = task.amount * (1 - 1e-9) - 1e-9
         return bool((task.side != "down" and moved >= least) or (task.side != "up" and -moved >= least))
 
 
-def tasks_of(problem: CellProblem) -> list[Task]:
+def tasks_of(problem: CellProblem) -> list[FlowTask]:
     """Return what has to be shown for every sensitive cell, the largest amounts first."""
     tasks = []
     for cell in np.flatnonzero(problem.primary).tolist():
         up, down, width = problem.up[cell], problem.down[cell], problem.width[cell]
         if up > 0:
-            tasks.append(Task(cell, "up", float(up)))
+            tasks.append(FlowTask(cell, "up", float(up)))
         if down > 0:
-            tasks.append(Task(cell, "down", float(down)))
+            tasks.append(FlowTask(cell, "down", float(down)))
         if width > up + down:
             tasks += _wide(
                 cell, float(width), problem.upper[cell] - problem.value[cell], problem.value[cell] - problem.lower[cell]
@@ -70,11 +70,11 @@ def tasks_of(problem: CellProblem) -> list[Task]:
     return sorted(tasks, key=lambda task: (-task.amount, task.cell, task.side))
 
 
-def _wide(cell: int, width: float, above: float, below: float) -> list[Task]:
+def _wide(cell: int, width: float, above: float, below: float) -> list[FlowTask]:
     """Return what makes an interval wide: one side where it has the room, else both, each by its share."""
     if above >= width or below >= width or above + below <= 0:
-        return [Task(cell, "either", width)]
-    return [Task(cell, "up", width * above / (above + below)), Task(cell, "down", width * below / (above + below))]
+        return [FlowTask(cell, "either", width)]
+    return [FlowTask(cell, "up", width * above / (above + below)), FlowTask(cell, "down", width * below / (above + below))]
 
 
 class FlowProgram:
@@ -111,7 +111,13 @@ class FlowProgram:
         }
 
     def sought(
-        self, task: Task, costs: NDArray[np.float64], forbidden: NDArray[np.int64], *, again: int = _AGAIN, either: bool = False
+        self,
+        task: FlowTask,
+        costs: NDArray[np.float64],
+        forbidden: NDArray[np.int64],
+        *,
+        again: int = _AGAIN,
+        either: bool = False,
     ) -> Flow | None:
         """Return a cheap flow for a task; None where there is none.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.flows import FlowProgram, Task, tasks_of
+from unveil.tables.flows import FlowProgram, FlowTask, tasks_of
 from unveil.tables.pattern import Pattern
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
     return list(found.values())
 
 
-def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence[Task]) -> list[tuple[int, int]]:
+def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence[FlowTask]) -> list[tuple[int, int]]:
     """Return the tasks that are not met for somebody who is alone in a cell: the number of the task, and of that person."""
     pattern = Pattern(problem, FlowProgram(problem, suppressed), tasks)
     found = []
@@ -68,7 +68,7 @@ def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence
     return found
 
 
-def _searched(problem: CellProblem, pattern: Pattern, number: int, task: Task) -> Inference | None:
+def _searched(problem: CellProblem, pattern: Pattern, number: int, task: FlowTask) -> Inference | None:
     """Return who can compute the cell of a task; None: nobody."""
     costs = np.ones(len(problem))
     costs[list(pattern.program.insider_of)] = 3.0

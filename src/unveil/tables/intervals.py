@@ -22,7 +22,7 @@ from unveil.tables.solver import LinearProgram
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Intervals", "Unknowns", "intervals"]
+__all__ = ["CellIntervals", "Unknowns", "intervals"]
 
 _TOUCHES = 1e-7
 _BEYOND = 1e3
@@ -69,7 +69,7 @@ class Unknowns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Intervals:
+class CellIntervals:
     """The interval of every unknown, and whether it is exact: else it is at least so wide."""
 
     low: NDArray[np.float64]
@@ -79,7 +79,7 @@ class Intervals:
     kind: NDArray[np.object_]
 
 
-def intervals(unknowns: Unknowns, done: Done | None = None, step: Callable[[int, int], None] | None = None) -> Intervals:
+def intervals(unknowns: Unknowns, done: Done | None = None, step: Callable[[int, int], None] | None = None) -> CellIntervals:
     """Return what an attacker can compute of every unknown.
 
     Parameters
@@ -94,7 +94,7 @@ def intervals(unknowns: Unknowns, done: Done | None = None, step: Callable[[int,
     low, high = unknowns.point.copy(), unknowns.point.copy()
     number = len(unknowns)
     if not number:
-        return Intervals(low, high, True, np.zeros(0, dtype=bool), np.zeros(0, dtype=object))  # noqa: FBT003
+        return CellIntervals(low, high, True, np.zeros(0, dtype=bool), np.zeros(0, dtype=object))  # noqa: FBT003
     outer_low, outer_high = propagated(unknowns.matrix, unknowns.right, unknowns.lower, unknowns.upper)
     known = directions(unknowns.matrix)
     determined = known.determined()
@@ -108,7 +108,7 @@ def intervals(unknowns: Unknowns, done: Done | None = None, step: Callable[[int,
         finished += len(columns)
         if step is not None:
             step(finished, number)
-    return Intervals(low, high, done is None, determined, known.kind)
+    return CellIntervals(low, high, done is None, determined, known.kind)
 
 
 def _spread(

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.tables.flows import Flow, FlowProgram, Task
+    from unveil.tables.flows import Flow, FlowProgram, FlowTask
     from unveil.tables.problem import CellProblem
 
 __all__ = ["Pattern"]
@@ -23,7 +23,7 @@ __all__ = ["Pattern"]
 class Pattern:
     """Suppressed cells and the flows that prove them enough."""
 
-    def __init__(self, problem: CellProblem, program: FlowProgram, tasks: Sequence[Task]) -> None:
+    def __init__(self, problem: CellProblem, program: FlowProgram, tasks: Sequence[FlowTask]) -> None:
         self.problem, self.program, self.tasks = problem, program, list(tasks)
         self.suppressed = problem.primary | problem.hidden
         self.flows: list[Flow | None] = []

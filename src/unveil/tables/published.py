@@ -21,7 +21,7 @@ from unveil.sources import Data
 from unveil.tables.classification import TOTAL
 from unveil.tables.crosstab import crosstab
 from unveil.tables.crosstable import CrossTable
-from unveil.tables.files.published import Published, read_published
+from unveil.tables.files.published import PublishedTable, read_published
 from unveil.tables.findings import Depth, Findings, audited
 from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
 from unveil.tables.reasons import Reasons
@@ -198,7 +198,7 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     """
     aim = Aim(on, attacker, zeros, insiders, level, width)
     if isinstance(published, SuppressedTable):
-        rows = Published.of(published)
+        rows = PublishedTable.of(published)
     else:
         rows = read_published(published, by, figures or value, dict(hierarchies or {}), total)
     if original is None:
@@ -214,7 +214,7 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     return _told(table, problem, audited(problem, suppressed | unprotected, depth=intervals), unprotected, known=True)
 
 
-def _original(original: Data, rows: Published, value: str | None, hierarchies: dict[str, Any], total: str) -> CrossTable:
+def _original(original: Data, rows: PublishedTable, value: str | None, hierarchies: dict[str, Any], total: str) -> CrossTable:
     """Return the original table in the dimensions of the published one."""
     from unveil.tables.build import table as build
 
@@ -230,7 +230,7 @@ def _original(original: Data, rows: Published, value: str | None, hierarchies: d
     return made
 
 
-def reordered(made: CrossTable, rows: Published) -> None:
+def reordered(made: CrossTable, rows: PublishedTable) -> None:
     """Put the codes of a published table into the order of the original."""
     if [one.codes for one in made.dimensions] != [one.codes for one in rows.dimensions]:
         places = [
@@ -243,7 +243,7 @@ def reordered(made: CrossTable, rows: Published) -> None:
         rows.reorder(made.dimensions, order)
 
 
-def _compared(table: CrossTable, problem: CellProblem, rows: Published) -> None:
+def _compared(table: CrossTable, problem: CellProblem, rows: PublishedTable) -> None:
     """Refuse a published table whose figures are not those of the original."""
     known = ~rows.suppressed[problem.cells]
     differs = known & (np.abs(rows.figure[problem.cells] - problem.value) > 1e-6 * np.maximum(1, np.abs(problem.value)))
@@ -255,7 +255,7 @@ def _compared(table: CrossTable, problem: CellProblem, rows: Published) -> None:
         )
 
 
-def _blind(rows: Published, aim: Aim, depth: Depth) -> TableAudit:
+def _blind(rows: PublishedTable, aim: Aim, depth: Depth) -> TableAudit:
     """Attack a table of which only the published figures are known."""
     table = rows.table()
     problem = posed(table, (), replace(aim, on=rows.on, insiders="none", zeros="publish"))

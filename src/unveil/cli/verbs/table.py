@@ -24,7 +24,16 @@ from unveil.cli.options import (
     gather,
     showing_progress,
 )
-from unveil.cli.tables import Answer, checked_out, contributors_of, hierarchies_of, level_of, perturbed, read_foreign, written
+from unveil.cli.tables import (
+    TableAnswer,
+    checked_out,
+    contributors_of,
+    hierarchies_of,
+    level_of,
+    perturbed,
+    read_foreign,
+    written,
+)
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -145,7 +154,7 @@ def table(
     """Which cells of a table give somebody away, and how is it published safely? Exit code 1: a cell is exposed."""
     from unveil import tables
 
-    answer = Answer(as_json=as_json, out=out, form=form, intervals=publish_intervals, spreadsheet_safe=spreadsheet_safe)
+    answer = TableAnswer(as_json=as_json, out=out, form=form, intervals=publish_intervals, spreadsheet_safe=spreadsheet_safe)
     aim = {
         "on": on, "attacker": attacker, "zeros": zeros, "insiders": insiders, "level": level_of(level), "width": width,
         "intervals": intervals,

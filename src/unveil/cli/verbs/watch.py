@@ -402,7 +402,10 @@ def _fingerprint(source: str, settings: Mapping[str, Any], *others: Any) -> dict
     plain["derived"] = {name: repr(rule) for name, rule in settings["derived"].items()}
     plain["needs"] = [f"{need!r} {sorted(need.partitions)}" for need in settings["needs"]]
     names = ("alarms", "policy", "lines", "malformed")
-    return {"source": without_credentials(source), **plain, **dict(zip(names, others, strict=True))}
+    rest = {
+        name: without_credentials(value) if isinstance(value, str) else value for name, value in zip(names, others, strict=True)
+    }
+    return {"source": without_credentials(source), **plain, **rest}
 
 
 def _judge(policy: str | None, plan: Project | None, keys: list[str], secrets: list[str]) -> Judge:

@@ -7,7 +7,7 @@ that there is nothing new at present.
 
 from __future__ import annotations
 
-from unveil.sources.streams.base import Batch, StreamOptions, StreamSource
+from unveil.sources.streams.base import RecordStream, StreamBatch, StreamOptions
 from unveil.sources.streams.opening import open_records
 
-__all__ = ["Batch", "StreamOptions", "StreamSource", "open_records"]
+__all__ = ["RecordStream", "StreamBatch", "StreamOptions", "open_records"]

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-__all__ = ["Batch", "StreamOptions", "StreamSource", "named_types", "text_of_value", "types_of"]
+__all__ = ["RecordStream", "StreamBatch", "StreamOptions", "named_types", "text_of_value", "types_of"]
 
 _EXACT = 1 << 53
 _TYPES: dict[str, Any] = {"Int64": pl.Int64, "Float64": pl.Float64, "Boolean": pl.Boolean, "String": pl.String}
@@ -43,7 +43,7 @@ def types_of(names: Mapping[str, str]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class StreamBatch:
     """Records that came together.
 
     Attributes
@@ -86,12 +86,12 @@ class StreamOptions:
     from_start: bool = True
 
 
-class StreamSource(Protocol):
+class RecordStream(Protocol):
     """Where records come from."""
 
     place: str
 
-    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
         """Give the records behind a position, as they come; None now and then while there are none."""
 
     def committed(self, position: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from unveil.attributes import require_columns
-from unveil.sources.streams.base import Batch, StreamOptions
+from unveil.sources.streams.base import StreamBatch, StreamOptions
 
 __all__ = ["ParquetFolder"]
 
@@ -33,7 +33,7 @@ class ParquetFolder:
         self._path = path
         self._options = options
 
-    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
         """Give the rows of every file, and of those that arrive."""
         done = dict.fromkeys((position or {}).get("done", ()))
         rows = (position or {}).get("rows", 0)
@@ -59,14 +59,14 @@ class ParquetFolder:
     def close(self) -> None:
         """Do nothing: what is open is closed when the batches end."""
 
-    def _file(self, path: Path, columns: Sequence[str], done: dict[str, None], rows: int) -> Iterator[Batch]:
+    def _file(self, path: Path, columns: Sequence[str], done: dict[str, None], rows: int) -> Iterator[StreamBatch]:
         try:
             names = pl.read_parquet_schema(path)
             total = int(pl.scan_parquet(path).select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, OSError):
             if not self._options.follow or time.time() - path.stat().st_mtime > _PATIENCE:
                 done[path.name] = None
-                yield Batch(_none(columns), self._position(done, 0), (path.name.encode(),))
+                yield StreamBatch(_none(columns), self._position(done, 0), (path.name.encode(),))
             return
         require_columns(columns, list(names))
         for start in range(rows, max(total, 1), _ROWS):
@@ -75,7 +75,7 @@ class ParquetFolder:
             if stop >= total:
                 done[path.name] = None
                 stop = 0
-            yield Batch(self._without_missing(picked), self._position(done, stop))
+            yield StreamBatch(self._without_missing(picked), self._position(done, stop))
 
     def _position(self, done: dict[str, None], rows: int) -> dict[str, Any]:
         return {"done": list(done), "rows": rows}

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataNotFoundError, EngineError, MissingExtraError, shown
-from unveil.sources.streams.base import Batch, StreamOptions
+from unveil.sources.streams.base import StreamBatch, StreamOptions
 from unveil.sources.streams.messages import messages_of
 
-__all__ = ["KafkaTopic", "kafka_address", "kafka_settings"]
+__all__ = ["KafkaTopic", "kafka_address", "kafka_client", "kafka_settings"]
 
 _MESSAGES = 50_000
 """Messages taken at once, at most."""
@@ -34,7 +35,7 @@ class KafkaTopic:
             import confluent_kafka
         except ImportError:
             raise MissingExtraError.needed("a Kafka topic", extra="kafka") from None
-        self.place = address
+        self.place = without_credentials(address)
         self._brokers, self._topic = kafka_address(address)
         self._options = options
         self._kafka: Any = confluent_kafka
@@ -47,9 +48,9 @@ class KafkaTopic:
             "enable.auto.commit": False,
             "enable.partition.eof": True,
         }
-        self._consumer: Any = confluent_kafka.Consumer({"group.id": "unveil-watch", **settings})
+        self._consumer: Any = kafka_client(confluent_kafka.Consumer, {"group.id": "unveil-watch", **settings})
 
-    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
         """Give the messages behind a position, and those that come."""
         reader = messages_of(self.place, columns, self._options)
         offsets: dict[str, int] = dict((position or {}).get("offsets", {}))
@@ -63,7 +64,7 @@ class KafkaTopic:
                 yield None
                 continue
             frame, malformed = reader.frame(values)
-            yield Batch(frame, {"offsets": dict(offsets), "types": reader.types}, tuple(malformed))
+            yield StreamBatch(frame, {"offsets": dict(offsets), "types": reader.types}, tuple(malformed))
 
     def committed(self, position: Any) -> None:
         """Commit the offsets to the consumer group, where one is named."""
@@ -127,6 +128,17 @@ def kafka_address(address: str) -> tuple[str, str]:
     if not parts.netloc or not topic or "/" in topic:
         raise ArgumentError("a Kafka topic is named as kafka://broker/topic; several brokers with commas between them.")
     return parts.netloc, topic
+
+
+def kafka_client(kind: Any, settings: Mapping[str, Any]) -> Any:
+    """Return a client; settings that it does not take are refused, without their values."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return kind(dict(settings))
+    except (KafkaException, TypeError, ValueError) as error:
+        name = error.args[0].name() if isinstance(error, KafkaException) else type(error).__name__
+        raise ArgumentError(f"the Kafka client refuses its settings ({name}); look at their names and values.") from None
 
 
 def kafka_settings(brokers: str, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from unveil.errors import DataChangedError, DataNotFoundError, EmptyDataError, shown
-from unveil.sources.streams.base import Batch, StreamOptions, named_types, types_of
+from unveil.sources.streams.base import StreamBatch, StreamOptions, named_types, types_of
 from unveil.sources.streams.decoding import JsonRecords
 from unveil.sources.streams.delimited import DelimitedRecords
 
@@ -96,7 +96,7 @@ class StandardInput:
     def __init__(self, options: StreamOptions) -> None:
         self._options = options
 
-    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:  # noqa: ARG002 - it has no other
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:  # noqa: ARG002 - it has no other
         """Give the lines as they come, until the input ends."""
         lines = _Lines(self.place, columns, self._options)
         stream = sys.stdin.buffer
@@ -105,9 +105,9 @@ class StandardInput:
                 yield None
                 continue
             if (read := lines.batch(piece)) is not None:
-                yield Batch(read[0], lines.done, tuple(read[1]))
+                yield StreamBatch(read[0], lines.done, tuple(read[1]))
         if (read := lines.batch(b"", last=True)) is not None:
-            yield Batch(read[0], lines.done, tuple(read[1]))
+            yield StreamBatch(read[0], lines.done, tuple(read[1]))
         if not lines.done:
             raise EmptyDataError("standard input: there was nothing to read.")
 
@@ -148,7 +148,7 @@ class LineFile:
         self._path = path
         self._options = options
 
-    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
         """Give the lines behind a position, and those that are appended."""
         lines = _Lines(self.place, columns, self._options)
         with self._opened() as file:
@@ -180,9 +180,9 @@ class LineFile:
             reason = (getattr(error, "strerror", None) or "it cannot be read").lower()
             raise DataNotFoundError(f"{shown(self.place)} cannot be read: {reason}.") from None
 
-    def _batch(self, file: BinaryIO, lines: _Lines, read: tuple[Any, list[bytes]]) -> Batch:
+    def _batch(self, file: BinaryIO, lines: _Lines, read: tuple[Any, list[bytes]]) -> StreamBatch:
         position = {"offset": lines.done, "head": _head(file, lines.done), "types": lines.types}
-        return Batch(read[0], position, tuple(read[1]))
+        return StreamBatch(read[0], position, tuple(read[1]))
 
     def _go_to(self, file: BinaryIO, lines: _Lines, position: Any) -> None:
         """Go to where a run ended, if the file still begins as it did then."""

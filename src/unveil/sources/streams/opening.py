@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 from unveil.errors import ArgumentError, DataNotFoundError, shown
-from unveil.sources.streams.base import StreamOptions, StreamSource
+from unveil.sources.streams.base import RecordStream, StreamOptions
 
 __all__ = ["open_records"]
 
 
-def open_records(address: str | os.PathLike[str], options: StreamOptions | None = None) -> StreamSource:
+def open_records(address: str | os.PathLike[str], options: StreamOptions | None = None) -> RecordStream:
     """Open a stream of records: "-", a file of lines, a folder of Parquet files, a Kafka topic or a Redis stream."""
     chosen, name = options or StreamOptions(), os.fspath(address)
     if name == "-":
@@ -29,7 +29,7 @@ def open_records(address: str | os.PathLike[str], options: StreamOptions | None 
     return _open_path(Path(name), chosen)
 
 
-def _open_path(path: Path, options: StreamOptions) -> StreamSource:
+def _open_path(path: Path, options: StreamOptions) -> RecordStream:
     if path.is_dir():
         from unveil.sources.streams.folder import ParquetFolder
 

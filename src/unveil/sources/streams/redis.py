@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataNotFoundError, EngineError, MissingExtraError
-from unveil.sources.streams.base import Batch, StreamOptions
+from unveil.sources.streams.base import StreamBatch, StreamOptions
 from unveil.sources.streams.messages import messages_of
 
 __all__ = ["RedisStream", "redis_client"]
@@ -37,7 +37,7 @@ class RedisStream:
         self._client, self._stream = redis_client(address)
         self._options = options
 
-    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[Batch | None]:
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
         """Give the entries behind a position, and those that come."""
         reader = messages_of(self.place, columns, self._options)
         last = self._begin() if position is None else position["id"]
@@ -52,7 +52,7 @@ class RedisStream:
                 continue
             last = entries[-1][0].decode()
             frame, malformed = reader.frame([_message(fields) for _, fields in entries])
-            yield Batch(frame, {"id": last, "types": reader.types}, tuple(malformed))
+            yield StreamBatch(frame, {"id": last, "types": reader.types}, tuple(malformed))
 
     def committed(self, position: Any) -> None:
         """Do nothing: the position is kept by whoever reads."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from unveil.tables.rules import On
     from unveil.tables.suppression.result import SuppressedTable
 
-__all__ = ["Published", "read_published"]
+__all__ = ["PublishedTable", "read_published"]
 
 _OWN = ("n", "value", "suppressed", "status", "low", "high")
 """The columns of a table as this package writes it that are no dimensions."""
@@ -33,7 +33,7 @@ _BLANK = ("", "x", "X", "c", "C", ".", "..", "...", "-", "*", "\u00d7", "null", 
 
 
 @dataclass(slots=True, eq=False)
-class Published:
+class PublishedTable:
     """The figures of a published table, by the cells of its dimensions.
 
     Attributes
@@ -54,7 +54,7 @@ class Published:
     on: On
 
     @classmethod
-    def of(cls, table: SuppressedTable) -> Published:
+    def of(cls, table: SuppressedTable) -> PublishedTable:
         """Return what a table with suppressed cells publishes."""
         amounts = table.table.amounts(table.on)
         hidden = table.suppressed
@@ -73,7 +73,7 @@ class Published:
         return CrossTable(self.dimensions, n.astype(np.int64), n.astype(np.int64), value=value, made=Made(0, "category"))
 
 
-def read_published(data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str) -> Published:
+def read_published(data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str) -> PublishedTable:
     """Read a published table; its dimensions and figures are found by their names unless they are given."""
     source = open_source(data)
     figure_name = value if value in source.names else next((name for name in ("value", "n") if name in source.names), None)
@@ -99,7 +99,7 @@ def read_published(data: Data, by: Names | None, value: str | None, hierarchies:
         gone |= np.array([str(one).lower() in ("true", "1", "yes") for one in frame["suppressed"].to_list()])
     figure[cells] = np.where(gone, 0.0, numbers)
     suppressed[cells] = gone
-    return Published(dimensions, figure, suppressed, "count" if figure_name == "n" else "value")
+    return PublishedTable(dimensions, figure, suppressed, "count" if figure_name == "n" else "value")
 
 
 def _dimension(name: str, codes: Sequence[Any], trees: Sequence[Hierarchy], total: str) -> Classification:

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from unveil.tables.flows import Task
+    from unveil.tables.flows import FlowTask
     from unveil.tables.problem import CellProblem
 
-__all__ = ["Cut", "CutMaker", "rows_with_two"]
+__all__ = ["CutMaker", "PatternCut", "rows_with_two"]
 
 _DUST = 1e-9
 _ENOUGH = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cut:
+class PatternCut:
     """sum coefficient_c x_c >= right, over some cells of the problem."""
 
     cells: NDArray[np.int64]
@@ -69,7 +69,7 @@ class CutMaker:
         self._share, self._known = share, known
         self.program.bounds(self._all, -self.fall * share, self.rise * share)
 
-    def cut(self, task: Task) -> Cut | None:
+    def cut(self, task: FlowTask) -> PatternCut | None:
         """Return what the pattern lacks for a task; None: nothing."""
         up = self._side(task, 1.0) if task.side != "down" else None
         if up is not None and up[0] >= task.amount * (1 - _ENOUGH):
@@ -81,7 +81,7 @@ class CutMaker:
         capacity = np.sum([one[1] for one in sides], axis=0)
         return self._made(capacity, task)
 
-    def _side(self, task: Task, sign: float) -> tuple[float, NDArray[np.float64]]:
+    def _side(self, task: FlowTask, sign: float) -> tuple[float, NDArray[np.float64]]:
         """Return how far the cell moves to one side, and what each cell would add if it were suppressed."""
         at = int(self.place[task.cell])
         self.program.costs(np.array([at]), np.array([-sign]))
@@ -95,7 +95,7 @@ class CutMaker:
         capacity[self.place[self._known]] = 0.0
         return float(sign * solution[at]), capacity
 
-    def _made(self, capacity: NDArray[np.float64], task: Task) -> Cut | None:
+    def _made(self, capacity: NDArray[np.float64], task: FlowTask) -> PatternCut | None:
         """Return the inequality, with what must be suppressed anyway on the right."""
         need = task.amount
         sure = self.problem.primary[self.columns] | self.problem.hidden[self.columns]
@@ -107,10 +107,10 @@ class CutMaker:
         if right <= _DUST * need:
             return None
         kept = np.flatnonzero(capacity)
-        return Cut(self.columns[kept], np.minimum(capacity[kept], right) / right, 1.0)
+        return PatternCut(self.columns[kept], np.minimum(capacity[kept], right) / right, 1.0)
 
 
-def rows_with_two(problem: CellProblem, needing: Sequence[int]) -> list[Cut]:
+def rows_with_two(problem: CellProblem, needing: Sequence[int]) -> list[PatternCut]:
     """Return the inequalities of single equations: what is suppressed is not suppressed alone there.
 
     They hold for the cheapest patterns: a cell that is alone in an equation protects nothing.
@@ -127,7 +127,7 @@ def rows_with_two(problem: CellProblem, needing: Sequence[int]) -> list[Cut]:
         free = cells[~sure[cells]].astype(np.int64)
         certain = int(sure[cells].sum())
         if certain == 1 and tasked[cells[sure[cells]][0]]:
-            cuts.append(Cut(free, np.ones(len(free)), 1.0))
+            cuts.append(PatternCut(free, np.ones(len(free)), 1.0))
         elif certain == 0:
-            cuts.extend(Cut(free, np.where(free == cell, -1.0, 1.0), 0.0) for cell in free.tolist())
+            cuts.extend(PatternCut(free, np.where(free == cell, -1.0, 1.0), 0.0) for cell in free.tolist())
     return cuts

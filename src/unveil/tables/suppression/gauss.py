@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unveil.tables.disclosure import given_away, owners
-from unveil.tables.flows import FlowProgram, Task
+from unveil.tables.flows import FlowProgram, FlowTask
 from unveil.tables.suppression.failure import Unprotectable
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _flow_cells(
     costs = np.where(suppressed, 0.0, np.maximum(problem.cost, 1e-6))
     known = problem.insiders[insider] if insider >= 0 else np.zeros(0, dtype=np.int64)
     amount = 1e-3 * max(1.0, abs(float(problem.value[cell])))
-    flow = program.sought(Task(cell, "either", amount), costs, known[program.place[known] >= 0], again=1)
+    flow = program.sought(FlowTask(cell, "either", amount), costs, known[program.place[known] >= 0], again=1)
     if flow is None:
         raise Unprotectable(cell, insider=insider >= 0)
     return flow.cells

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.flows import FlowProgram, Task, tasks_of
+from unveil.tables.flows import FlowProgram, FlowTask, tasks_of
 from unveil.tables.pattern import Pattern
 from unveil.tables.suppression.failure import Unprotectable
 
@@ -44,7 +44,7 @@ def completed(pattern: Pattern, *, step: Step | None = None) -> None:
             step(number + 1, 2 * len(pattern.tasks))
 
 
-def _meet(pattern: Pattern, number: int, task: Task) -> None:
+def _meet(pattern: Pattern, number: int, task: FlowTask) -> None:
     """Add flows until a task is proved for everybody."""
     spoilers = pattern.spoilers(number)
     if spoilers == frozenset():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from unveil.tables.suppression.cuts import Cut
+    from unveil.tables.suppression.cuts import PatternCut
 
 __all__ = ["LinearMaster", "Master", "master_of"]
 
@@ -42,10 +42,10 @@ class Judge(Protocol):
     def late(self) -> bool:
         """Whether the time is up."""
 
-    def judged(self, values: NDArray[np.float64]) -> list[Cut]:
+    def judged(self, values: NDArray[np.float64]) -> list[PatternCut]:
         """Return the cuts that a choice violates."""
 
-    def new(self, cuts: list[Cut]) -> list[Cut]:
+    def new(self, cuts: list[PatternCut]) -> list[PatternCut]:
         """Return the cuts that are new."""
 
     def improve(self, suppressed: NDArray[np.bool_]) -> None:
@@ -68,7 +68,9 @@ class Master(Protocol):
 class LinearMaster:
     """min w x subject to cuts, 0 <= x <= 1, by HiGHS."""
 
-    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[Cut], *, whole: bool = False) -> None:
+    def __init__(
+        self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[PatternCut], *, whole: bool = False
+    ) -> None:
         self.place = np.full(int(cells.max(initial=-1)) + 1, -1, dtype=np.int64)
         self.place[cells] = np.arange(len(cells))
         number = len(cells)
@@ -78,14 +80,14 @@ class LinearMaster:
         sides = (right, np.full(len(cuts), np.inf))
         self.program = LinearProgram(matrix, sides, np.zeros(number), np.ones(number), cost=cost, integer=integer)
 
-    def _rows(self, cuts: Sequence[Cut], number: int) -> sp.csr_matrix:
+    def _rows(self, cuts: Sequence[PatternCut], number: int) -> sp.csr_matrix:
         lengths = [len(cut.cells) for cut in cuts]
         rows = np.repeat(np.arange(len(cuts)), lengths)
         columns = self.place[np.concatenate([cut.cells for cut in cuts])] if cuts else np.zeros(0, dtype=np.int64)
         data = np.concatenate([cut.coefficients for cut in cuts]) if cuts else np.zeros(0)
         return sp.csr_matrix((data, (rows, columns)), shape=(len(cuts), number))
 
-    def add(self, cuts: Sequence[Cut]) -> None:
+    def add(self, cuts: Sequence[PatternCut]) -> None:
         """Add cuts."""
         for cut in cuts:
             columns = self.place[cut.cells].astype(np.int32)
@@ -100,7 +102,7 @@ class LinearMaster:
 class HighsMaster:
     """The master problem with whole numbers, by HiGHS: solved anew after every round of cuts."""
 
-    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[Cut]) -> None:
+    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[PatternCut]) -> None:
         highs()
         self._cost, self._cells, self._cuts = cost, cells, list(cuts)
 
@@ -130,7 +132,7 @@ class HighsMaster:
 class ScipMaster:
     """The master problem with whole numbers, by SCIP: cuts are added while it branches."""
 
-    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[Cut]) -> None:
+    def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[PatternCut]) -> None:
         self._library = _scip()
         self.place = {int(cell): at for at, cell in enumerate(cells)}
         self.model = self._library.Model()
@@ -141,7 +143,7 @@ class ScipMaster:
         for cut in cuts:
             self.model.addCons(self.expression(cut) >= cut.right)
 
-    def expression(self, cut: Cut) -> Any:
+    def expression(self, cut: PatternCut) -> Any:
         """Return the left side of a cut."""
         terms = zip(cut.cells.tolist(), cut.coefficients.tolist(), strict=True)
         return self._library.quicksum(coefficient * self.x[self.place[cell]] for cell, coefficient in terms)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unveil.tables.findings import Depth
     from unveil.tables.problem import CellProblem
 
-__all__ = ["METHODS", "Chosen", "Effort", "chosen"]
+__all__ = ["METHODS", "ChosenPattern", "Effort", "chosen"]
 
 Step = Callable[[int, int], None]
 _REPAIRS = 5
@@ -45,7 +45,7 @@ class _Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class ChosenPattern:
     """A pattern that was attacked, and what came of it."""
 
     suppressed: NDArray[np.bool_]
@@ -80,7 +80,9 @@ METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {
 """The methods by their name; "primary" suppresses the sensitive cells alone, to show what that would be worth."""
 
 
-def chosen(problem: CellProblem, method: str, effort: Effort, depth: Depth, stages: Callable[[str], Step | None]) -> Chosen:
+def chosen(
+    problem: CellProblem, method: str, effort: Effort, depth: Depth, stages: Callable[[str], Step | None]
+) -> ChosenPattern:
     """Choose a pattern and attack it; what the attack exposes is protected by further flows, and attacked again."""
     choice = METHODS[method](problem, effort, stages("suppression"))
     suppressed = choice.suppressed
@@ -90,7 +92,7 @@ def chosen(problem: CellProblem, method: str, effort: Effort, depth: Depth, stag
             break
         suppressed = _repaired(problem, suppressed, findings)
         findings = audited(problem, suppressed, depth=depth, step=stages("audit"))
-    return Chosen(suppressed, findings, float(problem.cost[suppressed].sum()), choice.bound)
+    return ChosenPattern(suppressed, findings, float(problem.cost[suppressed].sum()), choice.bound)
 
 
 def _repaired(problem: CellProblem, suppressed: NDArray[np.bool_], findings: Findings) -> NDArray[np.bool_]:

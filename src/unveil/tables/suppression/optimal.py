@@ -16,7 +16,7 @@ import numpy as np
 from unveil.tables.flows import FlowProgram, tasks_of
 from unveil.tables.insiders import spoiled
 from unveil.tables.pattern import Pattern
-from unveil.tables.suppression.cuts import Cut, CutMaker, rows_with_two
+from unveil.tables.suppression.cuts import CutMaker, PatternCut, rows_with_two
 from unveil.tables.suppression.lp import by_flows, completed, thinned
 from unveil.tables.suppression.master import LinearMaster, Master, master_of
 
@@ -85,13 +85,13 @@ class _Search:
         self.sure = float(self.problem.cost[self.problem.primary | self.problem.hidden].sum())
         self.bound = self.sure
         self.free = np.flatnonzero(~self.problem.fixed & ~self.problem.primary & ~self.problem.hidden)
-        self.cuts: list[Cut] = []
+        self.cuts: list[PatternCut] = []
         self._keys: set[tuple[bytes, bytes]] = set()
         self.pairs: dict[tuple[int, int], None] = {}
         self.maker = CutMaker(self.problem)
         self.new(rows_with_two(self.problem, [task.cell for task in self.tasks]))
 
-    def new(self, cuts: list[Cut]) -> list[Cut]:
+    def new(self, cuts: list[PatternCut]) -> list[PatternCut]:
         """Keep the cuts that are new, and return them."""
         new = []
         for cut in cuts:
@@ -122,9 +122,9 @@ class _Search:
         if self.step is not None and self.cost > self.sure:
             self.step(round(1000 * (self.bound - self.sure) / (self.cost - self.sure)), 1000)
 
-    def separated(self, x: NDArray[np.float64]) -> list[Cut]:
+    def separated(self, x: NDArray[np.float64]) -> list[PatternCut]:
         """Return the cuts that a pattern, perhaps fractional, violates."""
-        found: list[Cut] = []
+        found: list[PatternCut] = []
         self.maker.pattern(x, _NOTHING)
         found += [cut for task in self.tasks if (cut := self.maker.cut(task)) is not None]
         for task, insider in self.pairs:
@@ -137,7 +137,7 @@ class _Search:
         cells = self.problem.insiders[insider]
         return cells[self.maker.place[cells] >= 0]
 
-    def inside(self, suppressed: NDArray[np.bool_]) -> list[Cut]:
+    def inside(self, suppressed: NDArray[np.bool_]) -> list[PatternCut]:
         """Return the cuts against those who are alone in a cell, for a pattern that outsiders cannot attack."""
         if not self.problem.insiders:
             return []
@@ -188,7 +188,7 @@ class _Search:
         master: Master = master_of(solver)(self.problem.cost[self.free], self.free, self.cuts)
         master.run(self)
 
-    def judged(self, values: NDArray[np.float64]) -> list[Cut]:
+    def judged(self, values: NDArray[np.float64]) -> list[PatternCut]:
         """Return the cuts that a whole choice violates; none: it is safe, and kept if it is the cheapest."""
         x = self.x_of(np.rint(values))
         violated = self.separated(x) or self.inside(x > 0.5)  # noqa: PLR2004 - 0 or 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from unveil.tables.crosstable import CrossTable
     from unveil.tables.problem import Aim, CellProblem
     from unveil.tables.rules import TableRule
-    from unveil.tables.suppression.methods import Chosen
+    from unveil.tables.suppression.methods import ChosenPattern
 
 __all__ = ["CROSS", "SuppressedTable", "plain_number"]
 
@@ -78,7 +78,7 @@ class SuppressedTable(Result):
         cls,
         table: CrossTable,
         problem: CellProblem,
-        found: Chosen,
+        found: ChosenPattern,
         *,
         method: str,
         rules: tuple[TableRule, ...],

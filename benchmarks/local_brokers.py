@@ -1,4 +1,4 @@
-"""Brokers for the tests of streams: a real Redis server from the system's packages, and librdkafka's own cluster."""
+"""Brokers on this machine, for tests and benchmarks: a real Redis server, and the cluster that librdkafka brings along."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class RedisServer:
         self.begin()
 
     def begin(self) -> None:
+        """Begin, and wait until it answers."""
         import redis
 
         words = ["redis-server", "--port", str(self._port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes"]
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(  # noqa: S603
             [*words, "--dir", str(self._folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         client = self.client()
@@ -44,16 +45,19 @@ class RedisServer:
         raise RuntimeError("the Redis server does not answer")
 
     def end(self) -> None:
+        """End, with what it holds on the disk."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait(30)
 
     def client(self) -> Any:
+        """Return a client of its own."""
         import redis
 
         return redis.Redis(port=self._port, protocol=2)
 
     def address(self, stream: str) -> str:
+        """Return the address of a stream."""
         return f"redis://127.0.0.1:{self._port}/{stream}"
 
 
@@ -73,6 +77,7 @@ class KafkaCluster:
         return f"kafka://{self.brokers}/{topic}"
 
     def send(self, topic: str, messages: list[bytes], partition: int = 0) -> None:
+        """Send messages, and wait until they are there."""
         from confluent_kafka import Producer
 
         producer = Producer({"bootstrap.servers": self.brokers, "log_level": 0, "linger.ms": 5})
