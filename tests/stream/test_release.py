@@ -342,3 +342,38 @@ def test_a_command_that_makes_no_sense_is_refused(
     (tmp_path / "in.ndjson").write_text('{"age": 1}\n', "utf-8")
     assert run(["anonymize", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+# The intruder ---------------------------------------------------------------------------------------------------------
+
+
+def found_by(frame: pl.DataFrame, published: list[tuple[int, Publication]], delay: int) -> list[int]:
+    """Return for each record the fewest persons that somebody finds who knows its true values and when it came.
+
+    He looks at each publication in which it may be, by itself, and there at each class that covers it.
+    """
+    fewest = []
+    for row in frame.iter_rows(named=True):
+        sizes = []
+        for now, one in published:
+            if not 0 <= now - row["row"] <= delay:
+                continue
+            classes = one.frame.join(frame, on="row", suffix="_true").group_by("age").agg(pl.col("who").n_unique(), pl.col("row"))
+            sizes += [size for label, size, _ in classes.iter_rows() if covers(label, row["age"])]
+        fewest.append(min(sizes, default=0))
+    return fewest
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+def test_who_knows_when_a_record_came_finds_k_persons_unless_labels_are_reused(reuse: bool) -> None:
+    draw = np.random.default_rng(11)
+    crowd, quiet = draw.integers(20, 40, 60), np.full(30, 30)
+    frame = pl.DataFrame({"age": np.concatenate([crowd, quiet]), "who": [*range(60), *[99] * 30], "row": range(90)})
+    release = StreamRelease("age", k=3, delay=10, person="who", keep="row", reuse=reuse)
+    published: list[tuple[int, Publication]] = []
+    for at in range(90):  # one by one, so that we know when each publication appeared
+        published += [(at + 1, one) for one in release.feed(frame[at : at + 1]) if one.frame.height]
+    published += [(90, one) for one in release.finish() if one.frame.height]
+    fewest = [size for size in found_by(frame, published, 10) if size]
+    assert (min(fewest) >= 3) is not reuse
+    assert (release.suppressed > 0) is not reuse

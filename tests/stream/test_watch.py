@@ -163,6 +163,13 @@ def test_a_folder_gives_files_as_they_arrive(tmp_path: Path) -> None:
     assert again.frame["age"].to_list() == [2]
 
 
+def test_a_built_in_data_set_is_replayed() -> None:
+    adult = unveil.datasets.load("adult")
+    window = Window(["age", "sex"], "race", size=10_000, every=10_000, strict=False)
+    figures = [one for one in Watch(open_records("adult"), window).run() if one is not None]
+    assert figures[2].dr == unveil.discrimination_rate(adult[20_000:30_000], ["age", "sex"], "race").value
+
+
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataNotFoundError, match="no file, no folder"):
         open_records(tmp_path / "none")

@@ -30,14 +30,12 @@ _PATIENCE = 10.0
 """Seconds that the commands of alarms have to end when the run does."""
 
 
-@app.command(
-    epilog="Example: unveil watch requests.ndjson --key zip --window 1000 --every 500 --no-follow --alarm 'k < 5' --json"
-)
+@app.command(epilog="Example: unveil watch adult --key age --key sex --sensitive occupation --window 10000 --every 10000")
 def watch(
     source: Annotated[
         str,
         typer.Argument(
-            help="'-', a growing file (NDJSON, CSV), a folder of Parquet files, kafka://broker/topic or redis://host/stream.",
+            help="'-', a growing file (NDJSON, CSV), a folder of Parquet files, kafka://broker/topic, redis://host/stream.",
             show_default=False,
         ),
     ],

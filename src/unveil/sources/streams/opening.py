@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 
 from unveil.errors import ArgumentError, DataNotFoundError, shown
+from unveil.sources import datasets
 from unveil.sources.streams.base import RecordStream, StreamOptions
 
 __all__ = ["open_records"]
 
 
 def open_records(address: str | os.PathLike[str], options: StreamOptions | None = None) -> RecordStream:
-    """Open a stream of records: "-", a file of lines, a folder of Parquet files, a Kafka topic or a Redis stream."""
+    """Open a stream of records: "-", a file of lines, a folder of Parquet files, a topic, a Redis stream, a built-in data set."""
     chosen, name = options or StreamOptions(), os.fspath(address)
     if name == "-":
         from unveil.sources.streams.lines import StandardInput
@@ -34,6 +35,10 @@ def _open_path(path: Path, options: StreamOptions) -> RecordStream:
         from unveil.sources.streams.folder import ParquetFolder
 
         return ParquetFolder(path, options)
+    if not path.exists() and str(path) in datasets.names():
+        from unveil.sources.streams.replay import Replay
+
+        return Replay(str(path))
     if not path.exists():
         raise DataNotFoundError(f"{shown(path)} is no file, no folder and no address of a stream (kafka://, redis://).")
     if path.suffix.lower() in (".parquet", ".arrow", ".xlsx", ".sav"):
