@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from unveil.arguments import checked_arguments
 from unveil.errors import CancelledError, LostProcessError
 from unveil.run import Limits, Run, active_run
 
@@ -62,6 +63,7 @@ class _Failed:
     error: BaseException
 
 
+@checked_arguments
 def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None = None, **options: Any) -> _Answer:
     """Call a function in a process of its own, and return what it returns.
 

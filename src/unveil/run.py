@@ -39,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.arguments import checked_arguments, checked_count, checked_number
-from unveil.errors import CancelledError
+from unveil.errors import ArgumentError, CancelledError
+from unveil.fitting import kind_of
 
 __all__ = ["Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run"]
 
@@ -148,6 +149,9 @@ class Run:
         limits: Limits | None = None,
         flag: NDArray[np.uint8] | None = None,
     ) -> None:
+        for name, told in (("progress", progress), ("notice", notice)):
+            if told is not None and not callable(told):
+                raise ArgumentError(f"{name} must be a function, not {kind_of(told)}.")
         self.limits = limits or Limits()
         self.flag = np.zeros(1, np.uint8) if flag is None else flag
         self._progress, self._notice = progress, notice

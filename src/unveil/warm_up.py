@@ -24,8 +24,10 @@ HOMES = (
     "counts.minimal_uniques",
     "counts.refine",
     "counts.tallying",
+    "counts.window_kernels",
     "mechanisms.microaggregation.kernels",
     "mechanisms.pairing",
+    "queries.modular",
     "search.lattice.closeness_kernel",
     "search.lattice.lattice_sizes",
     "search.lattice.rollup_kernels",
@@ -34,6 +36,8 @@ HOMES = (
     "search.suppression.group_kernels",
     "search.suppression.matching_kernels",
     "sources.streaming_keys",
+    "stream.cluster_kernels",
+    "stream.unicity_kernels",
 )
 """The modules that have loops to compile."""
 
@@ -115,6 +119,48 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: mechanisms.microaggregate(people, ["pay"], k=3, method="optimal")
     yield lambda: mechanisms.rank_swap(people, ["pay"])
     yield lambda: _streamed(people, keys)
+    yield lambda: _watched(people)
+    yield lambda: _asked(people)
+
+
+def _watched(people: Any) -> None:
+    """Slide windows over records and over counted rows, release a stream, and single out trajectories."""
+    from datetime import datetime
+
+    from unveil.stream import StreamRelease, Window, unicity
+
+    numbered = people.with_row_index("person")
+    for person in (None, "person"):
+        window = Window(["town", "sex"], "job", size=16, person=person, every=8)
+        list(window.feed(numbered))
+    landmark = Window(["town"], "job")
+    landmark.update(people)
+    landmark.revert(people.head(8))
+    counted = people.group_by("town", "job").len("n")
+    landmark.update(counted, "n")
+    hours = Window(["town"], "job", duration="1h", time="when")
+    for day in (1, 2):
+        hours.update(counted.with_columns(when=datetime(2000, 1, day)), "n")  # noqa: DTZ001 - any day will do
+    Window("row").update(type(people)({"row": range(1 << 14)}))
+    release = StreamRelease(["age", "pay"], "job", k=2, delay=16, person="person", diverse=2)
+    for part in (numbered.head(32), numbered.tail(32)):
+        list(release.feed(part, 0))
+    list(release.finish())
+    points = numbered.select(person="person", place="town").vstack(numbered.select(person="person", place="job"))
+    unicity(points, "person", ["place"], p=(1, 2), draws=1)
+    unicity(points, "person", ["place"], p=(1, 2))
+
+
+def _asked(people: Any) -> None:
+    """Ask a gate for sums that it audits."""
+    from unveil.queries import Gate, Restriction
+
+    with tempfile.TemporaryDirectory() as folder:
+        gate = Gate(people, ledger=Path(folder, "gate.db"), policy=Restriction(k=3), key=["town", "sex"], sensitive="pay")
+        for town in range(9):
+            gate.ask(f"SELECT SUM(pay) FROM t WHERE town = 'town {town}'")  # noqa: S608 - our own question
+        gate.ask("SELECT SUM(pay) FROM t WHERE sex = 'f'")
+        gate.close()
 
 
 def _people() -> Any:

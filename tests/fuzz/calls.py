@@ -13,7 +13,7 @@ import numpy as np
 
 import unveil
 from fuzz.tables import Table, draw_table
-from unveil import attacks, mechanisms, models
+from unveil import attacks, mechanisms, models, queries, stream, tables
 from unveil.assess.assessment import assess
 from unveil.partitions import builders
 from unveil.project import Policy
@@ -120,24 +120,88 @@ class Scene:
 
 Draw = Callable[[Scene], Any]
 
+
+def _after(first: Callable[..., Any], then: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a call with the parameters of two: what the first one makes is the first argument of the second."""
+    made = dict(inspect.signature(first).parameters)
+    _, *others = inspect.signature(then).parameters.values()
+    both = made | {one.name: one.replace(kind=one.KEYWORD_ONLY) for one in others if one.name not in made}
+
+    def called(**arguments: Any) -> Any:
+        answer = first(**{name: value for name, value in arguments.items() if name in made})
+        return then(answer, **{name: value for name, value in arguments.items() if name not in made})
+
+    called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        sorted(both.values(), key=lambda one: (one.kind, one.default is not one.empty))
+    )
+    return called
+
+
+def _tabled(data: Any, by: Any, value: Any = None) -> Any:
+    return unveil.table(data, by, value=value)
+
+
+def _asked(gate: unveil.Gate, question: Any) -> Any:
+    try:
+        gate.explain(question)
+        answer = gate.ask(question)
+        gate.history()
+        gate.spent()
+    finally:
+        gate.close()
+    return answer
+
+
+def _fed(window: unveil.Window, data: Any) -> Any:
+    for found in window.feed(data):
+        found.to_dict()
+    return window.finish()
+
+
+def _noticed(run: unveil.Run) -> None:
+    run.notify("begun")
+    for _ in run.each("stage", [1, 2]):
+        run.check()
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(unveil, name) for name in unveil.__all__ if inspect.isfunction(getattr(unveil, name))},
+    **{
+        name: getattr(unveil, name)
+        for name in unveil.__all__
+        if inspect.isfunction(getattr(unveil, name)) and name != "run_in_process"  # it starts a process for every case
+    },
     "assess": assess,
     "utility": utility,
     **{
         f"mechanisms.{name}": getattr(mechanisms, name)
         for name in mechanisms.__all__
-        if inspect.isfunction(getattr(mechanisms, name))
+        if inspect.isfunction(getattr(mechanisms, name)) and name != "register"  # it would change every later case
     },
     **{
         f"attacks.{name}": getattr(attacks, name)
         for name in attacks.__all__
         if inspect.isfunction(getattr(attacks, name)) and name != "attack"
     },
+    **{
+        f"tables.{name}": _after(_tabled, getattr(tables, name))
+        for name in ("suppress", "adjust", "round_table", "round_small_counts")
+    },
+    "tables.audit": tables.audit,
+    "tables.perturb_by_cell_keys": tables.perturb_by_cell_keys,
+    "stream.unicity": stream.unicity,
+    "stream.intersect_releases": stream.intersect_releases,
+    "Gate": _after(unveil.Gate, _asked),
+    "Window": _after(unveil.Window, _fed),
 }
-_MODELS = {f"models.{name}": getattr(models, name) for name in models.__all__ if name not in {"Model", "Measured"}}
+_MODELS = {
+    f"models.{name}": getattr(models, name)
+    for name in models.__all__
+    if name not in {"Model", "SecretModel", "Measured", "register"}  # bases, a result, and what changes every later case
+}
 _BUILDERS = {
-    f"builders.{name}": getattr(builders, name) for name in builders.__all__ if name not in {"Builder", "Proposal", "propose"}
+    f"builders.{name}": getattr(builders, name)
+    for name in builders.__all__
+    if name not in {"Builder", "HierarchyProposal", "propose"}  # a protocol, what an answer is made of, and a call of `unveil`
 }
 _OTHERS: dict[str, Callable[..., Any]] = {
     "Need": unveil.Need,
@@ -162,6 +226,14 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "Project.read": unveil.Project.read,
     "datasets.load": unveil.datasets.load,
     "datasets.describe": unveil.datasets.describe,
+    "queries.policy_of": queries.policy_of,
+    "queries.count": queries.count,
+    "queries.total": queries.total,
+    "queries.average": queries.average,
+    "Study": unveil.Study,
+    "Pair": unveil.Pair,
+    "Limits": unveil.Limits,
+    "Run": _after(unveil.Run, _noticed),
 }
 CALLS: dict[str, Callable[..., Any]] = {**_FUNCTIONS, **_MODELS, **_BUILDERS, **_OTHERS}
 """What is called, by the name that a user would write."""
@@ -217,6 +289,31 @@ def _truth(scene: Scene) -> Any:
 
 def _codes(scene: Scene) -> Any:
     return [np.random.default_rng(scene.rng.randint(0, 9)).integers(0, 4, max(scene.table.rows, 1)) for _ in range(2)]
+
+
+def _among(scene: Scene) -> str:
+    """One of the columns that an argument names already."""
+    return scene.name(sorted(scene.taken))
+
+
+def _question(scene: Scene) -> Any:
+    name, number = scene.other_name(), scene.name(scene.table.numbers)
+    return scene.rng.choice([
+        "SELECT COUNT(*) FROM data",
+        f'SELECT COUNT(*) FROM data WHERE "{number}" > 3',  # noqa: S608 - a question to a gate
+        f'SELECT SUM("{number}") FROM data',  # noqa: S608 - a question to a gate
+        f'SELECT AVG("{number}"), COUNT(*) FROM data GROUP BY "{name}"',  # noqa: S608 - a question to a gate
+        f'SELECT MAX("{number}") FROM data WHERE "{name}" = \'a\'',  # noqa: S608 - a question to a gate
+        queries.count(queries.col(name) == 1, by=scene.name()),
+        queries.total(number),
+        queries.average(number, queries.col(number) > 0),
+    ])  # fmt: skip
+
+
+def _derived(scene: Scene) -> Any:
+    number = scene.name(scene.table.numbers)
+    some = [stream.Decimals(number, 1), stream.Hours(scene.name(), 6), stream.Weekday(scene.name())]
+    return {"derived": scene.rng.choice(some)}
 
 
 def _values(scene: Scene) -> Any:
@@ -418,6 +515,51 @@ RIGHT: dict[str, Draw] = {
     "mask": _one_of("*", "#"),
     "pad": _one_of(None, "0"),
     "pad_side": _one_of(None, "left"),
+    "by": _NAMES,
+    "value": lambda scene: scene.name(scene.table.numbers),
+    "holding": Scene.other_name,
+    "request": Scene.other_name,
+    "margins": _one_of(True, False),
+    "signed": _one_of(True, False),
+    "total": _one_of("Total", "all"),
+    "coalition": _one_of(0, 1, 3),
+    "on": _one_of(None, "count", "value"),
+    "attacker": _one_of(None, "0:inf", "50%:150%"),
+    "zeros": _one_of("publish", "suppress", "structural"),
+    "insiders": _one_of("singletons", "none"),
+    "width": _one_of(None, 1.0, 5.0),
+    "apriori": _one_of(None),
+    "cost": _one_of("cells", "count", "value"),
+    "solver": _one_of("auto", "highs"),
+    "keep": _one_of("nothing", "margins", "total"),
+    "published": _DATA,
+    "figures": lambda scene: scene.name(scene.table.numbers),
+    "largest": _one_of(2, 5),
+    "variance": _one_of(1.0, 2.0),
+    "gap": _one_of(0, 1),
+    "ledger": _path("gate.db"),
+    "question": _question,
+    "dialect": _one_of(None, "postgres", "duckdb"),
+    "settings": _one_of({}, {"k": 3}, {"epsilon": 0.5}),
+    "duration": _one_of("1h", "2d", 10),
+    "time": _NAME,
+    "lateness": _one_of(0, 5, "1h"),
+    "late": _one_of("drop", "add"),
+    "every": _one_of(None, 5, "1h"),
+    "derived": _derived,
+    "limit": _one_of(1000, 50_000_000),
+    "point": _NAMES,
+    "draws": _one_of(1, 20),
+    "people": _DATA,
+    "earlier": _ANOTHER,
+    "later": _ANOTHER,
+    "partial": _one_of(True, False),
+    "memory": _one_of(1 << 20, 2 << 30),
+    **dict.fromkeys(("stream_from", "rows", "combinations", "bucket"), _one_of(-1, 1000)),
+    "checkpoint_every": _one_of(0.5, 10.0),
+    "notice": _one_of(lambda _: None),
+    "limits": lambda scene: unveil.Limits(time=scene.rng.choice([None, 5.0]), threads=scene.rng.choice([None, 1])),
+    "flag": lambda _: np.zeros(1, dtype=np.uint8),
 }
 """How a right argument is drawn, by the name of the parameter: one name means one thing in every call."""
 
@@ -445,6 +587,35 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
     ("assess", "partitions"): _one_of(None),
     ("attack", "partitions"): _one_of(None),
     ("anonymize", "weights"): _by_name(lambda *_: 1.0),
+    **{
+        (f"tables.{label}", "rules"): _one_of(
+            "threshold=3", "threshold=2", "p=10", "pq=10:50", "dominance=1:80", "group", ["threshold=3", "p=10"]
+        )
+        for label in ("suppress", "adjust", "audit")
+    },
+    **{(f"tables.{label}", "level"): _one_of("rule", "none", 2.0) for label in ("suppress", "adjust", "audit")},
+    **{(f"tables.{label}", "intervals"): _one_of("auto", "exact", "enough") for label in ("suppress", "audit")},
+    **{(f"tables.{label}", "time_limit"): _one_of(0.2, 1.0) for label in ("suppress", "adjust", "round_table")},
+    **{
+        (label, "where"): lambda scene: queries.col(scene.name()) == 1
+        for label in ("queries.count", "queries.total", "queries.average")
+    },
+    ("tables.perturb_by_cell_keys", "record"): Scene.other_name,
+    ("tables.round_small_counts", "base"): _one_of(3, 5),
+    ("table", "top"): _one_of(1, 5),
+    ("table", "tables"): lambda scene: [[_among(scene)]],
+    ("attack_table", "sensitive"): _among,
+    ("attack_table", "share"): _one_of(50.0, 90.0),
+    ("attack_table", "options"): _one_of({}, {}, {"nulls": "drop"}, {"margins": False}),
+    ("Gate", "policy"): _one_of("restriction", "differential", "sticky", "camouflage", "open"),
+    ("Gate", "bounds"): _by_name(lambda *_: (0.0, 100.0)),
+    ("Gate", "values"): _domains,
+    ("Gate", "nulls"): _one_of("error", "drop"),
+    ("queries.policy_of", "name"): _one_of("restriction", "differential", "sticky", "camouflage", "open"),
+    ("Window", "size"): _one_of(5, 20, 1000),
+    ("Window", "every"): _one_of(1, 5, 20),
+    ("Limits", "time"): _one_of(None, 1.0),
+    ("Limits", "text"): _one_of(-1, 1000),
 }
 _NUMERIC_CALLS = {
     "mechanisms.add_noise", "mechanisms.microaggregate", "mechanisms.rank_swap", "mechanisms.resample", "mechanisms.round_values",
@@ -453,11 +624,13 @@ _NUMERIC_CALLS = {
 _METHODS = {
     "mechanisms.add_noise": ("uncorrelated", "correlated", "linear", "non-linear", "multiplicative"),
     "mechanisms.microaggregate": ("mdav", "v-mdav", "optimal"), "mechanisms.round_values": ("nearest", "random"), "mechanisms.sample": ("simple", "stratified", "systematic"),
+    "tables.suppress": ("lp", "optimal", "gauss", "primary"), "tables.round_table": ("controlled", "conventional", "random"),
     "mechanisms.synthesize": ("trees", "marginals"), "mechanisms.pseudonymize": ("hmac", "random"), "attacks.interval_disclosure": ("rank", "deviation"),
 }  # fmt: skip
 
 NEEDED = {
     "mechanisms.pram": ("retention",), "check": ("policy", "key"), "mechanisms.sample": ("size",), "loss": ("same_order",), "mechanisms.dp_histogram": ("values",),
+    "attack_table": ("by",), "tables.audit": ("by", "figures"), "Window": ("size", "every"), "tables.suppress": ("time_limit",), "tables.adjust": ("time_limit",), "tables.round_table": ("time_limit",),
     "mechanisms.pseudonymize": ("key_file",), "compose": ("time_limit",), "propose_partitions": ("same_order",), "trade_off": ("losses",), "mechanisms.round_values": ("base",), "tasks": ("same_order",), "mechanisms.top_bottom_code": ("top",),
 }  # fmt: skip
 """Arguments that a call does not ask for by itself, and without which it says little."""

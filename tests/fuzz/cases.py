@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -123,8 +124,11 @@ def _arguments(scene: Scene, label: str) -> dict[str, Any]:
 
 def _asked(scene: Scene, label: str, arguments: dict[str, Any]) -> bool:
     """Ask, look at the answer in every form, and say whether an oracle agreed."""
-    positional = [name for name, one in parameters_of(label).items() if one.kind is one.VAR_POSITIONAL]
-    answer = CALLS[label](**{name: value for name, value in arguments.items() if name not in positional})
+    known = parameters_of(label)
+    spread = [name for name, one in known.items() if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}]
+    more = [arguments[name] for name in spread if known[name].kind is inspect.Parameter.VAR_KEYWORD and name in arguments]
+    others = {name: value for some in more if isinstance(some, dict) for name, value in some.items() if isinstance(name, str)}
+    answer = CALLS[label](**others | {name: value for name, value in arguments.items() if name not in spread})
     _shown_in_every_form(scene.rng, answer, scene.folder)
     return label in ORACLES and ORACLES[label](scene, arguments, answer)
 

@@ -34,6 +34,7 @@ def _verbs(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 VERBS: dict[tuple[str, ...], Any] = dict(_verbs(typer.main.get_command(app)))
 """The verbs with their commands."""
 del VERBS["watch",]  # it waits for more records, for ever if need be
+del VERBS["warm-up",]  # it compiles for seconds, and has nothing to be drawn
 
 Draw = Callable[[Random, Table], str]
 
@@ -76,6 +77,9 @@ VALUES: dict[str, Draw] = {
             "--person",
             "--keep",
             "--time",
+            "--by",
+            "--holding",
+            "--request",
         ),
         _column,
     ),
@@ -91,6 +95,8 @@ VALUES: dict[str, Draw] = {
             "--original",
             "--data",
             "--earlier",
+            "--release",
+            "--audit",
         ),
         _file,
     ),
@@ -179,8 +185,52 @@ VALUES: dict[str, Draw] = {
     "--dates": _one_of("month,year"),
     "--rare": _one_of("2,5"),
     "--other": _one_of("rest"),
-}
+    "--value": lambda rng, table: rng.choice(table.numbers or table.names or ["nothing"]),
+    "--rule": _one_of("threshold=3", "p=10", "pq=10:50", "dominance=1:80", "group", "request"),
+    "--linked": lambda rng, table: f"{_column(rng, table)},{_column(rng, table)}",
+    "--total": _one_of("Total", "all"),
+    "--protect": _one_of("suppress", "round", "adjust", "cell-key", "small-counts"),
+    "--cost": _one_of("cells", "count", "value"),
+    "--on": _one_of("count", "value"),
+    "--attacker": _one_of("0:inf", "50%:150%"),
+    "--zeros": _one_of("publish", "suppress", "structural"),
+    "--insiders": _one_of("singletons", "none"),
+    "--width": _one_of("1", "5"),
+    "--apriori": _one_of("cells.hst", "tree.csv"),
+    "--base": _one_of("3", "5"),
+    "--intervals": _one_of("exact", "enough", "auto"),
+    "--form": _one_of("long", "crosstab"),
+    "--solver": _one_of("auto", "highs"),
+    "question": lambda rng, table: rng.choice([
+        "SELECT COUNT(*) FROM data",
+        f'SELECT SUM("{_column(rng, table)}") FROM data',  # noqa: S608 - a question to a gate
+        f'SELECT AVG("{_column(rng, table)}") FROM data WHERE "{_column(rng, table)}" > 3',  # noqa: S608 - a question to a gate
+        f'SELECT COUNT(*) FROM data GROUP BY "{_column(rng, table)}"',  # noqa: S608 - a question to a gate
+        "DROP TABLE data",
+    ]),
+    "--ledger": _one_of("gate.db", "tree.csv"),
+    "--as": _one_of("analyst", "ann"),
+    "--epsilon": _one_of("0.1", "1"),
+    "--bounds": _of_column("0:100", "5"),
+    "--contribution": _one_of("1", "2"),
+    "--dialect": _one_of("postgres", "duckdb", "sqlite"),
+    "--head": _one_of("00ff"),
+    "--host": _one_of("127.0.0.1"),
+    "--port": _one_of("0"),
+    "--tokens": _one_of("tokens.json"),
+    "--rate": _one_of("60"),
+}  # fmt: skip
 """How a right value of an option or an argument is drawn."""
+
+_OF_VERB: dict[tuple[str, str], Draw] = {
+    ("table", "--method"): _one_of("lp", "optimal", "gauss", "controlled", "conventional", "random"),
+    ("table", "--level"): _one_of("rule", "none", "2"),
+    ("query", "--policy"): _one_of("restriction", "differential", "sticky", "records", "camouflage", "open"),
+}
+"""The same where an option means another thing to one verb."""
+
+_LEFT_OUT = {"--help", "--experiments", "--follow", "--serve"}
+"""What lasts: `--serve` waits for questions, for ever if need be."""
 
 _WRONG = [
     "",
@@ -245,10 +295,13 @@ def _words(rng: Random, table: Table, command: Any) -> list[str]:
     wrong = rng.random() < 0.5
     for parameter in command.params:
         name, flag = parameter.opts[0], getattr(parameter, "is_flag", False)
-        required = parameter.param_type_name == "argument" or name in {"--key", "--column"}
-        if rng.random() > (0.95 if required else 0.12) or name in {"--help", "--experiments", "--follow"}:
+        required = (
+            parameter.param_type_name == "argument" or name in {"--key", "--column"} or (command.name, name) == ("table", "--by")
+        )
+        draw = _OF_VERB.get((command.name, name)) or VALUES.get(name)
+        if rng.random() > (0.95 if required else 0.12) or name in _LEFT_OUT:
             continue
-        value = rng.choice(_WRONG) if wrong and rng.random() < 0.3 else VALUES[name](rng, table) if name in VALUES else ""
+        value = rng.choice(_WRONG) if wrong and rng.random() < 0.3 else draw(rng, table) if draw else ""
         if parameter.param_type_name == "argument":
             words.append(value)
         elif flag:
@@ -256,7 +309,7 @@ def _words(rng: Random, table: Table, command: Any) -> list[str]:
         else:
             words += [name, value]
             if rng.random() < 0.15:
-                words += [name, VALUES[name](rng, table)]
+                words += [name, draw(rng, table) if draw else ""]
     return words
 
 

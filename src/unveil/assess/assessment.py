@@ -336,7 +336,8 @@ def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:
         sides_of(study.key, study.sensitive or None)
         if study.source.can_count:
             study.table([*study.key, *study.sensitive], weights=study.weights)  # these need not be counted one by one
-    with active_run().stage("direct identifiers"):
+    run = active_run()
+    with run.stage("direct identifiers"), run.telling(None):
         found = found_in(study, study.names)
     if study.key:
         return found, study

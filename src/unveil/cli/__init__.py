@@ -8,7 +8,8 @@ nothing else, 2 bad usage, bad input or no room (one line, no traceback), 3 an u
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -81,18 +82,28 @@ def _told(error: BaseException, words: Sequence[str]) -> int:
 def _done(words: Sequence[str]) -> int:
     import typer
 
+    program = _program()
+    try:
+        with _running(words), program.make_context("unveil", list(words)) as context:
+            program.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return 0
+
+
+@contextmanager
+def _running(words: Sequence[str]) -> Iterator[None]:
+    """Let a signal cancel the work; help and the version have none, and load nothing for it."""
+    if not words or {"--help", "-h", "--version"} & set(words):
+        yield
+        return
     from unveil.cli.process import interrupting, say
     from unveil.run import Run, active_run
 
     around = active_run()
     own = Run(notice=say, limits=around.limits, flag=around.flag)
-    program = _program()
-    try:
-        with own, interrupting(own), program.make_context("unveil", list(words)) as context:
-            program.invoke(context)
-    except typer.Exit as done:
-        return done.exit_code
-    return 0
+    with own, interrupting(own):
+        yield
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
+from unveil.arguments import checked_arguments
 from unveil.mechanisms.facts import FACTS
 
 _HOMES: dict[str, str] = {
@@ -22,6 +23,7 @@ _OWN: dict[str, Callable[..., Any]] = {}
 _Mechanism = TypeVar("_Mechanism", bound=Callable[..., Any])
 
 
+@checked_arguments
 def register(mechanism: _Mechanism) -> _Mechanism:
     """Add a mechanism of your own, as a decorator of its function: steps of a protection may then name it."""
     _OWN[mechanism.__name__] = mechanism

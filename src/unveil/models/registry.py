@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from unveil.arguments import checked_arguments
+from unveil.errors import ArgumentError
+from unveil.fitting import kind_of
 from unveil.measures.equivalence import Equivalence
 from unveil.models.base import Model, SecretModel
 from unveil.models.classes import (
@@ -46,8 +49,12 @@ MODELS: list[type[Model]] = [
 ]
 
 
+@checked_arguments
 def register(kind: _Kind) -> _Kind:
     """Add a model of your own, as a decorator of its class: `unveil.measure` then reports it of every table."""
+    given: object = kind
+    if not isinstance(given, type) or not issubclass(given, Model):
+        raise ArgumentError(f"a model is a class that derives from Model, not {kind_of(kind)}.")
     MODELS.append(kind)
     return kind
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from unveil.arguments import checked_word
+from unveil.arguments import checked_arguments, checked_word
 from unveil.attributes import Names, names_of
 from unveil.queries.predicates import All, Compared, Missing, Predicate, predicate_of
 from unveil.queries.problems import QuestionError
@@ -90,6 +90,7 @@ class Inquiry:
         return [Statistic(aggregate, self.where, group) for group in groups for aggregate in self.aggregates]
 
 
+@checked_arguments
 def count(where: Predicate | None = None, *, by: Names | None = None) -> Inquiry:
     """Ask how many records meet a condition.
 
@@ -102,11 +103,13 @@ def count(where: Predicate | None = None, *, by: Names | None = None) -> Inquiry
     return _asked(Aggregate("count"), where, by)
 
 
+@checked_arguments
 def total(column: str, where: Predicate | None = None, *, by: Names | None = None) -> Inquiry:
     """Ask for the sum of a column over the records that meet a condition."""
     return _asked(Aggregate("sum", column), where, by)
 
 
+@checked_arguments
 def average(column: str, where: Predicate | None = None, *, by: Names | None = None) -> Inquiry:
     """Ask for the average of a column over the records that meet a condition."""
     return _asked(Aggregate("avg", column), where, by)

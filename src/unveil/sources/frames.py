@@ -96,7 +96,8 @@ def counted_source(columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n:
 def open_frame(data: Data) -> FrameSource:
     """Open a data frame; refuse what no library that is known has made."""
     try:
-        return FrameSource(nw.from_native(data))
+        frame = nw.from_native(data)
+        names = frame.collect_schema().names()
     except TypeError:
         raise UnsupportedDataError(
             f"data of type {type(data).__name__} is not known; give a path or a data frame "
@@ -104,6 +105,8 @@ def open_frame(data: Data) -> FrameSource:
         ) from None
     except nw.exceptions.DuplicateError:
         raise DuplicateColumnError("the data frame has two columns of one name; rename one of them.") from None
+    text_names(names, "the data frame")
+    return FrameSource(frame)
 
 
 def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame:

@@ -223,7 +223,7 @@ class Tumbling:
 
     def _generalised(self, frame: pl.DataFrame) -> Any:
         from unveil.models import KAnonymity
-        from unveil.search.anonymize import anonymize
+        from unveil.protect.anonymize import anonymize
 
         models = [KAnonymity(self.k)]
         options: dict[str, Any] = {"hierarchies": self.hierarchies, "suppression": self.suppression, "keep_order": True}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from unveil.arguments import checked_word
+from unveil.arguments import checked_arguments, checked_word
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.queries.policies.base import REASONS, Decision, GatePolicy, Keeper
 from unveil.queries.policies.camouflage import Camouflage
@@ -37,6 +37,7 @@ POLICIES: dict[str, type[GatePolicy]] = {
 """The policies by name."""
 
 
+@checked_arguments
 def policy_of(name: str, settings: Mapping[str, Any]) -> GatePolicy:
     """Return a policy by its name, with settings; None among them: the default.
 

@@ -110,8 +110,8 @@ class _Restricted:
         """
         amounts = self._holding.amounts(name)
         most = self._share * atoms
-        if not np.array_equal(amounts.total, np.rint(amounts.total)):
+        if not amounts.present.any() or not np.array_equal(amounts.total, np.rint(amounts.total)):
             return most
-        low, high = self._holding.bounds.get(name) or (float(amounts.least.min()), float(amounts.greatest.max()))
+        low, high = self._holding.bounds.get(name) or (float(np.nanmin(amounts.least)), float(np.nanmax(amounts.greatest)))
         bits = math.ceil(math.log2(max(high - low + 1.0, 2.0)))
         return min(most, (atoms - 1) * bits / (bits + math.log2(max(atoms, 2)) / 2.0))

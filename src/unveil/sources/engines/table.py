@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from unveil.errors import DataChangedError
+from unveil.errors import DataChangedError, UnsupportedDataError
 from unveil.sources.base import Source, Tally
 
 if TYPE_CHECKING:
@@ -33,20 +32,20 @@ class EngineSource(Source):
     """What the engine calls floating point numbers."""
 
     @property
-    @abstractmethod
     def numbers(self) -> Mapping[str, bool]:
         """The columns of numbers, each with whether it holds whole ones."""
+        raise UnsupportedDataError(f"{self.place}: this engine cannot be asked for sums.")
 
-    @abstractmethod
-    def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
+    def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:  # noqa: ARG002
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
+        raise UnsupportedDataError(f"{self.place}: this engine cannot be asked for sums.")
 
-    @abstractmethod
-    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
+    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:  # noqa: ARG002
         """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes.
 
         The second answer names the columns whose numbers came as text.
         """
+        raise UnsupportedDataError(f"{self.place}: this engine cannot be asked for sums.")
 
 
 def require_unchanged(place: str, names: Iterable[str], before: Mapping[str, object], now: Mapping[str, object]) -> None:

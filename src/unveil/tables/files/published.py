@@ -82,6 +82,8 @@ def read_published(data: Data, by: Names | None, value: str | None, hierarchies:
         raise ArgumentError(
             f"no column of figures is named, and there is none called value or n; columns are: {listed(source.names)}."
         )
+    if figure_name in names:
+        raise ArgumentError(f"column {shown(figure_name)} is named as a dimension and as the figures; it can be one of them.")
     require_columns([*names, figure_name], source.names)
     frame = source.collect([*names, figure_name, *(["suppressed"] if "suppressed" in source.names else [])])
     trees = chosen(hierarchies, names)
