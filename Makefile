@@ -50,11 +50,7 @@ unit: $(VENV)/.installed-test
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup
 
 coverage: $(VENV)/.installed-test
-	rm -rf build/coverage && mkdir -p build/coverage
-	$(BIN)/coverage run -m pytest -q
-	$(BIN)/coverage combine -q
-	$(BIN)/coverage report
-	$(BIN)/coverage html -q -d build/coverage/html
+	$(BIN)/pytest -q --numprocesses $(WORKERS) --dist loadgroup --cov --cov-report term --cov-report html:build/coverage/html
 
 # The lowest version of every dependency that pyproject.toml allows, and the tests of everything but documentation and processes.
 OLDEST := $(VENV)-oldest

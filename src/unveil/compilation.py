@@ -17,6 +17,10 @@ from numba.core.caching import FunctionCache
 __all__ = ["compiled", "compiled_in_place"]
 
 
+_UNREADABLE = (OSError, EOFError, pickle.UnpicklingError, ImportError, AttributeError)
+"""What reading a damaged file raises, and one that another version of numba has written in the meantime."""
+
+
 def compiled(loop: Callable[..., Any]) -> Any:
     """Compile a loop when it is first called; it runs without holding up other threads."""
     return _kept(numba.njit(nogil=True)(loop), loop)
@@ -41,10 +45,10 @@ class _ForgivingCache(FunctionCache):
         """Return what was compiled before; nothing where there is nothing that can be read."""
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except (OSError, EOFError, pickle.UnpicklingError):
+        except _UNREADABLE:
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if that is possible."""
-        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+        with contextlib.suppress(*_UNREADABLE):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
