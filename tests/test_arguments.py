@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -80,6 +81,15 @@ def test_a_door_says_what_it_takes_and_what_it_was_given(arguments: dict[str, An
 def test_arrays_and_columns_reach_a_door_as_lists() -> None:
     assert _asked(np.array(["a", "b"]))[0] == ["a", "b"]  # type: ignore[arg-type]
     assert _asked(pd.Series(["a"]), "exact", weights={"a": 1}) == (["a"], "exact", {"a": 1})
+
+
+def test_numbers_of_other_libraries_reach_a_door_as_pythons_own() -> None:
+    @checked_arguments
+    def told(share: float, *, ordered: bool | Sequence[str] = False, anything: Any = None) -> list[type]:
+        return [type(share), type(ordered), type(anything)]
+
+    assert told(Fraction(1, 3), ordered=np.True_, anything=np.True_) == [float, bool, np.bool_]  # type: ignore[arg-type]
+    assert told(np.float32(0.5)) == [float, bool, type(None)]  # type: ignore[arg-type]
 
 
 def test_every_public_function_is_a_door_that_knows_its_annotations() -> None:

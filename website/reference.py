@@ -44,7 +44,7 @@ _MORE: dict[str, str] = {
     "--key-file": "report.md#hashes-of-the-data",
     "--l": "measures/l-diversity.md",
     "--loglinear": "measures/uniqueness.md",
-    "--loss": "trade-off.md#the-figures",
+    "--loss": "compare.md#the-figures",
     "--max-distinct": "scale.md#a-limit-and-an-estimate-beyond-it",
     "--need": "utility/needs.md",
     "--objective": "anonymise/full-domain.md#what-to-make-small",

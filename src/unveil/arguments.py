@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unveil.errors import ArgumentError, shown
-from unveil.fitting import fits, hints_of, kind_of, listed_array, misfit, said, words_of
+from unveil.fitting import fits, hints_of, kind_of, listed_array, misfit, plain, said, words_of
 
 __all__ = [
     "LARGEST_SEED",
@@ -77,7 +77,7 @@ def _fitting(name: str, value: Any, hints: dict[str, Any]) -> Any:
     if name not in hints:
         return value
     if fits(value, hints[name]):
-        return listed_array(value, hints[name])
+        return plain(listed_array(value, hints[name]), hints[name])
     part, found, hint = misfit(value, hints[name])
     place = f"{name}: {part}" if part else name
     if isinstance(found, str) and (words := words_of(hint)):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import builtins
 import collections.abc
+import contextlib
 import inspect
 import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from types import NoneType, UnionType
 from typing import Any, ForwardRef, Literal, TypeVar, Union, get_args, get_origin
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from unveil.errors import shown
 
-__all__ = ["fits", "hints_of", "kind_of", "listed_array", "misfit", "said", "words_of"]
+__all__ = ["fits", "hints_of", "kind_of", "listed_array", "misfit", "plain", "said", "words_of"]
 
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _SEVERAL = {"a whole number": "whole numbers", "a number": "numbers", "a text": "texts"}
@@ -110,6 +111,25 @@ def listed_array(value: Any, hint: Any) -> Any:
     takes = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     wants_list = any(_names(get_origin(one) or one, Sequence) for one in takes) and not any(map(_takes_anything, takes))
     return list(value) if wants_list else value
+
+
+def plain(value: Any, hint: Any) -> Any:
+    """Return a number, or true or false, of another library as Python's own; anything else, or where anything goes, as it is.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> plain(Fraction(1, 4), float), plain(np.True_, bool | None)
+    (0.25, True)
+    """
+    if _takes_anything(hint) or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else value
+    if isinstance(value, Rational):
+        with contextlib.suppress(OverflowError):
+            return float(value)
+    return value
 
 
 def words_of(hint: Any) -> tuple[str, ...]:

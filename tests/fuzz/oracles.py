@@ -214,7 +214,8 @@ def _same_rows(scene: Scene, arguments: Arguments, answer: Any) -> None:
             and scene.table.library in {"polars", "lazy", "pyarrow", "parquet"}
         ):
             kept = [before[name][row] for row in answer.origin]
-            assert repr(kept) == repr(cells), "a column that was not named has changed"
+            mixed = scene.table.kinds[name] == "object" and kept == cells  # Python objects may come back as numbers of one type
+            assert mixed or repr(kept) == repr(cells), "a column that was not named has changed"
 
 
 _RECODINGS = ("anonymize", "mondrian", "recode_locally", "generalize_subtrees", "generalize_cells")

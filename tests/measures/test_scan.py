@@ -159,3 +159,9 @@ def test_what_is_undefined_is_refused() -> None:
         unveil.scan(pl.DataFrame({"y": [1]}))
     with pytest.raises(ArgumentError, match="not 0"):
         unveil.scan(pl.DataFrame({"y": [1, 2]}), max_size=0)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1 << 40])
+def test_a_number_of_threads_that_no_machine_has_is_refused(threads: int) -> None:
+    with pytest.raises(ArgumentError, match="threads"):
+        unveil.scan("paper-4", ["ZIP", "Age"], threads=threads)

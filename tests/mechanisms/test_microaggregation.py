@@ -389,3 +389,8 @@ def test_an_interrupt_ends_the_compiled_loop(method: str) -> None:
         interrupt.join()
         signal.signal(signal.SIGINT, before)
     assert threading.active_count() == threads
+
+
+def test_groups_of_more_than_one_dimension_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="one entry per record"):
+        microaggregate(pl.DataFrame({"a": [1, 2, 3]}), "a", k=1, groups=[[1, 1, 1]])

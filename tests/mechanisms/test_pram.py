@@ -302,3 +302,9 @@ def test_the_record_of_what_was_done_is_plain() -> None:
     assert told["repeatable"] == "seed"
     assert told["figures"]["matrices"]["sex"][0]["values"] == ["Female", "Male"]
     assert retention_matrix(np.array([True, False]), 0.3).tolist() == [[1, 0], [0, 1]]
+
+
+def test_nulls_of_a_column_of_python_objects_stay_nulls() -> None:
+    data = pd.DataFrame({"town": pd.Series([None, 1, "1", None, 2.5, "b"], dtype=object)})
+    released = mechanisms.pram(data, "town", retention=0.5, nulls="keep", keep_order=True, seed=1).data
+    assert [value is None for value in released["town"].to_list()] == [True, False, False, True, False, False]

@@ -222,11 +222,9 @@ def test_pycanon_gives_the_same_where_it_is_right() -> None:
 
 def test_documents_examples_of_closeness() -> None:
     """Salary: 0.375 and 0.167; Disease: 4/9 and 8/27 (print says 0.5 and 0.278, an erratum)."""
-    content = unveil.datasets.published()
     table = unveil.datasets.load("t-closeness-3").with_columns(group=pl.Series([1, 1, 1, 2, 2, 2, 3, 3, 3]))
     table = table.with_columns(amount=pl.col("Salary").str.strip_chars_end("K").cast(pl.Int64))
-    ancestors = content["disease_hierarchy"]
-    tree = unveil.Hierarchy("Disease", [[value, *above] for value, above in ancestors.items()])
+    tree = unveil.datasets.hierarchy("disease", column="Disease")
     for rows, salary, disease in (([0, 1, 2], 0.375, 4 / 9), ([3, 4, 5], 1 / 6, 8 / 27)):
         found = unveil.measure(table[rows], "group", ["amount", "Disease"], reference=table, hierarchies={"Disease": tree})
         assert found["t_closeness", "amount", "rank"].value == pytest.approx(salary)

@@ -158,3 +158,10 @@ def test_the_loss_of_a_class_figure_lies_between_the_original_and_the_highest() 
     assert class_figure(1.0, None, 9)["reason"] == "every record is suppressed, so there is no class"
     assert class_figure(1.0, math.inf, math.inf)["release"] == "inf"
     assert class_figure(4, 3, 4)["loss"] is None
+
+
+def test_of_an_infinite_domain_only_an_infinite_interval_covers_anything() -> None:
+    numbers = [1.0, 2.0, math.inf, 3.0]
+    assert figures(numbers, numbers)["ncp"] == 0.0
+    assert figures(numbers, [1.0, 2.0, math.inf, "[3, inf]"])["ncp"] == 0.25
+    assert figures(numbers, [1.0, "[2, 3]", math.inf, "[2, 3]"])["ncp"] == 0.0

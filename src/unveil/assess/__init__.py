@@ -1,4 +1,4 @@
-"""Puts the rooms above together: assessment, comparison, the policy gate, and what the publications' figures come to.
+"""Puts the rooms above together: assessment, comparison and the policy gate.
 
 The room is called as a function too: `unveil.assess(data)` is `unveil.assess.assessment.assess`.
 """

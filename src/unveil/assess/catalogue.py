@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,11 @@ _SHOWN_ROWS = 10
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Catalogue(Result):
-    """The built-in data sets."""
+    """The built-in data sets, and the partitions and hierarchies that are built in beside them."""
 
     entries: tuple[dict[str, Any], ...]
+    partitions: Mapping[str, Sequence[Sequence[Any]]]
+    hierarchies: Mapping[str, Sequence[Sequence[str]]]
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -26,7 +29,11 @@ class Catalogue(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries as plain Python values."""
-        return {"datasets": list(self.entries)}
+        return {
+            "datasets": list(self.entries),
+            "partitions": {name: [list(block) for block in blocks] for name, blocks in self.partitions.items()},
+            "hierarchies": {name: [list(row) for row in rows] for name, rows in self.hierarchies.items()},
+        }
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per data set."""
@@ -36,8 +43,17 @@ class Catalogue(Result):
     def view(self) -> View:
         """Return what a person should see."""
         rows = tuple((entry["name"], entry["records"], ", ".join(entry["columns"])) for entry in self.entries)
-        notes = tuple(dict.fromkeys(entry["origin"].rpartition(", Table")[0] or entry["origin"] for entry in self.entries))
-        return View("Built-in data sets", (), (Table(("name", "records", "columns"), rows),), notes)
+        notes = tuple(dict.fromkeys(re.split(r", (?:Table|section) ", entry["origin"])[0] for entry in self.entries))
+        blocks = tuple(
+            (name, " | ".join(", ".join(map(str, block)) for block in blocks)) for name, blocks in self.partitions.items()
+        )
+        trees = tuple((name, len(rows), len(rows[0]) - 1) for name, rows in self.hierarchies.items())
+        tables = (
+            Table(("name", "records", "columns"), rows),
+            Table(("partition", "blocks"), blocks, title="Semantic partitions, for --partition"),
+            Table(("hierarchy", "values", "height"), trees, title="Hierarchies, for --hierarchy"),
+        )
+        return View("Built-in data sets", (), tables, notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,7 +92,11 @@ class Records(Result):
 
 def catalogue() -> Catalogue:
     """Return the list of the built-in data sets."""
-    return Catalogue(tuple(datasets.describe()))
+    return Catalogue(
+        tuple(datasets.describe()),
+        {name: datasets.partition(name).to_dict()["blocks"] for name in datasets.partitions()},
+        {name: datasets.hierarchy(name).labels for name in datasets.hierarchies()},
+    )
 
 
 def records(name: str) -> Records:

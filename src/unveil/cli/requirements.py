@@ -121,7 +121,7 @@ def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequ
 def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models, named as NAME:COLUMN=FILE; FILE may be the name of a published partition."""
     from unveil.partitions import Partition
-    from unveil.sources.datasets import published
+    from unveil.sources import datasets
 
     found: dict[str, dict[str, Partition]] = {}
     for text in given or ():
@@ -133,9 +133,8 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
             raise ArgumentError(
                 f"--partition {shown(name)} names column {shown(column)} twice; one model has one partition of it."
             )
-        known = published()["partitions"]
-        built_in = file in known and not Path(file).exists()
-        found.setdefault(name, {})[column] = Partition.of(known[file]) if built_in else Partition.read(file, column=column)
+        built_in = file in datasets.partitions() and not Path(file).exists()
+        found.setdefault(name, {})[column] = datasets.partition(file) if built_in else Partition.read(file, column=column)
     return found
 
 
@@ -150,8 +149,9 @@ def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict
 
 
 def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Return hierarchies named as COLUMN=FILE."""
+    """Return hierarchies named as COLUMN=FILE; FILE may be the name of a published hierarchy."""
     from unveil.partitions import Hierarchy
+    from unveil.sources import datasets
 
     pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in given or ()]
     named = [column for column, _ in pairs]
@@ -161,4 +161,9 @@ def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hier
             raise ColumnNotFoundError(f"--hierarchy names column {shown(column)}; it takes {place}")
         if named.count(column) > 1:
             raise ArgumentError(f"--hierarchy names column {shown(column)} twice; a column has one hierarchy.")
-    return {column: Hierarchy.read(file, column=column) for column, file in pairs}
+    return {
+        column: datasets.hierarchy(file, column=column)
+        if file in datasets.hierarchies() and not Path(file).exists()
+        else Hierarchy.read(file, column=column)
+        for column, file in pairs
+    }

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_count, shown_number
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError
@@ -48,6 +48,7 @@ _MOST_SUBSETS = 1 << 20
 _SHOWN_ROWS = 20
 _FEW = 24
 """Up to this many attributes the table is summed anew for every top attribute; above, subsets are small and it does not pay."""
+_MOST_THREADS = 1024
 _THREADS_PAY = 20_000_000
 """Cells times subsets below which a second thread costs more than it brings."""
 
@@ -246,6 +247,8 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     keys, secrets = sides_of(key, sensitive)
     blocks = checked_partitions(partitions, (*keys, *secrets))
     largest = _checked_size(len(keys), max_size)
+    if threads is not None:
+        checked_count("threads", threads, least=1, most=_MOST_THREADS)
     question = {"key": list(keys), "sensitive": list(secrets), "max_size": max_size, "nulls": nulls, "weights": weights}
     question |= {"partitions": jsonable({name: block.to_dict() for name, block in blocks.items()}), "version": __version__}
     kept = _checkpoint(source, question, checkpoint, resume=resume)

@@ -201,4 +201,4 @@ def _grown(known: NDArray[np.float32], target: NDArray[Any], *, ordered: bool, l
     kind = DecisionTreeRegressor if ordered else DecisionTreeClassifier
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # names may be many
-        return kind(min_samples_leaf=leaf, random_state=seed).fit(known, target.astype(np.float64))
+        return kind(min_samples_leaf=min(leaf, len(known)), random_state=seed).fit(known, target.astype(np.float64))

@@ -49,8 +49,9 @@ def hierarchy_file(folder: PathLike, column: str) -> Path:
         files = sorted(entry for entry in place.iterdir() if entry.suffix.casefold() == ".csv")
     except FileNotFoundError:
         raise DataNotFoundError(f"the folder '{place}' is not there.") from None
-    except OSError as problem:
-        raise DataNotFoundError(f"'{place}' cannot be read as a folder: {problem.strerror}.") from None
+    except (OSError, ValueError) as problem:  # a name with a null byte is no folder's
+        reason = getattr(problem, "strerror", None) or "no folder has such a name"
+        raise DataNotFoundError(f"{shown(place)} cannot be read as a folder: {reason}.") from None
     found = [file for file in files if file.stem == column or file.stem.endswith(f"_hierarchy_{column}")]
     if len(found) > 1:
         names = listed(file.name for file in found)

@@ -1,4 +1,4 @@
-"""Which data is built in? The Adult census and the small tables printed in the publications of the Discrimination Rate."""
+"""Which data is built in? The Adult census, and the tables, partitions and hierarchies printed in the publications."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import polars as pl
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
+from unveil.partitions import Hierarchy, Partition
 
-__all__ = ["adult", "describe", "load", "names", "published"]
+__all__ = ["adult", "describe", "hierarchies", "hierarchy", "load", "names", "partition", "partitions", "published"]
 
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 """A data frame library."""
@@ -89,7 +90,59 @@ def load(name: str, *, backend: Backend = "polars") -> Any:
         return adult(complete=name == "adult", backend=backend)
     if name not in published()["tables"]:
         raise ArgumentError.not_one_of("data set", name, names())
-    return _in_library(pl.DataFrame(published()["tables"][name]), backend)
+    return _in_library(_printed(name), backend)
+
+
+@checked_arguments
+def partition(name: str) -> Partition:
+    """Return a semantic partition that the publications print, by its name.
+
+    Examples
+    --------
+    >>> from unveil import datasets
+    >>> datasets.partition("SP2").to_dict()["blocks"]
+    [['4K', '5K', '6K'], ['7K', '8K', '9K'], ['10K', '11K', '12K']]
+    """
+    if name not in partitions():
+        raise ArgumentError.not_one_of("partition", name, partitions())
+    return Partition.of(published()["partitions"][name])
+
+
+def partitions() -> tuple[str, ...]:
+    """Return the names of the built-in semantic partitions."""
+    return tuple(published()["partitions"])
+
+
+@checked_arguments
+def hierarchy(name: str, *, column: str | None = None) -> Hierarchy:
+    """Return a hierarchy that the publications print, by its name, for a column of yours.
+
+    Examples
+    --------
+    >>> from unveil import datasets
+    >>> datasets.hierarchy("disease", column="Disease")
+    Hierarchy('Disease', 10 leaves, height 3)
+    """
+    if name not in hierarchies():
+        raise ArgumentError.not_one_of("hierarchy", name, hierarchies())
+    rows = [(value, *above) for value, above in published()["hierarchies"][name].items()]
+    return Hierarchy(column, rows).with_root()
+
+
+def hierarchies() -> tuple[str, ...]:
+    """Return the names of the built-in hierarchies."""
+    return tuple(published()["hierarchies"])
+
+
+def _printed(name: str) -> pl.DataFrame:
+    """Return a printed table; one may stand for another, and a record may stand for many like it."""
+    table = published()["tables"][name]
+    if isinstance(table, str):
+        return _printed(table)
+    frame = pl.DataFrame({column: values for column, values in table.items() if column != "times"})
+    if "times" not in table:
+        return frame
+    return frame.with_columns(pl.Series("times", table["times"])).select(pl.exclude("times").repeat_by("times")).explode(pl.all())
 
 
 def _in_library(frame: pl.DataFrame, backend: Backend) -> Any:

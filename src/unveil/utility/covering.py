@@ -6,6 +6,7 @@ it covers: a hierarchy's leaves from its top level down, numbers by size, other 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,8 +86,12 @@ class Covering:
         padded = np.append(self.numbers, 0.0)  # so that a run may end behind the last leaf
         np.minimum.at(low, self.label, np.minimum.reduceat(padded, runs)[::2])
         np.maximum.at(high, self.label, np.maximum.reduceat(padded, runs)[::2])
+        domain = float(np.ptp(self.numbers)) or 1.0
+        if not math.isfinite(domain):  # of which a label of finite width covers nothing
+            narrow = (low == high) | (np.isfinite(low) & np.isfinite(high))
+            return np.where(self._named & narrow, 0.0, 1.0)
         width = np.subtract(high, low, out=np.ones(self.codes), where=self._named)
-        return np.where(self._named, width / (float(np.ptp(self.numbers)) or 1.0), 1.0)
+        return np.where(self._named, width / domain, 1.0)
 
     def holds(self, value: NDArray[Any], label: NDArray[Any]) -> NDArray[np.bool_]:
         """Return for each pair of a value and a label whether the label covers the value."""

@@ -290,7 +290,7 @@ def _outsiders(control: Any, truth: NDArray[np.int64], originals: int) -> NDArra
 def _is_table(control: Any) -> bool:
     if isinstance(control, Mapping) or (isinstance(control, np.ndarray) and control.ndim == 2):  # noqa: PLR2004 - rows, columns
         return True
-    return not isinstance(control, (np.ndarray, Sequence)) and hasattr(control, "columns")
+    return not isinstance(control, (np.ndarray, Sequence)) and hasattr(type(control), "columns")
 
 
 def _described(cell: Cells) -> dict[str, Any]:

@@ -11,6 +11,7 @@ A missing value agrees with nothing, not even with another missing value: suppre
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -448,7 +449,7 @@ def _share_of(true_pairs: int, pairs: int) -> float:
 
 
 def _check_options(false_matches: float, false_nonmatches: float, iterations: int, tolerance: float) -> None:
-    if not 0.0 <= false_matches < math.inf:
+    if not 0.0 <= false_matches <= sys.float_info.max:
         raise ArgumentError(f"false_matches is a number of records from 0, so it is not {shown_number(false_matches)}.")
     if not 0.0 <= false_nonmatches <= 1.0:
         raise ArgumentError(f"false_nonmatches is a share from 0 to 1, so it is not {shown_number(false_nonmatches)}.")

@@ -18,6 +18,7 @@ for _verbs in (
     "compare",
     "check",
     "hierarchy",
-    "reference",
+    "reproduce",
+    "datasets",
 ):
     import_module(f"{__name__}.{_verbs}")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_array, checked_count, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, listed
+from unveil.fitting import kind_of
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.microaggregation.attributes import Attribute, prepared
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
@@ -154,12 +155,13 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 
 def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
     """Return the method that keeps to the groups given, none of which may be smaller than k."""
-    labels = np.asarray(chosen.column(groups) if isinstance(groups, str) else groups)
+    labels = np.asarray(chosen.column(groups)) if isinstance(groups, str) else checked_array("groups", groups)
     if not isinstance(groups, str):
-        if len(labels) != chosen.records.records + chosen.skipped:
-            raise ArgumentError(
-                f"groups has {len(labels):,} entries for {chosen.records.records + chosen.skipped:,} records; give one a record."
-            )
+        if labels.ndim != 1:
+            raise ArgumentError(f"groups must be a column's name or a list of one entry per record, not {kind_of(groups)}.")
+        records = chosen.records.records + chosen.skipped
+        if len(labels) != records:
+            raise ArgumentError(f"groups has {len(labels):,} entries for {records:,} records; give one per record.")
         labels = labels[chosen.rows]
     numbered = np.unique(labels.astype(str), return_inverse=True)[1]
 

@@ -194,7 +194,8 @@ class _Column:
         dictionary = self._dictionary()
         if self.filled.all():
             return dictionary.gather(codes.astype(np.uint32))
-        return dictionary.extend(dictionary.clear(1)).gather(np.where(self.filled, codes, len(self.values)).astype(np.uint32))
+        places = type(self.column)(codes.astype(np.uint32))
+        return dictionary.gather(places.set(type(self.column)(~self.filled), None))
 
     def _dictionary(self) -> Any:
         """Return the values as a column of the type that they had; one of fixed names becomes text where names are new."""

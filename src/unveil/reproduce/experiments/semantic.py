@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unveil.assess.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
-from unveil.assess.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, TCloseness
 from unveil.models.asked import AnyModel
 from unveil.partitions import Partition
+from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
+from unveil.reproduce.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
 from unveil.results.numbers import number
 from unveil.sources import datasets
 

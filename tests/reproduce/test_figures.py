@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from helpers import shared
-from unveil.assess.reproduce import agreement, reproduce
+from unveil.reproduce import agreement, reproduce
 
 
 def test_145_figures_agree_and_12_are_errata_with_a_note() -> None:

@@ -161,8 +161,8 @@ def _recomputed_distance(figure: dict[str, Any]) -> PublishedFigure:
         values = content["orders"][figure["column"]]
         distances = [ordered_distance(_shares(some, values), _shares(column, values)) for some in figure["classes"]]
     else:
-        values = list(content["disease_hierarchy"])
-        levels = _levels(values, content["disease_hierarchy"])
+        values = list(content["hierarchies"]["disease"])
+        levels = _levels(values, content["hierarchies"]["disease"])
         distances = [hierarchical_distance(_shares(some, values), _shares(column, values), levels) for some in figure["classes"]]
     computed = max(float(distance) for distance in distances)
     return PublishedFigure(figure["source"], figure["what"], figure["published"], computed, figure["note"])

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from unveil.assess.experiments import five_measures, homogeneity, identity, income, records, semantic
-from unveil.assess.experiments.frame import Conclusion, Experiment, Experiments, Finding
+from unveil.reproduce.experiments import five_measures, homogeneity, identity, income, records, semantic
+from unveil.reproduce.experiments.frame import Conclusion, Experiment, Experiments, Finding
 
 __all__ = ["Conclusion", "Experiment", "Experiments", "Finding", "experiments"]
 

@@ -12,13 +12,13 @@ import pytest
 
 import unveil
 from helpers import rate, shared, together
-from unveil.assess.experiments import Experiment, Experiments, experiments, five_measures, identity, income, semantic
-from unveil.assess.experiments.frame import Finding, released
-from unveil.assess.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
 from unveil.cli import run
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.asked import AnyModel
 from unveil.partitions import Hierarchy
+from unveil.reproduce.experiments import Experiment, Experiments, experiments, five_measures, identity, income, semantic
+from unveil.reproduce.experiments.frame import Finding, released
+from unveil.reproduce.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
 
 ADULT = unveil.datasets.adult()
 

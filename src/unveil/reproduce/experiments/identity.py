@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unveil.assess.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
-from unveil.assess.experiments.taxonomies import hierarchies
 from unveil.attacks.attack import attack
 from unveil.models import KAnonymity
+from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
+from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.results.numbers import number
 from unveil.sources import datasets
 

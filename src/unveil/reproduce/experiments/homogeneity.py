@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from unveil.assess.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
-from unveil.assess.experiments.identity import KEYS
-from unveil.assess.experiments.taxonomies import hierarchies
 from unveil.measures.discrimination import discrimination_rate
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
 from unveil.models.asked import AnyModel
+from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
+from unveil.reproduce.experiments.identity import KEYS
+from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.results.numbers import number
 from unveil.search.release import Release
 from unveil.sources import datasets

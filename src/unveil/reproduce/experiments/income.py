@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unveil.assess.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
-from unveil.assess.experiments.taxonomies import hierarchies
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.asked import AnyModel
 from unveil.project import Need
+from unveil.reproduce.experiments.frame import SUPPRESSION, Conclusion, Experiment, Finding, described, released
+from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.results.numbers import number
 from unveil.sources import Data, datasets
 from unveil.utility.needs import Served, utility

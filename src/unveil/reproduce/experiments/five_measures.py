@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unveil.assess.experiments.frame import Conclusion, Experiment, Finding, Step, released
-from unveil.assess.experiments.taxonomies import hierarchies
 from unveil.counts import count
 from unveil.models import EntropyLDiversity, KAnonymity, RecursiveLDiversity, TCloseness
 from unveil.models.asked import AnyModel
+from unveil.reproduce.experiments.frame import Conclusion, Experiment, Finding, Step, released
+from unveil.reproduce.experiments.taxonomies import hierarchies
 
 __all__ = ["KEYS", "PARAMETERS", "SIZES", "run", "settings_of"]
 

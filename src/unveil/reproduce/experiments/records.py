@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from unveil.assess.experiments.frame import Conclusion, Experiment, Finding
+from unveil.reproduce.experiments.frame import Conclusion, Experiment, Finding
 from unveil.sources import datasets
 
 __all__ = ["run"]
