@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",  # tables here are small: threads that wait cost more than they save
     "OPENBLAS_NUM_THREADS": "1",
     "NUMBA_OPT": "1",  # loops run for milliseconds, and compiling them takes seconds
-    "NUMBA_CACHE_DIR": str(ROOT / "build" / "numba"),  # what is compiled like that is not for daily use
+    "NUMBA_CACHE_DIR": str(ROOT / "build" / f"numba-{version('numba')}"),  # what is compiled like that is not for daily use
 }
 for _name, _value in _ENVIRONMENT.items():
     os.environ.setdefault(_name, _value)

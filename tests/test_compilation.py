@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -102,3 +103,19 @@ def test_the_warm_up_compiles_every_loop_there_is(capsys: pytest.CaptureFixture[
     assert "compiled loops" in capsys.readouterr().out
     own = [loop for loop in LOOPS if loop.__module__.startswith("unveil.")]
     assert [f"{loop.__module__}.{loop.__name__}" for loop in own if not loop.is_compiled] == []
+
+
+def _doubled(number: int) -> int:
+    return number * 2
+
+
+@pytest.mark.parametrize("error", [OSError, EOFError, pickle.UnpicklingError, ModuleNotFoundError, AttributeError])
+def test_what_another_version_has_kept_is_compiled_again(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.caching import FunctionCache
+
+    def unreadable(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(FunctionCache, "load_overload", unreadable)
+    monkeypatch.setattr(FunctionCache, "save_overload", unreadable)
+    assert compiled(_doubled)(21) == 42

@@ -206,10 +206,11 @@ class TestFiles:
             Hierarchy.read("p.csv")
         assert said(error).startswith(problem)
 
-    def test_missing_file_names_the_near_miss(self, tmp_path: Path) -> None:
-        (tmp_path / "age.csv").touch()
-        with pytest.raises(DataNotFoundError, match=r"'.*agee\.csv' is not there\. Hint: did you mean 'age\.csv'\?"):
-            Hierarchy.read(tmp_path / "agee.csv")
+    def test_missing_file_names_the_near_miss(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("age.csv").touch()
+        with pytest.raises(DataNotFoundError, match=r"'agee\.csv' is not there\. Hint: did you mean 'age\.csv'\?"):
+            Hierarchy.read("agee.csv")
 
     def test_not_utf_8(self, tmp_path: Path) -> None:
         (tmp_path / "p.csv").write_bytes(b"a;x\n\xe9;x\n")

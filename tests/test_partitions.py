@@ -375,10 +375,11 @@ class TestRead:
         with pytest.raises(PartitionError, match=r"p\.json: column 'age': block 1 of 1 is empty"):
             Partition.read(tmp_path / "p.json", column="age")
 
-    def test_missing_file_names_the_near_miss(self, tmp_path: Path) -> None:
-        (tmp_path / "disease.json").write_text("[]", encoding="utf-8")
-        with pytest.raises(DataNotFoundError, match=r"'.*desease\.json' is not there\. Hint: did you mean 'disease\.json'"):
-            Partition.read(tmp_path / "desease.json")
+    def test_missing_file_names_the_near_miss(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("disease.json").write_text("[]", encoding="utf-8")
+        with pytest.raises(DataNotFoundError, match=r"'desease\.json' is not there\. Hint: did you mean 'disease\.json'"):
+            Partition.read("desease.json")
         with pytest.raises(FileNotFoundError, match="is not there"):
             Partition.read(tmp_path / "nowhere" / "p.json")
 

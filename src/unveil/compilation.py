@@ -69,6 +69,10 @@ class CompiledLoop:
             return self._ready
 
 
+_UNREADABLE = (OSError, EOFError, pickle.UnpicklingError, ImportError, AttributeError)
+"""What reading a damaged file raises, and one that another version of numba has written in the meantime."""
+
+
 def compiled(loop: Callable[..., Any]) -> Any:
     """Compile a loop when it is first called."""
     return CompiledLoop(loop)
@@ -107,12 +111,12 @@ def _cache_of(loop: Callable[..., Any]) -> Any:
             """Return what was compiled before; nothing where there is nothing that can be read."""
             try:
                 return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-            except (OSError, EOFError, pickle.UnpicklingError):
+            except _UNREADABLE:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
             """Keep what was compiled, if that is possible."""
-            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+            with contextlib.suppress(*_UNREADABLE):
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
     return ForgivingCache(loop)  # type: ignore[no-untyped-call]
