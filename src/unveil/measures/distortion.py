@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Distortion", "distortion_of"]
 
 _NO_NUMBERS = "the sensitive attribute does not hold numbers only"
+"""Numbers that are too large to be squared count as none."""
 _SEVERAL = "several sensitive attributes have no squared error together"
+_LARGEST = 1e150
+"""From here on squares leave floating point."""
 _IDENTITY = "it has no meaning against record identity"
 
 
@@ -78,8 +81,10 @@ def distortion_of(counts: Counts, keys: Sequence[str], secrets: Sequence[str]) -
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Return the values where all of them are finite numbers."""
+    """Return the values where all of them are numbers whose squares floating point holds."""
     if not all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
         return None
+    if not all(abs(value) < _LARGEST for value in values):  # NaN is not
+        return None
     held = np.asarray([float(value) for value in values])
-    return held if np.isfinite(held).all() else None
+    return held
