@@ -86,5 +86,4 @@ def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
         return None
     if not all(abs(value) < _LARGEST for value in values):  # NaN is not
         return None
-    held = np.asarray([float(value) for value in values])
-    return held
+    return np.asarray([float(value) for value in values])
