@@ -41,7 +41,7 @@ __all__ = [
     "shown",
 ]
 
-_LONGEST_NAME = 200
+_LONGEST_NAME = 120
 _MOST_NAMES = 12
 _ESCAPES = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
