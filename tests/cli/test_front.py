@@ -49,3 +49,11 @@ def test_what_cannot_be_had_exits_with_1_and_writes_nothing(tmp_path: Path, caps
 def test_bad_input_exits_with_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_mechanisms_with_bounds_try_differential_privacy(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["front", "adult", "--key", "age", "--sensitive", "occupation", "--need", "study: income-per-year given age"]
+    assert run([*words, "--mechanisms", "--bounds", "age=17:90", "--time-limit", "20", "--json"]) == 0
+    assert "epsilon=" in capsys.readouterr().out
+    assert run([*words, "--bounds", "age=17:90"]) == 2
+    assert "--bounds goes with --mechanisms" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.bounds import Bounds, bounds_of
 from unveil.cli.composing import composed
 from unveil.cli.groups import grouped
 from unveil.cli.options import Inputs, Json, give, showing_progress
@@ -33,6 +34,7 @@ class FrontOptions:
         bool,
         typer.Option("--mechanisms", help="Try mechanisms and their parameters, and chains of two, instead of generalisations."),
     ] = False
+    bounds: Bounds = None
 
     def options(self, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments of a call; the project's needs come first."""
@@ -68,7 +70,15 @@ def front(
     if inputs.sensitive is None:
         raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
     if weighed.mechanisms:
-        return composed(inputs, weighed.need, (models, search, order, to), weighed.limits(), as_json=as_json)
+        return composed(
+            inputs,
+            weighed.need,
+            (models, search, order, to),
+            {**weighed.limits(), "bounds": bounds_of(weighed.bounds)},
+            as_json=as_json,
+        )
+    if weighed.bounds:
+        raise ArgumentError("--bounds goes with --mechanisms: differential privacy needs to know what a value may be.")
     required = models.required(inputs) or inputs.planned_models()
     told = {**weighed.options(inputs), **models.options(inputs, required), **search.options(inputs), **order.options()}
     with showing_progress():

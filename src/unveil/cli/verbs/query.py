@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.bounds import Bounds, bounds_of
 from unveil.cli.options import (
     Data,
     Encoding,
@@ -55,10 +56,7 @@ def query(
     ] = None,
     key: Key = None,
     sensitive: Sensitive = None,
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option("--bounds", metavar="COLUMN=LOW:HIGH", help="What a value may be at least and at most."),
-    ] = None,
+    bounds: Bounds = None,
     release: Annotated[
         str | None, typer.Option("--release", metavar="FILE", help="Protected records to answer from (--policy records).")
     ] = None,
@@ -117,7 +115,7 @@ def query(
         settings=_settings(setting, k=k, epsilon=epsilon, release=release),
         key=key,
         sensitive=sensitive,
-        bounds=dict(_pair(text) for text in bounds or ()),
+        bounds=bounds_of(bounds),
         nulls=nulls,
         person=person,
         contribution=contribution,
@@ -157,15 +155,6 @@ def _settings(texts: Sequence[str] | None, **named: Any) -> dict[str, Any]:
         except DocumentError:
             found[name.strip()] = value
     return found
-
-
-def _pair(text: str) -> tuple[str, tuple[float, float]]:
-    name, _, ends = text.rpartition("=")
-    low, colon, high = ends.partition(":")
-    try:
-        return name, (float(low), float(high if colon else ""))
-    except ValueError:
-        raise ArgumentError("--bounds takes COLUMN=LOW:HIGH, two numbers.") from None
 
 
 def _verified(ledger: Path, key_file: Path | None, head: str | None, *, as_json: bool) -> None:

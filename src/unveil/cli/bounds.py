@@ -1,0 +1,31 @@
+"""Declared bounds of columns of numbers, as the command line takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from unveil.errors import ArgumentError
+
+__all__ = ["Bounds", "bounds_of"]
+
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bounds", metavar="COLUMN=LOW:HIGH", help="What a value may be at least and at most."),
+]
+
+
+def bounds_of(texts: Sequence[str] | None) -> dict[str, tuple[float, float]]:
+    """Return the bounds by column."""
+    return dict(_pair(text) for text in texts or ())
+
+
+def _pair(text: str) -> tuple[str, tuple[float, float]]:
+    name, _, ends = text.rpartition("=")
+    low, colon, high = ends.partition(":")
+    try:
+        return name, (float(low), float(high if colon else ""))
+    except ValueError:
+        raise ArgumentError("--bounds takes COLUMN=LOW:HIGH, two numbers.") from None
