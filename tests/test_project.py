@@ -26,7 +26,7 @@ separator = ";"
 encoding = "utf-8"
 missing = ["?"]
 nulls = "drop"
-weights = "w"
+only_roles = true
 
 [attributes.age]
 role = "key"
@@ -71,7 +71,7 @@ def said(error: pytest.ExceptionInfo[UnveilError]) -> str:
 
 class TestRead:
     def test_data(self, folder: Path) -> None:
-        assert read(FULL).data == DataSection(Path("people.csv"), ";", "utf-8", ("?",), "drop", "w")
+        assert read(FULL).data == DataSection(Path("people.csv"), ";", "utf-8", ("?",), "drop", True)
         assert Project.read(folder / "unveil.toml").data.path == folder / "people.csv"
 
     def test_attributes(self, folder: Path) -> None:
@@ -158,7 +158,7 @@ class TestErrors:
                 "[data]\npth = 'x'",
                 (
                     "line 2: data.pth: the key 'pth' is unknown; keys are: path, separator, encoding, "
-                    "missing, nulls, weights. Hint: did you mean 'path'?"
+                    "missing, nulls, only_roles. Hint: did you mean 'path'?"
                 ),
             ),
             ("[data]\npath = 3", "line 2: data.path: expected a text, found a whole number."),
@@ -174,11 +174,13 @@ class TestErrors:
                 "[data]\nnulls = 'dropp'",
                 ("line 2: data.nulls: nulls 'dropp' is unknown; it is one of: category, drop, error. Hint: did you mean 'drop'?"),
             ),
-            ("[data]\nweights = true", "line 2: data.weights: expected a text, found true or false."),
+            ("[data]\nonly_roles = 1", "line 2: data.only_roles: expected true or false, found a whole number."),
             ("[attributes]\nage = 1979-05-27", "line 2: attributes.age: expected a table, found a date or time."),
             (
                 "[attributes.age]\nrole = 'quasi'",
-                ("line 2: attributes.age.role: role 'quasi' is unknown; it is one of: identifier, key, sensitive, other."),
+                (
+                    "line 2: attributes.age.role: role 'quasi' is unknown; it is one of: identifier, key, sensitive, person, household, weight, keep, other."
+                ),
             ),
             (
                 "[attributes.age]\n\nkind = 'nominl'",
@@ -350,7 +352,7 @@ def projects(draw: st.DrawFn) -> Project:
         encoding=draw(st.sampled_from([None, "utf-8", "latin-1"])),
         missing=tuple(draw(st.lists(text()))),
         nulls=nulls,
-        weights=draw(st.none() | text()),
+        only_roles=draw(st.booleans()),
     )
     return Project(Path("unveil.toml"), data, {name: draw(attributes(name)) for name in names})
 
@@ -366,7 +368,7 @@ def in_folder(project: Project, folder: Path) -> Project:
             data.encoding,
             data.missing,
             data.nulls,
-            data.weights,
+            data.only_roles,
         ),
         {
             name: Attribute(a.name, a.role, a.kind, a.order, a.hierarchy and folder / a.hierarchy, a.partitions)

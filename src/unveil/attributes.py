@@ -24,8 +24,10 @@ __all__ = [
     "sides_of",
 ]
 
-Role: TypeAlias = Literal["identifier", "key", "sensitive", "other"]
-"""identifier: names a person outright; key: an intruder may know it; sensitive: to be kept secret; other: neither."""
+Role: TypeAlias = Literal["identifier", "key", "sensitive", "person", "household", "weight", "keep", "other"]
+"""identifier: names a person outright; key: an intruder may know it; sensitive: to be kept secret; person: whose record it is;
+household: who lives together; weight: the sampling weight; keep: released as it is, because the user vouches for it; other: none
+of these."""
 
 Kind: TypeAlias = Literal["nominal", "ordinal", "continuous"]
 """nominal: names without order; ordinal: names with an order; continuous: numbers."""

@@ -288,3 +288,51 @@ def test_what_is_left_without_an_attribute_is_what_counting_gives() -> None:
     for left in unveil.assess(frame, list(frame.columns)).without:
         sizes = unveil.count(frame, [name for name in frame.columns if name != left.name]).n
         assert (left.uniques, left.k, left.average_risk) == (int((sizes == 1).sum()), int(sizes.min()), len(sizes) / 60)
+
+
+class TestRoles:
+    """Persons, households, weights and columns that the user vouches for, from arguments and from a project."""
+
+    @pytest.fixture
+    def planned(self, tmp_path: Path) -> Path:
+        frame = PEOPLE.with_columns(pl.Series("who", range(8)), pl.Series("home", [1, 1, 2, 2, 3, 3, 4, 4]))
+        frame.write_csv(tmp_path / "people.csv")
+        roles = {"age": "key", "who": "person", "home": "household", "weight": "weight", "sex": "keep"}
+        lines = ["[data]", 'path = "people.csv"', "only_roles = true"]
+        lines += [line for name, role in roles.items() for line in (f"[attributes.{name}]", f'role = "{role}"')]
+        place = tmp_path / "unveil.toml"
+        place.write_text("\n".join(lines))
+        return place
+
+    def test_a_project_says_them(self, planned: Path) -> None:
+        roles = unveil.Study.of(planned).roles
+        assert (roles.person, roles.household, roles.weights, roles.keep) == ("who", "home", "weight", ("sex",))
+        assert roles.only_roles
+        assert roles.named == {"age", "who", "home", "weight", "sex"}
+
+    def test_arguments_win(self, planned: Path) -> None:
+        study = unveil.Study.of(planned, person="home", keep="age", only_roles=False)
+        assert (study.person, study.household, study.key) == ("home", None, ("age",))
+        assert (study.keep, study.only_roles) == (("age",), False)
+
+    def test_a_release_may_lack_them(self, planned: Path) -> None:
+        study = unveil.Study(PEOPLE, project=planned, partial=True)
+        assert (study.person, study.household, study.weights) == (None, None, "weight")
+        with pytest.raises(ColumnNotFoundError):
+            unveil.Study(PEOPLE, project=planned)
+
+    def test_keep_goes_with_other_roles(self) -> None:
+        study = unveil.Study(PEOPLE, key="age", person="sex", keep=["sex", "ill"])
+        assert (study.person, study.keep) == ("sex", ("sex", "ill"))
+        assert study.changed(key="ill").keep == ("sex",)
+
+    def test_one_column_has_one_part(self) -> None:
+        with pytest.raises(ArgumentError, match="named as key and as person"):
+            unveil.Study(PEOPLE, key="age", person="age")
+        with pytest.raises(ColumnNotFoundError):
+            unveil.Study(PEOPLE, household="flat")
+
+    def test_a_project_has_one_person(self, planned: Path) -> None:
+        planned.write_text(planned.read_text().replace('"household"', '"person"'))
+        with pytest.raises(ArgumentError, match="several columns are named as person"):
+            unveil.Study.of(planned)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from unveil.study import Study
 
 __all__ = [
-    "ClassNullPolicy", "Data", "Encoding", "Identity", "Inputs", "Json", "Key", "KeyFile", "Missing", "NullPolicy", "Out",
-    "PartitionFile", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive", "Separator", "SpreadsheetSafe", "Testing",
-    "Weights", "gather", "gather_two",
+    "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Inputs", "Json", "Keep", "Key", "KeyFile", "Missing",
+    "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive",
+    "Separator", "SpreadsheetSafe", "Testing", "Weights", "gather", "gather_two",
     "give", "one_sensitive", "pair_of", "showing_progress",
 ]  # fmt: skip
 
@@ -79,6 +79,15 @@ ClassNullPolicy = Annotated[
 ]
 Identity = Annotated[bool, typer.Option("--identity", help="Measure against record identity, whatever the project says.")]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COLUMN", help="A column of sampling weights.")]
+Person = Annotated[
+    str | None, typer.Option("--person", metavar="COLUMN", help="Whose record it is: figures count persons, not records.")
+]
+Household = Annotated[str | None, typer.Option("--household", metavar="COLUMN", help="Who lives together: household risk.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", metavar="COLUMN", help="You vouch for this column: it stays though it may name people; repeat it."),
+]
+OnlyRoles = Annotated[bool, typer.Option("--only-roles", help="Leave out every column that has no role.")]
 ProjectFile = Annotated[
     Path | None,
     typer.Option("--project", metavar="FILE", help="A project file; its data, roles and policies are the defaults."),
@@ -189,6 +198,10 @@ def gather(
     encoding: str | None,
     missing: Sequence[str] | None,
     partial: bool = False,
+    person: str | None = None,
+    household: str | None = None,
+    keep: Sequence[str] | None = None,
+    only_roles: bool = False,
 ) -> Inputs:
     """Open the study of a command line; what it does not name is the project's. One connection serves the whole command."""
     from unveil.sources import ReadOptions, open_source
@@ -217,6 +230,10 @@ def gather(
             partitions=partitions,
             nulls=nulls,
             weights=weights,
+            person=person,
+            household=household,
+            keep=keep or None,
+            only_roles=only_roles or None,
             project=plan,
             partial=partial,
         )

@@ -13,10 +13,14 @@ import typer
 from unveil.cli.options import (
     Data,
     Encoding,
+    Household,
     Inputs,
+    Keep,
     Key,
     Missing,
     NullPolicy,
+    OnlyRoles,
+    Person,
     ProjectFile,
     ReleaseKeyFile,
     Seed,
@@ -67,6 +71,10 @@ class TableOptions:
     data: Data = None
     key: Key = None
     sensitive: SensitiveColumns = None
+    person: Person = None
+    household: Household = None
+    keep: Keep = None
+    only_roles: OnlyRoles = False
     nulls: NullPolicy = None
     project: ProjectFile = None
     separator: Separator = None
@@ -78,6 +86,7 @@ class TableOptions:
         return gather(
             self.data, key=self.key, sensitive=self.sensitive, partition=None, nulls=self.nulls, weights=None,
             project=self.project, separator=self.separator, encoding=self.encoding, missing=self.missing,
+            person=self.person, household=self.household, keep=self.keep, only_roles=self.only_roles,
         )  # fmt: skip
 
     def other(self, place: str | None) -> Source | None:

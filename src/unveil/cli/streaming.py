@@ -45,18 +45,12 @@ class StreamingOptions:
     delay: Annotated[
         str | None, typer.Option("--delay", metavar="N|TIME", help="With --stream: how long a record may wait, as 1000 or 10s.")
     ] = None
-    person: Annotated[
-        str | None, typer.Option("--person", metavar="COLUMN", help="With --stream: who records are of; k counts persons.")
-    ] = None
     method: Annotated[
         str, typer.Option("--method", metavar="NAME", help="With --stream: clusters (CASTLE), or windows by the optimal search.")
     ] = "clusters"
     reuse: Annotated[bool, typer.Option("--reuse", help="With --stream: a record alone may have an earlier label (weaker).")] = (
         False
     )
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="With --stream: a further column, released as it is.")
-    ] = None
     time: Annotated[
         str | None, typer.Option("--time", metavar="COLUMN", help="With --stream: the records' own times, for a --delay in time.")
     ] = None
@@ -111,8 +105,8 @@ class StreamingOptions:
         delay = self.delay or ""
         settings: dict[str, Any] = {
             "key": table.key, "sensitive": table.sensitive, "k": models.k, "diverse": _diverse(models.l_diversity),
-            "delay": int(delay) if delay.isdigit() else delay, "person": self.person, "time": self.time, "method": self.method,
-            "reuse": self.reuse, "keep": self.keep or (), "seed": draws.seed, "key_file": draws.key_file,
+            "delay": int(delay) if delay.isdigit() else delay, "person": table.person, "time": self.time, "method": self.method,
+            "reuse": self.reuse, "keep": table.keep or (), "seed": draws.seed, "key_file": draws.key_file,
         }  # fmt: skip
         trees = _hierarchies(models.hierarchy_dir, models.hierarchy, table.key or ())
         release = StreamRelease(**settings, hierarchies=trees)

@@ -80,6 +80,11 @@ class TomlTable:
             raise self.wrong(f"expected a number, found {_kind_of(value)}.", name)
         return float(value)
 
+    def flag(self, name: str) -> bool:
+        """Return whether something is so; no where the field is absent."""
+        value: bool | None = self._of_type(name, bool, "true or false")
+        return bool(value)
+
     def word(self, name: str, known: Sequence[_Word]) -> _Word | None:
         """Return a word among those known, or None where the field is absent."""
         value = self.text(name)

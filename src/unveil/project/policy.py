@@ -375,13 +375,6 @@ def _length(table: TomlTable, name: str) -> int:
     return int(found)
 
 
-def _flag(table: TomlTable, name: str) -> bool:
-    found = table.fields[name]
-    if not isinstance(found, bool):
-        raise table.wrong("expected true or false.", name)
-    return found
-
-
 def _secret(table: TomlTable, name: str) -> str | bool | None:
     """Read the sensitive side of a rate: a column, or true for each sensitive attribute."""
     return table.fields[name] is True or table.text(name)
@@ -405,7 +398,7 @@ _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
     "above": _share,
     "key": _texts,
     "sensitive": _secret,
-    "adjusted": _flag,
+    "adjusted": TomlTable.flag,
     "partitions": _partitions,
     "except": _texts,
     "confidence": lambda table, name: table.word(name, _CONFIDENCES),

@@ -112,7 +112,7 @@ class Project:
         Parameters
         ----------
         role
-            identifier, key, sensitive or other.
+            identifier, key, sensitive, person, household, weight, keep or other.
 
         Returns
         -------

@@ -46,8 +46,8 @@ class DataSection:
         Texts that stand for a null.
     nulls
         What a null means: ``"category"``, ``"drop"`` or ``"error"``.
-    weights
-        The column of sampling weights.
+    only_roles
+        Whether a release leaves out every column without a role.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class DataSection:
     encoding: str | None = None
     missing: tuple[str, ...] = ()
     nulls: Nulls = "category"
-    weights: str | None = None
+    only_roles: bool = False
 
     def __repr__(self) -> str:
         """Return one line: every field, and of an address no credentials."""
@@ -78,7 +78,7 @@ class Attribute:
     name
         The column.
     role
-        identifier, key, sensitive or other.
+        identifier, key, sensitive, person, household, weight, keep or other.
     kind
         nominal, ordinal or continuous; None: found out.
     order
@@ -111,14 +111,14 @@ class Section:
 
 
 def _read_data(table: TomlTable) -> DataSection:
-    table.only(("path", "separator", "encoding", "missing", "nulls", "weights"))
+    table.only(("path", "separator", "encoding", "missing", "nulls", "only_roles"))
     return DataSection(
         path=_read_place(table),
         separator=table.checked("separator", lambda text: len(text) == 1, "expected one character."),
         encoding=table.checked("encoding", _is_encoding, "this encoding is unknown. Hint: most files are 'utf-8'."),
         missing=table.elements("missing", (str,), "text") or (),
         nulls=table.word("nulls", NULLS) or "category",
-        weights=table.text("weights"),
+        only_roles=table.flag("only_roles"),
     )
 
 
@@ -143,7 +143,7 @@ def _write_data(data: DataSection, relative: Callable[[Path], str]) -> Iterator[
     yield "[data]"
     if data.path is not None:
         yield f"path = {written(data.path if isinstance(data.path, str) else relative(data.path))}"
-    for name in ("separator", "encoding", "missing", "nulls", "weights"):
+    for name in ("separator", "encoding", "missing", "nulls", "only_roles"):
         value = getattr(data, name)
         if value != getattr(default, name):
             yield f"{name} = {written(value)}"

@@ -1,18 +1,35 @@
 """The roles of the columns: what a call names and what the project says of them, put together in one place.
 
-What is named wins. A column that is named in one role loses the one that the project gives it.
+What is named wins. A column that is named in one role loses the one that the project gives it. Only `keep` goes with another
+role: a column of persons or households may be one that the user lets out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-from unveil.attributes import Names, Role, names_of, require_columns
-from unveil.errors import ArgumentError
+from unveil.attributes import Role, names_of, require_columns
+from unveil.errors import ArgumentError, shown
 from unveil.project import Project
 
-__all__ = ["Roles"]
+__all__ = ["ROLE_ARGUMENTS", "Roles"]
+
+_ROLE_OF: Mapping[str, Role] = {
+    "key": "key",
+    "sensitive": "sensitive",
+    "identifiers": "identifier",
+    "weights": "weight",
+    "person": "person",
+    "household": "household",
+    "keep": "keep",
+}
+"""The field of `Roles` and the word of a project file."""
+_SINGLE = frozenset({"weights", "person", "household"})
+"""Roles that one column has."""
+ROLE_ARGUMENTS = (*_ROLE_OF, "only_roles")
+"""The arguments of a study that say what columns are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +42,25 @@ class Roles:
         The key attributes, the sensitive attributes, and the columns that name people outright.
     weights
         The column of sampling weights.
+    person, household
+        The column that says whose record it is, and the one that says who lives together.
+    keep
+        Columns that the user vouches for: a release has them though they may name people.
+    only_roles
+        Whether a release leaves out every column without a role.
     """
 
     key: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
     weights: str | None = None
+    person: str | None = None
+    household: str | None = None
+    keep: tuple[str, ...] = ()
+    only_roles: bool = False
 
     @classmethod
-    def of(
-        cls,
-        columns: Sequence[str],
-        project: Project | None,
-        *,
-        key: Names | None = None,
-        sensitive: Names | None = None,
-        identifiers: Names | None = None,
-        weights: str | None = None,
-        partial: bool = False,
-    ) -> Roles:
+    def of(cls, columns: Sequence[str], project: Project | None, said: Mapping[str, Any], *, partial: bool = False) -> Roles:
         """Put together what is named and what the project says.
 
         Parameters
@@ -52,41 +69,45 @@ class Roles:
             The columns of the data.
         project
             The project; none: there is only what is named.
-        key, sensitive, identifiers, weights
-            What is named; none: what the project says.
+        said
+            What is named, by field; none: what the project says.
         partial
             Whether the data may lack columns of the project, as a release does; otherwise a column that lacks is refused.
         """
-        _require_apart(key, sensitive)
-        named = {"key": names_of(key), "sensitive": names_of(sensitive), "identifier": names_of(identifiers)}
-        taken = {name for names in named.values() for name in names}
+        _require_apart(said)
+        taken = _named(said)
 
-        def role(which: Role, given: Names | None) -> tuple[str, ...]:
-            if given is not None or project is None:
-                return named[which]
-            return tuple(one for one in project.names(which) if one not in taken and not (partial and one not in columns))
+        def planned(which: Role) -> tuple[str, ...]:
+            names = () if project is None else project.names(which)
+            return tuple(one for one in names if one not in taken and not (partial and one not in columns))
 
-        shares = weights if weights is not None or project is None else project.data.weights
-        if partial and weights is None and shares not in columns:
-            shares = None
-        roles = cls(role("key", key), role("sensitive", sensitive), role("identifier", identifiers), shares)
-        require_columns([*roles.key, *roles.sensitive, *([shares] if shares is not None else [])], columns)
+        found = {field: said.get(field) if said.get(field) is not None else planned(role) for field, role in _ROLE_OF.items()}
+        only = said.get("only_roles")
+        roles = _filled(found, only_roles=bool(project is not None and project.data.only_roles if only is None else only))
+        roles.require(columns)
         return roles
 
-    def changed(self, *, key: Names | None, sensitive: Names | None, identifiers: Names | None, weights: str | None) -> Roles:
+    def changed(self, said: Mapping[str, Any]) -> Roles:
         """Return the roles with those named exchanged; a column that is named in one role loses its other one."""
-        _require_apart(key, sensitive)
-        named = {name for names in (key, sensitive, identifiers) for name in names_of(names)}
+        _require_apart(said)
+        taken, only = _named(said), said.get("only_roles")
 
-        def role(given: Names | None, own: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(name for name in own if name not in named) if given is None else names_of(given)
+        def own(field: str) -> tuple[str, ...]:
+            held = getattr(self, field)
+            return tuple(name for name in names_of(held) if name not in taken)
 
-        return Roles(
-            role(key, self.key),
-            role(sensitive, self.sensitive),
-            role(identifiers, self.identifiers),
-            self.weights if weights is None else weights,
-        )
+        found = {field: said.get(field) if said.get(field) is not None else own(field) for field in _ROLE_OF}
+        return _filled(found, only_roles=self.only_roles if only is None else only)
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Refuse a column that is asked about and not there; what names people, or is kept, may have gone already."""
+        single = [name for name in (self.weights, self.person, self.household) if name is not None]
+        require_columns([*self.key, *self.sensitive, *single], columns)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The columns that have a role."""
+        return frozenset(name for one in fields(self) if one.name in _ROLE_OF for name in names_of(getattr(self, one.name)))
 
     def one_sensitive(self) -> tuple[str, ...]:
         """Return the sensitive attribute of a question that is about one; refuse to choose among several."""
@@ -95,8 +116,33 @@ class Roles:
         return self.sensitive
 
 
-def _require_apart(key: Names | None, sensitive: Names | None) -> None:
-    """Refuse a column that is named on both sides of the question."""
-    for name in names_of(sensitive):
-        if name in names_of(key):
+def _filled(found: Mapping[str, Any], *, only_roles: bool) -> Roles:
+    """Return roles from names by field."""
+    values: dict[str, Any] = {}
+    for field, names in found.items():
+        given = names_of(names)
+        if field not in _SINGLE:
+            values[field] = given
+            continue
+        if len(given) > 1:
+            raise ArgumentError(f"several columns are named as {_ROLE_OF[field]} ({', '.join(map(shown, given))}); name one.")
+        values[field] = given[0] if given else None
+    return Roles(**values, only_roles=only_roles)
+
+
+def _named(said: Mapping[str, Any]) -> set[str]:
+    """Return the columns that a call names in a role that no other goes with."""
+    return {name for field in _ROLE_OF if field != "keep" for name in names_of(said.get(field))}
+
+
+def _require_apart(said: Mapping[str, Any]) -> None:
+    """Refuse a column that is named on both sides of the question, or as the person and as something else."""
+    keys, secrets = names_of(said.get("key")), names_of(said.get("sensitive"))
+    for name in secrets:
+        if name in keys:
             raise ArgumentError.key_is_sensitive(name)
+    for field in ("person", "household"):
+        for name in names_of(said.get(field)):
+            if name in (*keys, *secrets):
+                side = "key" if name in keys else "sensitive"
+                raise ArgumentError(f"column {shown(name)} is named as {side} and as {field}; it can be one of them.")

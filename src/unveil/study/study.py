@@ -17,7 +17,7 @@ from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source, open_source
 from unveil.sources.frames import FilledSource
 from unveil.sources.opening import is_project, open_project
-from unveil.study.roles import Roles
+from unveil.study.roles import ROLE_ARGUMENTS, Roles
 from unveil.study.tables import HeldSource, Tables
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Study", "studied"]
 
-_OWN = ("key", "sensitive", "identifiers", "weights", "kinds", "partitions", "hierarchies", "orders", "nulls", "population")
+_OWN = (*ROLE_ARGUMENTS, "kinds", "partitions", "hierarchies", "orders", "nulls", "population")
 """What a study says itself, and a project does not change."""
 
 Views = Mapping[str, Mapping[str, Partition]]
@@ -56,6 +56,12 @@ class Study:
         "category" (the default), "drop", "error" or, for what rests on classes, "wildcard".
     weights
         A column of sampling weights.
+    person, household
+        A column that says whose record it is, and one that says who lives together.
+    keep
+        Columns that a release has though they may name people: you vouch for them, and its record says so.
+    only_roles
+        Whether a release leaves out every column that has no role.
     population
         The table that the data was drawn from.
     project
@@ -68,7 +74,7 @@ class Study:
     source
         Where the data is.
     roles
-        Key, sensitive attributes, identifiers and weights; also `key`, `sensitive`, `identifiers` and `weights`.
+        What the columns are; also by role: `key`, `sensitive`, `identifiers`, `weights`, `person`, `household`, `keep`.
     views
         Semantic partitions by name, as the project has them: readings of the same table.
 
@@ -110,11 +116,18 @@ class Study:
         orders: Mapping[str, Sequence[Any]] | None = None,
         nulls: str | None = None,
         weights: str | None = None,
+        person: str | None = None,
+        household: str | None = None,
+        keep: Names | None = None,
+        only_roles: bool | None = None,
         population: Data | None = None,
         project: Project | str | os.PathLike[str] | None = None,
         partial: bool = False,
     ) -> None:
-        said = {"key": key, "sensitive": sensitive, "identifiers": identifiers, "weights": weights}
+        said = {
+            "key": key, "sensitive": sensitive, "identifiers": identifiers, "weights": weights, "person": person,
+            "household": household, "keep": keep, "only_roles": only_roles,
+        }  # fmt: skip
         meant = {"kinds": kinds, "partitions": partitions, "hierarchies": hierarchies, "orders": orders, "nulls": nulls}
         self._fill(_opened(data, _project(project), None, None), said, {**meant, "population": population}, partial=partial)
 
@@ -139,7 +152,7 @@ class Study:
     ) -> None:
         """Set the fields: what is said in the call, else what the project says."""
         source, project = opened
-        roles = Roles.of(source.names, project, **said, partial=partial)
+        roles = Roles.of(source.names, project, said, partial=partial)
         attributes = {} if project is None else {name: one for name, one in project.attributes.items() if name in source.names}
         views: dict[str, dict[str, Partition]] = {}
         for column, one in attributes.items():
@@ -196,6 +209,26 @@ class Study:
         return self.roles.weights
 
     @property
+    def person(self) -> str | None:
+        """The column that says whose record it is."""
+        return self.roles.person
+
+    @property
+    def household(self) -> str | None:
+        """The column that says who lives together."""
+        return self.roles.household
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """The columns that the user vouches for."""
+        return self.roles.keep
+
+    @property
+    def only_roles(self) -> bool:
+        """Whether a release leaves out every column without a role."""
+        return self.roles.only_roles
+
+    @property
     def records(self) -> int:
         """The number of records."""
         return self.table(self.key or self.names[:1], nulls="category").records
@@ -206,16 +239,10 @@ class Study:
         said = [f"{role} {in_line(names)}" for role, names in roles.items() if names]
         return f"Study({in_line([self.place])}: {'; '.join([f'{self.records:,} records', *said])})"
 
-    def changed(
-        self,
-        *,
-        key: Names | None = None,
-        sensitive: Names | None = None,
-        identifiers: Names | None = None,
-        weights: str | None = None,
-        **meant: Any,
-    ) -> Study:
+    def changed(self, **said: Any) -> Study:
         """Return the study with other roles, partitions, hierarchies, orders or null policy; what was counted is shared.
+
+        It takes the arguments of `Study`.
 
         Examples
         --------
@@ -223,8 +250,9 @@ class Study:
         >>> unveil.Study("paper-4", key=["ZIP", "Age"]).changed(sensitive="Age").key
         ('ZIP',)
         """
-        roles = self.roles.changed(key=key, sensitive=sensitive, identifiers=identifiers, weights=weights)
-        require_columns([*roles.key, *roles.sensitive, *([roles.weights] if roles.weights is not None else [])], self.names)
+        meant = {name: value for name, value in said.items() if name not in ROLE_ARGUMENTS}
+        roles = self.roles.changed({name: value for name, value in said.items() if name in ROLE_ARGUMENTS})
+        roles.require(self.names)
         checked = _Meaning.of(self.names, meant)
         given = {name: value for name, value in meant.items() if value is not None}
         read = ("kinds", "partitions", "hierarchies", "orders")
@@ -339,7 +367,7 @@ def _study(
     arguments: Mapping[str, Any],
 ) -> Study:
     made = object.__new__(Study)
-    said = {name: arguments.get(name) for name in ("key", "sensitive", "identifiers", "weights")}
+    said = {name: arguments.get(name) for name in ROLE_ARGUMENTS}
     made._fill(_opened(data, _project(project), options, held), said, arguments, partial=partial)
     return made
 
