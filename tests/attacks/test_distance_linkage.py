@@ -19,8 +19,8 @@ from scipy.stats import binomtest
 import unveil
 from helpers import shared
 from unveil.attacks import distance_linkage
-from unveil.attacks.linkage.cells import LinkedAttribute
 from unveil.attacks.linkage.distance import Distance
+from unveil.attacks.linkage.lines import LinkedAttribute
 from unveil.attacks.linkage.rates import LinkageRates, link_chances, share_bounds
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
 

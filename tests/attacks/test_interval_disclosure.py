@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from unveil.attacks import interval_disclosure
-from unveil.attacks.linkage.cells import LinkedAttribute
 from unveil.attacks.linkage.intervals import METHODS, WIDTHS, Method
+from unveil.attacks.linkage.lines import LinkedAttribute
 from unveil.errors import ArgumentError, EmptyDataError
 
 Ends = tuple[float, float] | None

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from unveil.attacks.linkage.agreement import BestOriginals, RecordCells, agreement_counts, bits_of
-from unveil.attacks.linkage.probabilistic import Fit, ProbabilisticLinkage, _decided, fitted, probabilistic_linkage
+from unveil.attacks.linkage.fellegi_sunter import Fit, decided, fitted
+from unveil.attacks.linkage.probabilistic import ProbabilisticLinkage, probabilistic_linkage
 from unveil.errors import ArgumentError, EmptyDataError
 
 Table = list[NDArray[np.int64]]
@@ -266,7 +267,7 @@ def test_the_rule_keeps_both_error_rates_and_leaves_as_little_as_it_can(
     chances: list[tuple[float, float]], mu: float, lam: float
 ) -> None:
     m, u = np.array([max(pair) for pair in chances]), np.array([min(pair) for pair in chances])
-    rule = _decided(Fit(m, u, 0.1, 0.0, converged=True, iterations=1), mu, lam)
+    rule = decided(Fit(m, u, 0.1, 0.0, converged=True, iterations=1), mu, lam)
     agrees = bits_of(np.arange(1 << len(m)), len(m))
     as_match = np.prod(np.where(agrees == 1, m, 1 - m), axis=1)
     as_other = np.prod(np.where(agrees == 1, u, 1 - u), axis=1)

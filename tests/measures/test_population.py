@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from unveil.errors import ArgumentError
-from unveil.measures.population import (
-    PopulationUniqueness,
-    UniquesEstimate,
-    _harmonic_rise,
-    _log_gamma_rise,
-    _snb_parameters,
-    _sum_of_ratios,
-    population_uniqueness,
-)
+from unveil.measures.population import PopulationUniqueness, population_uniqueness
+from unveil.measures.uniqueness_models import UniquesEstimate, _harmonic_rise, _log_gamma_rise, _snb_parameters, _sum_of_ratios
 
 # The class sizes of the Adult data set as ARX ships it (30,162 records), all nine columns taken as key: size, classes.
 ADULT = {

@@ -16,8 +16,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from unveil.results import Figure, Result, Table, View
-from unveil.results._render import html_parts, risk_colour, to_html, to_rich, visible
+from unveil.results.cells import risk_colour, visible
+from unveil.results.html_view import html_parts, to_html
 from unveil.results.numbers import number
+from unveil.results.terminal import to_rich
 
 SUBSETS = Table(
     columns=("key", "size", "DR", "kind"),

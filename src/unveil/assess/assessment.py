@@ -26,7 +26,8 @@ from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError, listed, shown
 from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
-from unveil.measures.scan import Scan, Subset, scan_study
+from unveil.measures.scan import Scan, scan_study
+from unveil.measures.subset_walk import Subset
 from unveil.models.measure import Measurement, MeasureOptions, measured_study
 from unveil.models.requirements import parse_models
 from unveil.partitions import Partition

@@ -91,7 +91,8 @@ def page(shown: View | Result) -> str:
     str
         An HTML5 document, to be stored as UTF-8. The same view gives the same page.
     """
-    from unveil.results._render import html_parts, visible
+    from unveil.results.cells import visible
+    from unveil.results.html_view import html_parts
 
     view = shown.view() if isinstance(shown, Result) else shown
     fragment_css, markup = html_parts(view, level=1)

@@ -199,13 +199,13 @@ class Result:
 
     def __rich__(self) -> RenderableType:
         """Show the answer in a terminal."""
-        from unveil.results._render import to_rich
+        from unveil.results.terminal import to_rich
 
         return to_rich(self.view())
 
     def _repr_html_(self) -> str:
         """Show the answer in a notebook."""
-        from unveil.results._render import to_html
+        from unveil.results.html_view import to_html
 
         return to_html(self.view())
 

@@ -98,7 +98,7 @@ class HierarchyReport(Result):
         """Show the tables, and the tree below."""
         from rich.console import Group
 
-        from unveil.results._render import to_rich
+        from unveil.results.terminal import to_rich
         from unveil.search.hierarchy_tree import HierarchyTree
 
         return Group(to_rich(self.view()), "", HierarchyTree(self.hierarchy, self.records))

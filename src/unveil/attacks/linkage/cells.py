@@ -24,21 +24,18 @@ begin so, or where there are none for all that begin so. A nominal value that is
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.tables import Records, coded, column_names, column_of, rows_in
-from unveil.attributes import KINDS, Kind, require_columns
-from unveil.errors import ArgumentError, EmptyDataError, UnsupportedDataError, shown
+from unveil.attacks.linkage.lines import LinkedAttribute, line_of, middles, ranges_of, within_reach
+from unveil.attacks.linkage.tables import Records, column_names, column_of, rows_in
+from unveil.attributes import Kind, require_columns
+from unveil.errors import ArgumentError, EmptyDataError
 from unveil.fitting import fits, kind_of
-from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import Generalised, is_null, is_suppressed, parse_generalised, point_of, text_form
+from unveil.partitions.generalised import is_null, point_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,46 +45,8 @@ __all__ = ["AttributeCells", "AttributeSpec", "Intervals", "LinkedAttribute", "a
 Intervals: TypeAlias = Literal["nearest", "midpoint"]
 """What stands for an interval: the point of it that is nearest, or its middle."""
 
-Range: TypeAlias = tuple[float, float]
 
-_EVERYTHING: tuple[Range, ...] = ((-math.inf, math.inf),)
-_FARTHEST = float(np.finfo(np.float64).max)
-"""The end of a one-sided interval: short of infinity, which is where nulls of the original stand."""
 _DRAWN_IN = 5e-7
-_MOST_SQUARED = 1e140
-"""Sums of squares of larger numbers may be infinite."""
-
-
-@checked_arguments
-@dataclass(frozen=True, slots=True)
-class LinkedAttribute:
-    """An attribute that the intruder compares.
-
-    Attributes
-    ----------
-    name, released
-        The column in the original and in the release; the same where only one is given.
-    kind
-        "continuous", "ordinal" or "nominal". None: ordinal where an order is given, continuous where the original holds numbers
-        or dates and the release nothing else (generalised ones, nulls and labels of the hierarchy included), otherwise nominal.
-    order
-        The categories of an ordinal attribute from low to high; those of numbers need none.
-    hierarchy
-        What the labels of the release cover.
-    """
-
-    name: str
-    released: str = ""
-    kind: Kind | None = None
-    order: tuple[Any, ...] = ()
-    hierarchy: Hierarchy | None = None
-
-    def __post_init__(self) -> None:
-        """Check the kind, and let one name stand for both columns."""
-        if self.kind is not None and self.kind not in KINDS:
-            raise ArgumentError.not_one_of("kind", self.kind, KINDS)
-        object.__setattr__(self, "released", self.released or self.name)
-        object.__setattr__(self, "order", tuple(self.order))
 
 
 AttributeSpec: TypeAlias = str | tuple[str, str] | LinkedAttribute
@@ -190,258 +149,18 @@ def cells_of(attribute: LinkedAttribute, original: Any, released: Any, *, interv
     if intervals not in {"nearest", "midpoint"}:
         raise ArgumentError.not_one_of("intervals", intervals, ("nearest", "midpoint"))
     known = replace(attribute, kind=attribute.kind or _kind_of(attribute, original))
-    line, position = _line_of(known, original, drawn_in=_DRAWN_IN if intervals == "nearest" else 0.0)
-    ranges = _ranges_of(line, released, words=attribute.kind is None)
+    line, position = line_of(known, original, drawn_in=_DRAWN_IN if intervals == "nearest" else 0.0)
+    ranges = ranges_of(line, released, words=attribute.kind is None)
     if ranges is None:
         return cells_of(replace(attribute, kind="nominal"), original, released, intervals=intervals)
     value, starts, low, high = ranges
-    position, low, high = _within_reach(position, low, high)
+    position, low, high = within_reach(position, low, high)
     inside = position[np.isfinite(position)]
     span = float(np.ptp(inside)) if len(inside) else 0.0
     spread = float(inside.std()) if span > 0 else 0.0
     if intervals == "midpoint" and known.kind != "nominal" and len(inside):
-        starts, low, high = _middles(starts, low, high, float(inside.min()), float(inside.max()))
+        starts, low, high = middles(starts, low, high, float(inside.min()), float(inside.max()))
     return AttributeCells(known, position, value, starts, low, high, spread, span)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Line:
-    """The original's distinct values in their order on the line, and what finds them.
-
-    Attributes
-    ----------
-    attribute
-        The attribute, its kind known.
-    at
-        The position of each, increasing.
-    place
-        From text to entry; empty where the line is that of numbers.
-    numbers
-        The number that each reads as; NaN where it is none.
-    labels
-        From a hierarchy's label to the entries it covers.
-    texts, entry_of_text
-        The texts in their own order, and the entry of each.
-    drawn_in
-        By which share of the range an open end is drawn in at most.
-    """
-
-    attribute: LinkedAttribute
-    at: NDArray[np.float64]
-    place: Mapping[str, int]
-    numbers: NDArray[np.float64]
-    labels: Mapping[str, NDArray[np.int64]]
-    texts: Sequence[str]
-    entry_of_text: NDArray[np.int64]
-    drawn_in: float
-
-    def covered(self, value: Any) -> Sequence[Range] | None:
-        """Return the ranges that a released value covers; None where it cannot stand in such a column."""
-        if is_suppressed(value):
-            return _EVERYTHING
-        plain = None if isinstance(value, (list, tuple, set, frozenset)) else self._plain(value)
-        if plain is not None:
-            return plain
-        cell = parse_generalised(value)
-        if cell is None:
-            return [] if self.attribute.kind == "nominal" else None
-        if cell.is_anything:
-            return _EVERYTHING
-        return self._on_numbers(cell) if self.attribute.kind == "continuous" else self._on_entries(cell)
-
-    def _plain(self, value: Any) -> Sequence[Range] | None:
-        """Return what a value covers that is one of the line, or a label of the hierarchy."""
-        text = text_form(value)
-        label = self._runs(self.labels[text]) if text in self.labels else None
-        if self.attribute.kind != "continuous":
-            entry = self.place.get(text)
-            return label if entry is None else [(self.at[entry], self.at[entry])]
-        point = point_of(value)
-        if point is None or (label is not None and point not in self.at):
-            return label
-        return [(point, point)] if math.isfinite(point) else None
-
-    def _on_numbers(self, cell: Generalised) -> Sequence[Range] | None:
-        if cell.values is not None:
-            points = sorted(point for member in cell.values if (point := point_of(member)) is not None and math.isfinite(point))
-            return [(point, point) for point in points] if points and len(points) == len(cell.values) else None
-        if cell.low is None or cell.high is None:
-            return None
-        if cell.prefix is None:
-            return [self._closed(cell.low, cell.high, with_low=cell.with_low, with_high=cell.with_high)]
-        if cell.prefix.startswith("-"):
-            return [self._closed(cell.low - 1.0, cell.high, with_low=False)]
-        return [self._closed(cell.low, cell.high + 1.0, with_high=False)]
-
-    def _on_entries(self, cell: Generalised) -> Sequence[Range] | None:
-        """Return what a set, a masked text or an interval covers; a category that is not there has no place in an order."""
-        strict = self.attribute.kind == "ordinal"
-        if cell.values is not None:
-            found = {self.place[member] for member in cell.values if member in self.place}
-            if strict and len(found) < len(cell.values):
-                return None
-            entries = np.array(sorted(found), dtype=np.int64)
-        elif cell.prefix is not None:
-            entries = self._beginning(cell.prefix, cell.length)
-        else:
-            low, high = np.float64(cell.low), np.float64(cell.high)
-            above = self.numbers >= low if cell.with_low else self.numbers > low
-            below = self.numbers <= high if cell.with_high else self.numbers < high
-            entries = np.flatnonzero(above & below)
-        return None if strict and not len(entries) else self._runs(entries)
-
-    def _beginning(self, prefix: str, length: int | None) -> NDArray[np.int64]:
-        """Return the texts that begin so: those of one length, or where there are none all of them."""
-        begin, end = bisect_left(self.texts, prefix), bisect_left(self.texts, prefix + chr(0x10FFFF))
-        alike = [at for at in range(begin, end) if len(self.texts[at]) == length]
-        return np.sort(self.entry_of_text[alike or list(range(begin, end))])
-
-    def _runs(self, entries: NDArray[np.int64]) -> Sequence[Range]:
-        """Return entries as ranges of the line, neighbours in one range."""
-        if not len(entries):
-            return []
-        cuts = np.flatnonzero(np.diff(entries) > 1)
-        first = entries[np.concatenate([[0], cuts + 1])]
-        last = entries[np.concatenate([cuts, [len(entries) - 1]])]
-        return list(zip(self.at[first].tolist(), self.at[last].tolist(), strict=True))
-
-    def _closed(self, low: float, high: float, *, with_low: bool = True, with_high: bool = True) -> Range:
-        """Return an interval with its ends included, an open end drawn in."""
-        reach = self.drawn_in * (float(np.ptp(self.at)) if len(self.at) > 1 else 1.0)
-        low, high = max(low, -_FARTHEST), min(high, _FARTHEST)
-        if not with_low and low > -_FARTHEST:
-            after = int(np.searchsorted(self.at, low, side="right"))
-            low += min(reach, (self.at[after] - low) / 2.0) if after < len(self.at) else reach
-        if not with_high and high < _FARTHEST:
-            before = int(np.searchsorted(self.at, high, side="left")) - 1
-            high -= min(reach, (high - self.at[before]) / 2.0) if before >= 0 else reach
-        return float(min(low, high)), float(max(low, high))
-
-
-def _line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
-    """Return the line of an attribute and where each original record stands on it."""
-    if attribute.kind == "continuous":
-        return _line_of_numbers(attribute, original, drawn_in)
-    codes, distinct = coded(original)
-    null = np.array([is_suppressed(value) for value in distinct], dtype=bool)
-    texts = [text_form(value) for value in distinct]
-    names = _ordered_texts(attribute, [text for text, missing in zip(texts, null, strict=True) if not missing])
-    place = {text: entry for entry, text in enumerate(names)}
-    unplaced = sum(text not in place for text, missing in zip(texts, null, strict=True) if not missing)
-    if unplaced:
-        raise ArgumentError(
-            f"column {shown(attribute.name)}: {unplaced:,} of its {len(texts):,} distinct values are missing from its order."
-        )
-    at = np.array([math.inf if missing else place[text] for text, missing in zip(texts, null, strict=True)], dtype=np.float64)
-    in_order = sorted(names)
-    line = _Line(
-        attribute,
-        np.arange(len(names), dtype=np.float64),
-        place,
-        np.array([math.nan if (point := point_of(name)) is None else point for name in names], dtype=np.float64),
-        _labels_of(attribute.hierarchy, names),
-        in_order,
-        np.array([place[text] for text in in_order], dtype=np.int64),
-        drawn_in,
-    )
-    return line, at[codes] if len(at) else np.empty(0)
-
-
-def _line_of_numbers(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
-    numbers = _numbers(attribute.name, original)
-    at = np.unique(numbers[~np.isnan(numbers)])
-    labels: Mapping[str, NDArray[np.int64]] = {}
-    if attribute.hierarchy is not None:
-        value_at = {point_of(value): value for value in coded(original)[1]}
-        labels = _labels_of(attribute.hierarchy, [value_at[x] for x in at.tolist()])
-    nothing = np.empty(0, dtype=np.int64)
-    line = _Line(attribute, at, {}, np.empty(0), labels, [], nothing, drawn_in)
-    return line, np.where(np.isnan(numbers), np.inf, numbers)
-
-
-def _within_reach(position: NDArray[np.float64], *others: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Return the line in a larger unit, a power of two, where the squares of its positions would be no numbers any more."""
-    largest = float(np.max(np.abs(position), where=np.isfinite(position), initial=0.0))
-    unit = 2.0 ** -math.frexp(largest)[1] if largest > _MOST_SQUARED else 1.0
-    return tuple(line * unit for line in (position, *others))
-
-
-def _ordered_texts(attribute: LinkedAttribute, texts: Sequence[str]) -> list[str]:
-    """Return the distinct values as text in the order of the line."""
-    if attribute.kind == "ordinal":
-        if attribute.order:
-            return list(dict.fromkeys(text_form(value) for value in attribute.order))
-        points = {text: point_of(text) for text in texts}
-        if any(point is None for point in points.values()):
-            raise ArgumentError(f"column {shown(attribute.name)} is ordinal and holds texts; give its order, from low to high.")
-        return sorted(points, key=lambda text: (points[text] or 0.0, text))
-    if attribute.hierarchy is None or not texts:
-        return sorted(set(texts))
-    distinct = sorted(set(texts))
-    levels = range(1, attribute.hierarchy.height + 1)
-    paths = [attribute.hierarchy.level(level).apply(distinct, attribute.name)[0] for level in levels]
-    order = np.lexsort(paths) if paths else np.arange(len(distinct))
-    return [distinct[entry] for entry in order.tolist()]
-
-
-def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
-    """Return which entries of the line each label covers; a label of several levels covers what any of them covers."""
-    found: dict[str, NDArray[np.int64]] = {}
-    if hierarchy is None or not values:
-        return found
-    for level in range(1, hierarchy.height + 1):
-        codes, labels = hierarchy.level(level).apply(values, hierarchy.column)
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(len(labels) + 1))
-        for at, label in enumerate(labels):
-            entries = order[ends[at] : ends[at + 1]]
-            if label is not None:
-                found[label] = np.union1d(found[label], entries) if label in found else entries
-    return found
-
-
-def _ranges_of(
-    line: _Line, released: Any, *, words: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return each release record's distinct value, and the ranges these cover; None where words, if allowed, are no numbers."""
-    array = released if isinstance(released, np.ndarray) else None
-    if line.attribute.kind == "continuous" and array is not None and array.dtype.kind in "iuf":
-        distinct, value = np.unique(array.astype(np.float64), return_inverse=True)
-        if np.any(np.isinf(distinct)):
-            raise _not_numbers(line.attribute.released, int(np.count_nonzero(np.isinf(distinct))), len(distinct))
-        null = np.isnan(distinct)
-        low, high = np.where(null, -np.inf, distinct), np.where(null, np.inf, distinct)
-        return value.reshape(-1).astype(np.int64), np.arange(len(distinct) + 1), low, high
-    value, distinct_values = coded(released)
-    covered = [line.covered(cell) for cell in distinct_values]
-    strange = [cell for cell, ranges in zip(distinct_values, covered, strict=True) if ranges is None]
-    unread = len(strange)
-    if unread and line.attribute.kind == "continuous":
-        if words and all(point_of(cell) is None for cell in strange):
-            return None
-        raise _not_numbers(line.attribute.released, unread, len(covered))
-    if unread:
-        raise ArgumentError(
-            f"column {shown(line.attribute.released)} of the release: {unread:,} of its {len(covered):,} distinct values are no "
-            "category of the original, nor made of such; give the order of all categories, or a hierarchy."
-        )
-    starts = np.concatenate([[0], np.cumsum([len(ranges or ()) for ranges in covered])]).astype(np.int64)
-    flat = np.array([end for ranges in covered for end in (ranges or ())], dtype=np.float64).reshape(-1, 2)
-    return value, starts, np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1])
-
-
-def _middles(
-    starts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64], least: float, most: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the middle of what each release value covers in place of its ranges."""
-    first, last = starts[:-1], starts[1:] - 1
-    whole = np.isinf(high[first])
-    low, high = np.where(whole, least, low[first]), np.where(whole, most, high[last])
-    begin = np.where(low == -_FARTHEST, np.minimum(least, high), low)
-    end = np.where(high == _FARTHEST, np.maximum(most, low), high)
-    middle = begin + (end - begin) / 2.0
-    number = np.arange(len(starts), dtype=np.int64)
-    return number, np.where(whole, -np.inf, middle), np.where(whole, np.inf, middle)
 
 
 def attributes_of(
@@ -490,32 +209,3 @@ def _kind_of(attribute: LinkedAttribute, original: Any) -> Kind:
     present = [value for value in original if not is_null(value)]
     numeric = all(not isinstance(value, str) and point_of(value) is not None for value in present)
     return "continuous" if present and numeric else "nominal"
-
-
-def _numbers(name: str, values: Any) -> NDArray[np.float64]:
-    """Return values as numbers, NaN for a null."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-        numbers = values.astype(np.float64)
-    else:
-        codes, distinct = coded(values)
-        points = [_original_point(value) for value in distinct]
-        unread = sum(point is None for point in points)
-        if unread:
-            raise _not_numbers(name, unread, len(points))
-        numbers = np.array(points, dtype=np.float64)[codes] if points else np.empty(0)
-    infinite = int(np.count_nonzero(np.isinf(numbers)))
-    if infinite:
-        raise _not_numbers(name, infinite, len(numbers))
-    return numbers
-
-
-def _original_point(value: Any) -> float | None:
-    return math.nan if is_suppressed(value) else point_of(value)
-
-
-def _not_numbers(name: str, bad: int, all_values: int) -> UnsupportedDataError:
-    verb = "is" if bad == 1 else "are"
-    return UnsupportedDataError(
-        f"column {shown(name)} is continuous, but {bad:,} of its {all_values:,} distinct values {verb} no finite number, "
-        "interval or null. Hint: name the attribute as nominal or ordinal, or give its hierarchy."
-    )

@@ -29,14 +29,8 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.cells import (
-    AttributeCells,
-    AttributeSpec,
-    Intervals,
-    LinkedAttribute,
-    attributes_of,
-    cells_of,
-)
+from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Intervals, attributes_of, cells_of
+from unveil.attacks.linkage.lines import LinkedAttribute
 from unveil.attacks.linkage.rates import Control, LinkageRates, checked_truth, control_of, rates_of
 from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch
 from unveil.attacks.linkage.tables import Records, column_names, column_of, opened, rows_in, stacked

@@ -1,0 +1,37 @@
+"""What a measurement is asked for beyond keys and sensitive attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unveil.arguments import shown_number
+from unveil.errors import ArgumentError, shown
+from unveil.models.base import Model
+from unveil.sources import Data
+from unveil.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """What is asked beyond the models of a study: the arguments of `measure` that are not about the data."""
+
+    models: tuple[Model, ...] = ()
+    reference: Data | None = None
+    sampling_fraction: float | None = None
+    household: str | None = None
+    special: bool = False
+    loglinear: int | None = None
+    threshold: float = 0.2
+    alpha: float = 1.0
+    suppressed: str = "apart"
+
+    def check(self, study: Study) -> None:
+        """Refuse what makes no sense for the study."""
+        if not 0.0 < self.threshold <= 1.0:
+            raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {shown_number(self.threshold)}.")
+        if study.weights is not None and study.nulls == "wildcard":
+            raise ArgumentError("individual risk has no meaning where nulls match anything; choose other nulls, or no weights.")
+        if self.household is not None and study.weights is None:
+            raise ArgumentError("household risk follows from individual risk, which needs sampling weights; name their column.")
+        if self.household in study.key:
+            raise ArgumentError(f"column {shown(self.household)} is named as key and as household; it can be one of them.")

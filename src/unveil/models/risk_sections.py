@@ -1,0 +1,141 @@
+"""The sections of a measurement that estimate risks: journalist, population, households, matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from unveil.arguments import shown_number
+from unveil.counts import Counts
+from unveil.errors import ArgumentError
+from unveil.measures.equivalence import Equivalence
+from unveil.measures.risk import intruder_risk, vulnerability_of_records, vulnerability_of_secret
+from unveil.models.measure_options import MeasureOptions
+from unveil.models.population import Population
+
+
+def risks(
+    classes: Equivalence, cells: Counts | None, homes: Counts | None, population: Population | None, threshold: float
+) -> dict[str, Any]:
+    """Return the risks by intruder, and with weights, which `cells` have, those of a record."""
+    alike = classes.size if population is None else population.size.astype(np.float64)
+    outsider = intruder_risk(classes, alike, threshold).to_dict()
+    if population is None:
+        outsider["note"] = "no population is given: the file is taken for it"
+    found = {
+        "prosecutor": intruder_risk(classes, classes.size, threshold).to_dict(),
+        "journalist": outsider,
+        "marketer": dict(outsider),
+    }
+    return found if cells is None else found | _matches(cells) | _individual(classes, homes)
+
+
+def _matches(cells: Counts) -> dict[str, Any]:
+    """Return the risk of a record under a log-linear model of the key, each cell being sampled as its weights say."""
+    from unveil.measures.loglinear import loglinear_uniqueness
+
+    fraction = min(1.0, cells.records / float(cells.mass.sum()))
+    sizes = [len(column.values) for column in cells.columns]
+    fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=fraction, weights=cells.mass)
+    return {
+        "loglinear": {
+            "highest": fitted.highest,
+            "rate": fitted.expected / fitted.records,
+            "expected": fitted.expected,
+            "sampling_fraction": fraction,
+            "fit": None if fitted.fit is None else fitted.fit.to_dict(),
+            "fit_reason": fitted.fit_reason,
+        }
+    }
+
+
+def _individual(classes: Equivalence, homes: Counts | None) -> dict[str, Any]:
+    """Return the individual risk under both methods, and the household risk that follows from the exact one."""
+    from unveil.measures.individual import UNDERSTATES, household_risk, individual_risk
+
+    exact = individual_risk(classes.own, classes.mass, method="exact")
+    rough = individual_risk(classes.own, classes.mass, method="approximate")
+    found: dict[str, Any] = {
+        f"individual_{risk.method}": {"highest": risk.highest, "rate": risk.rate, "expected": risk.expected, "note": UNDERSTATES}
+        for risk in (exact, rough)
+    }
+    if homes is not None:
+        of_cell = homes.classes(homes.names[:-1]).of_cell
+        together = household_risk(np.repeat(exact.risk[of_cell], homes.n), np.repeat(homes.codes[-1], homes.n))
+        found["household"] = {
+            "households": together.households,
+            "highest": together.highest,
+            "rate": together.rate,
+            "expected": together.expected,
+            "note": UNDERSTATES,
+        }
+    return found
+
+
+def uniqueness(
+    counts: Counts,
+    keys: Sequence[str],
+    classes: Equivalence,
+    population: Population | None,
+    options: MeasureOptions,
+) -> dict[str, Any]:
+    """Return sample uniqueness, and what the further inputs allow."""
+    records = int(classes.own.sum())
+    alone = int(classes.own[classes.size <= 1.0].sum())
+    found: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / records}}
+    if population is not None:
+        from unveil.measures.individual import simple_uniqueness
+
+        simple = simple_uniqueness(classes.own, population.size)
+        found["simple"] = {
+            "sample_uniques": simple.sample_uniques,
+            "population_uniques": simple.population_uniques,
+            "share": simple.share,
+            "highest_risk": float(simple.risk.max()),
+        }
+    sampling_fraction = options.sampling_fraction
+    if sampling_fraction is not None:
+        from unveil.measures.population import population_uniqueness
+
+        found["population"] = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
+    if options.loglinear is not None:
+        found["loglinear"] = _loglinear(counts.over(keys), sampling_fraction, options.loglinear)
+    if options.special:
+        from unveil.measures.special_uniqueness import special_uniqueness
+
+        fraction = 0.01 if sampling_fraction is None else sampling_fraction
+        found["special"] = special_uniqueness(counts, keys, dis_fraction=fraction).to_dict()
+    return found
+
+
+def _loglinear(cells: Counts, sampling_fraction: float | None, order: int) -> dict[str, Any]:
+    if sampling_fraction is None:
+        raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction.")
+    if order not in (1, 2):
+        raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {shown_number(order)}.")
+    from unveil.measures.loglinear import loglinear_uniqueness
+
+    sizes = [len(column.values) for column in cells.columns]
+    chosen: Literal[1, 2] = 1 if order == 1 else 2
+    fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=sampling_fraction, order=chosen)
+    return {
+        "order": order,
+        "sample_uniques": fitted.sample_uniques,
+        "population_uniques": fitted.population_uniques,
+        "interval": None if fitted.interval is None else fitted.interval.to_dict(),
+        "interval_reason": fitted.interval_reason,
+        "correct_matches": fitted.correct_matches,
+        "fit": None if fitted.fit is None else fitted.fit.to_dict(),
+        "fit_reason": fitted.fit_reason,
+        "converged": fitted.converged,
+    }
+
+
+def vulnerabilities(classes: Equivalence) -> dict[str, Any]:
+    """Return the Bayes vulnerability of the records and of each sensitive attribute."""
+    found = {"re_identification": vulnerability_of_records(classes).to_dict()}
+    for name, spread in classes.spreads.items():
+        found[name] = vulnerability_of_secret(spread, classes.own).to_dict()
+    return found

@@ -1,0 +1,237 @@
+"""A view for the terminal: figures, sentences and tables that fit the width there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich.align import Align
+from rich.box import Box
+from rich.cells import cell_len
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from unveil.results.cells import Column, columns_of, figure_cell, risk_colour, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+    from unveil.results import Figure, Table, View
+
+_GAP = 2
+
+
+_MOST_LINES = 5
+
+
+HEADER = 16
+
+
+WORD = 24
+
+
+_BARS = (10, 5, 0)
+
+
+_PROSE = 100
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+_RULE = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+
+
+_ASCII_RULE = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+
+
+_ASCII = str.maketrans({"∞": "inf", "…": "...", "•": "*", "█": "#"})
+
+
+def to_rich(view: View) -> RenderableType:
+    """Return what `rich` prints for a view; it adapts to the terminal's width, colours and encoding when printed."""
+    return _Terminal(view)
+
+
+@dataclass(frozen=True, slots=True)
+class _Terminal:
+    view: View
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        page = _Pen(console, options)
+        yield page.text(visible(self.view.title), "bold")
+        if self.view.lead:
+            yield page.fitted(self.view.lead, "")
+        if self.view.figures:
+            yield Text()
+            yield page.figures(self.view.figures)
+        for table in self.view.tables:
+            yield Text()
+            yield from page.table(table)
+        if self.view.notes:
+            yield Text()
+            yield page.notes(self.view.notes)
+        for part in self.view.parts:
+            yield Text()
+            yield from _Terminal(part).__rich_console__(console, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pen:
+    """Writes the parts of a view for one console."""
+
+    console: Console
+    options: ConsoleOptions
+
+    def text(self, text: str, style: str = "") -> Text:
+        """Return literal text, in characters that the output can hold."""
+        encoding = self.options.encoding
+        if not encoding.startswith("utf"):
+            text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+        return Text(text, style)
+
+    def figures(self, figures: Sequence[Figure]) -> RichTable:
+        grid = RichTable.grid(padding=(0, _GAP, 0, 0))
+        grid.add_column(overflow="fold")
+        grid.add_column(overflow="fold")
+        grid.add_column(overflow="fold")
+        for figure in figures:
+            value = figure_cell(figure)
+            grid.add_row(
+                self.text(visible(figure.label)),
+                self.text(value.text, "dim" if value.kind == "null" else "bold"),
+                self.text(visible(figure.meaning), "dim"),
+            )
+        return grid
+
+    def notes(self, notes: Sequence[str]) -> RichTable:
+        grid = RichTable.grid(padding=(0, 1, 0, 0))
+        grid.add_column()
+        grid.add_column(overflow="fold", max_width=min(self.options.max_width - _GAP, _PROSE))
+        for note in notes:
+            grid.add_row(self.text("•", "dim"), self.text(visible(note)))
+        return grid
+
+    def table(self, table: Table) -> Iterator[RenderableType]:
+        if table.title:
+            yield self.text(visible(table.title), "bold")
+        columns = columns_of(table)
+        bar, blocks = _blocks(columns, self.options.max_width)
+        for j, block in enumerate(blocks):
+            if j:
+                yield Text()
+            yield self.block(block, bar)
+        if not table.rows:
+            yield self.text("no rows", "dim")
+        if table.note:
+            yield self.fitted(table.note, "dim")
+
+    def fitted(self, note: str, style: str) -> Text:
+        width = min(self.options.max_width, _PROSE)
+        lines = self.text(visible(note), style).wrap(self.console, width)
+        for line in lines:
+            line.rstrip()
+        return Text("\n").join(lines)
+
+    def block(self, columns: Sequence[Column], bar: int) -> RichTable:
+        """Return some columns of a table, side by side."""
+        box = _ASCII_RULE if self.options.ascii_only else _RULE
+        drawn = RichTable(box=box, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
+        cells: list[list[Text]] = []
+        for column, width in zip(columns, _widths(columns, self.options.max_width, bar), strict=True):
+            justify: Literal["left", "right"] = "right" if column.is_number else "left"
+            header = Align(self.cut(column.name, width, "bold"), justify, vertical="bottom")
+            drawn.add_column(header, width=width, justify=justify)
+            cells.append([self.cut(cell.text, width, "dim" if cell.kind == "null" else "") for cell in column.cells])
+            if column.has_bar and bar:
+                drawn.add_column(width=bar)
+                cells.append([self.bar(cell.share, bar) for cell in column.cells])
+        for row in zip(*cells, strict=True):
+            drawn.add_row(*row)
+        return drawn
+
+    def cut(self, text: str, width: int, style: str) -> Text:
+        """Return text in at most five lines of `width`; what does not fit ends in an ellipsis."""
+        whole = self.text(text, style)
+        lines = list(whole.wrap(self.console, width, overflow="fold"))
+        for line in lines:
+            line.rstrip()
+        if len(lines) > _MOST_LINES:
+            ellipsis = self.text("…", style)
+            lines = lines[:_MOST_LINES]
+            lines[-1].truncate(max(width - len(ellipsis), 0), overflow="crop")
+            lines[-1].append_text(ellipsis)
+        return Text("\n").join(lines)
+
+    def bar(self, share: float | None, width: int) -> Text:
+        if share is None:
+            return Text()
+        full, eighths = divmod(round(share * width * 8), 8)
+        drawn = "█" * full
+        if eighths and not self.options.ascii_only:
+            drawn += _EIGHTHS[eighths]
+        r, g, b = risk_colour(share)
+        return self.text(drawn, f"rgb({r},{g},{b})")
+
+
+def _blocks(columns: Sequence[Column], room: int) -> tuple[int, list[Sequence[Column]]]:
+    """Return the bars' width, and the columns in blocks that fit; every block starts with the first column.
+
+    A cut text tells less than a missing bar, so bars are as wide as they can be without cutting more texts.
+    """
+    fitting = [bar for bar in _BARS if _least_of(columns, bar) <= room]
+    if fitting:
+        return min(fitting, key=lambda bar: _cuts(columns, _widths(columns, room, bar))), [columns]
+    first, *others = columns
+    blocks: list[Sequence[Column]] = []
+    block = [first]
+    for column in others:
+        if len(block) > 1 and _least_of([*block, column], 0) > room:
+            blocks.append(block)
+            block = [first]
+        block.append(column)
+    return 0, [*blocks, block]
+
+
+def _widths(columns: Sequence[Column], room: int, bar: int) -> list[int]:
+    """Share the room out: each column has its least width, and the narrowest that wants more gets it first."""
+    spare = room - _between(columns, bar)
+    widths = [_least(column) for column in columns]
+    for wanted in ([_longest(column) for column in columns], [min(cell_len(c.name), HEADER) for c in columns]):
+        while sum(widths) < spare:
+            wanting = [j for j, width in enumerate(widths) if width < wanted[j]]
+            if not wanting:
+                break
+            widths[min(wanting, key=widths.__getitem__)] += 1
+    while sum(widths) > spare and max(widths) > 1:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _cuts(columns: Sequence[Column], widths: Sequence[int]) -> int:
+    """Return how many texts would be cut, as wrapping leaves about one line of them empty."""
+    most = [width * (_MOST_LINES - 1) for width in widths]
+    return sum(cell_len(cell.text) > n for column, n in zip(columns, most, strict=True) for cell in column.cells)
+
+
+def _least_of(columns: Sequence[Column], bar: int) -> int:
+    return sum(map(_least, columns)) + _between(columns, bar)
+
+
+def _between(columns: Sequence[Column], bar: int) -> int:
+    """Return the room that gaps and bars take."""
+    barred = sum(column.has_bar for column in columns) if bar else 0
+    return _GAP * (len(columns) - 1) + barred * (bar + _GAP)
+
+
+def _least(column: Column) -> int:
+    """Return the least width of a column: a number is never cut, a text and a header only in a very long word."""
+    words = [column.name] if column.is_number else [column.name, *(cell.text for cell in column.cells)]
+    word = max((cell_len(word) for text in words for word in text.split()), default=1)
+    return max(min(word, WORD), _longest(column) if column.is_number else 1)
+
+
+def _longest(column: Column) -> int:
+    return max((cell_len(cell.text) for cell in column.cells), default=0)
