@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.rows import Row, at_most
 from benchmarks.timing import best_of
 from unveil import tables
-from unveil.results import Made
+from unveil.results import Provenance
 from unveil.tables import CrossTable
 from unveil.tables.cells import rolled_up
 from unveil.tables.classification import Classification
@@ -43,7 +43,7 @@ def cube(side: int, dimensions: int, mean: float, *, spread: float = 1.0) -> Cro
     n = rolled_up(spans, inner).ravel()
     place = np.arange(inner.size).reshape(inner.shape)
     holder = np.where(n == 1, rolled_up(spans, inner * place).ravel(), -1)
-    return CrossTable(spans, n, n, holder=holder, made=Made(int(inner.sum()), "category"))
+    return CrossTable(spans, n, n, holder=holder, made=Provenance(int(inner.sum()), "category"))
 
 
 def problem_of(table: CrossTable, insiders: Any = "singletons") -> CellProblem:

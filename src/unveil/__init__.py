@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from unveil.assess.comparison import compare as compare
     from unveil.assess.composition import Composition as Composition
     from unveil.assess.composition import compose as compose
+    from unveil.assess.init import start_project as start_project
     from unveil.assess.policy.check import check as check
     from unveil.assess.policy.verdict import Verdict as Verdict
-    from unveil.assess.start import start_project as start_project
     from unveil.assess.tradeoff import TradeOff as TradeOff
     from unveil.assess.tradeoff import trade_off as trade_off
     from unveil.attacks.attack import Attack as Attack
@@ -149,7 +149,7 @@ _HOMES = {
     "propose_partitions": "unveil.attacks.comparable",
     "scan": "unveil.measures.scan",
     "source": "unveil.sources",
-    "start_project": "unveil.assess.start",
+    "start_project": "unveil.assess.init",
     "table": "unveil.tables.build",
     "tables": "unveil",
     "stream": "unveil",

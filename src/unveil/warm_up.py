@@ -35,7 +35,7 @@ HOMES = (
     "search.suppression.fewest_cells",
     "search.suppression.group_kernels",
     "search.suppression.matching_kernels",
-    "sources.streaming_keys",
+    "sources.batches.combinations",
     "stream.cluster_kernels",
     "stream.unicity_kernels",
 )

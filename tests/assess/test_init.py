@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import unveil
 from helpers import rate, shared
-from unveil.assess.alone import alone
-from unveil.assess.start import Start
+from unveil.assess.init import Start
 from unveil.errors import OutputError
+from unveil.measures.column_exposure import column_exposure
 from unveil.testing import tables
 
 
@@ -69,7 +69,7 @@ def test_evidence_has_figures_and_no_values() -> None:
 @given(tables(columns=1, max_rows=30))
 def test_the_rate_alone_is_the_discrimination_rate(frame: pl.DataFrame) -> None:
     values = frame["a"].to_list()
-    found = alone(unveil.count(frame, "a").n)
+    found = column_exposure(unveil.count(frame, "a").n)
     assert found.rate == pytest.approx(rate(list(range(len(values))), values), abs=1e-12)
     assert found.uniques == sum(values.count(value) == 1 for value in values)
     assert found.distinct == len(set(values))

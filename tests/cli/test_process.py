@@ -347,7 +347,7 @@ def test_a_signal_that_the_caller_ignores_stays_ignored(people: Path) -> None:
 
 # Standard input and pipes ---------------------------------------------------------------------------------------------
 
-FEW = "from unveil.sources import inputs\ninputs._MOST_HELD = 10\n"
+FEW = "from unveil.sources.files import inputs\ninputs._MOST_HELD = 10\n"
 """More than ten bytes are too many to be held."""
 
 

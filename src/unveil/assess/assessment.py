@@ -10,19 +10,18 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.assess.advice import Advice, advice_on
+from unveil.assess.class_sizes import CLASS_SIZES, ClassSizes, Without, class_sizes, without
 from unveil.assess.evidence import InputFile, input_files
 from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, attribute_rate, disclosure
 from unveil.assess.redaction import redacted
 from unveil.attributes import Names, checked_nulls, in_line, sides_of
-from unveil.counts import Counts
-from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError, listed, shown
 from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
@@ -32,22 +31,17 @@ from unveil.models.measure import Measurement, MeasureOptions, measured_study
 from unveil.models.requirements import parse_models
 from unveil.partitions import Partition
 from unveil.project import Project
-from unveil.results import Made, Result, View
+from unveil.results import Provenance, Result, View
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 __all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
 
 """Called with the name of a stage, the steps done and the number of all."""
 
-CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Where the bands of class sizes begin."""
 
 _WORK = 1_500_000_000
 """Records times subsets that the scan may take: about half a minute."""
@@ -55,33 +49,6 @@ _PER_SUBSET = 7_500
 """A subset costs as much as so many records, however few there are."""
 _RISKIEST, _FEW = 3, 3
 """So many combinations are shown of each size up to a few attributes, one of each larger size."""
-
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """What would be left without one key attribute: records alone in their class, the smallest class, the average risk."""
-
-    name: str
-    uniques: int
-    k: int
-    average_risk: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {"attribute": self.name, "uniques": self.uniques, "k": self.k, "average_risk": self.average_risk}
-
-
-@dataclass(frozen=True, slots=True)
-class ClassSizes:
-    """How many classes have how many records, in the bands of `CLASS_SIZES`, and how many records are in them."""
-
-    classes: tuple[int, ...]
-    records: tuple[int, ...]
-
-    def to_dict(self) -> list[dict[str, int]]:
-        """Return one object per band."""
-        bands = zip(CLASS_SIZES, self.classes, self.records, strict=True)
-        return [{"from": start, "classes": classes, "records": records} for start, classes, records in bands]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -132,7 +99,7 @@ class Assessment(Result):
     files: tuple[InputFile, ...]
     small: int
     assumed: bool
-    made: Made
+    made: Provenance
     advice: tuple[Advice, ...] = field(default=())
 
     @property
@@ -196,7 +163,7 @@ class Assessment(Result):
 
     def view(self) -> View:
         """Return what a person should see."""
-        from unveil.assess.portrait import portrait
+        from unveil.assess.assessment_view import portrait
 
         return portrait(self)
 
@@ -300,7 +267,7 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
     with active_run().stage("models and risks"):
         measured = _measured(held)
     kept = without_suppressed(table, keys)
-    made = Made(
+    made = Provenance(
         records=table.records,
         nulls=study.nulls,
         dropped=dropped,
@@ -318,8 +285,8 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
         combinations=combinations,
         disclosures=disclosures,
         measurement=redacted(measured, asked.small, {rate.name: rate.hidden for rate in attributes}),
-        without=tuple(_without(kept, keys)),
-        class_sizes=_class_sizes(kept, keys),
+        without=tuple(without(kept, keys)),
+        class_sizes=class_sizes(kept, keys),
         files=asked.files,
         small=asked.small,
         assumed=asked.assumed,
@@ -422,38 +389,3 @@ def _measured(study: Study) -> Measurement:
     """Return every model and risk, with the requirements of the project."""
     planned = [] if study.project is None else parse_models(dict(study.project.models), study.sensitive or study.names)
     return measured_study(study.changed(partitions={}), MeasureOptions(models=tuple(planned)))
-
-
-def _without(counts: Counts, keys: Sequence[str]) -> list[Without]:
-    """Return what would be left without each key attribute: the classes of those before it and of those behind it, crossed."""
-    if len(keys) == 1:
-        return []
-    step = active_run().counting("where it comes from", len(keys))
-    behind = _refined(counts, keys[::-1])[::-1]
-    found = []
-    for at, (name, before) in enumerate(zip(keys, _refined(counts, keys), strict=True)):
-        (one, ones), (other, others) = before, behind[at]
-        of_cell, codes = group([one, other], [ones, others])
-        sizes = summed(of_cell, counts.n, len(codes[0])).astype(np.int64)
-        found.append(Without(name, int((sizes == 1).sum()), int(sizes.min()), len(sizes) / counts.records))
-        step()
-    return found
-
-
-def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64], int]]:
-    """Return for each attribute the class of every cell by those before it, and the number of classes."""
-    found, of_cell, classes = [], np.zeros(len(counts), dtype=np.int64), 1
-    for name in keys:
-        found.append((of_cell, classes))
-        at = counts.names.index(name)
-        of_cell, codes = group([of_cell, counts.codes[at]], [classes, len(counts.columns[at].values)])
-        classes = len(codes[0])
-    return found
-
-
-def _class_sizes(counts: Counts, keys: Sequence[str]) -> ClassSizes:
-    sizes = counts.classes(keys).n
-    band = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
-    number = len(CLASS_SIZES)
-    classes, records = np.bincount(band, minlength=number), np.bincount(band, weights=sizes, minlength=number)
-    return ClassSizes(tuple(classes.tolist()), tuple(int(some) for some in records))

@@ -11,7 +11,7 @@ from typing import Any
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.assess.evidence import InputFile, table_files
-from unveil.assess.readings import Pairing
+from unveil.assess.figures import Pairing
 from unveil.assess.tradeoff import TradeOff, trade_off
 from unveil.attributes import Names, names_of, sides_of
 from unveil.errors import ArgumentError, shown

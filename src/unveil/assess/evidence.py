@@ -19,7 +19,7 @@ from unveil.credentials import without_credentials
 from unveil.project import Project
 from unveil.randomness import read_key
 from unveil.sources import Data, Source, open_source
-from unveil.sources.inputs import locate
+from unveil.sources.files.inputs import locate
 
 __all__ = ["InputFile", "input_files", "table_files"]
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.assess.readings import LOSSES, PRIVACY, Asked, Axis, ComparedRelease, Pairing, Readings, Shared
+from unveil.assess.figures import LOSSES, PRIVACY, Asked, Axis, ComparedRelease, Pairing, Readings, Shared
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need
-from unveil.results import Chart, Figure, Made, Result, Table, View, jsonable
+from unveil.results import Chart, Figure, Provenance, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
 from unveil.sources import Data
@@ -74,7 +74,7 @@ class TradeOff(Result):
 
     axes: tuple[Axis, ...]
     releases: Mapping[str, Point]
-    made: Made
+    made: Provenance
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -272,7 +272,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         }
         readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
-    made = Made(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+    made = Provenance(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     return TradeOff(axes, _judged(readings, axes), made)
 
 

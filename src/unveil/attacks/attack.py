@@ -9,15 +9,15 @@ from typing import Any
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_seed
 from unveil.attacks import disclosure, identity
+from unveil.attacks.attack_view import view_of
 from unveil.attacks.linking import linkage
-from unveil.attacks.view import view_of
 from unveil.attributes import Names
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
 from unveil.measures.equivalence import suppressed_cells
 from unveil.measures.rates import columns_of, mean
 from unveil.partitions import Hierarchy, Partition
-from unveil.results import Made, Result, View
+from unveil.results import Provenance, Result, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import CodedTable, Data
@@ -60,7 +60,7 @@ class Attack(Result):
     overall: Mapping[str, Any]
     alignment: Alignment | None
     suppressed: int
-    made: Made
+    made: Provenance
 
     def __repr__(self) -> str:
         """Return one line: the risk of each attack."""
@@ -243,7 +243,9 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         },
         alignment=pair.alignment,
         suppressed=suppressed,
-        made=Made(table.records, pair.nulls, table.dropped, pair.keys, pair.sensitive, seed=others.seed, version=__version__),
+        made=Provenance(
+            table.records, pair.nulls, table.dropped, pair.keys, pair.sensitive, seed=others.seed, version=__version__
+        ),
     )
 
 

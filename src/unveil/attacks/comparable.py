@@ -25,7 +25,7 @@ from unveil.measures.rates import rate
 from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import point_of
-from unveil.results import Figure, Made, Result, Table, View
+from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import number
 from unveil.sources import CodedTable, Data, load, open_source
 from unveil.sources.alignment import align, side_by_side
@@ -99,7 +99,7 @@ class ComparablePartitions(Result):
     candidates: tuple[ComparablePartition, ...]
     proposed: ComparablePartition | None
     tolerance: float
-    made: Made
+    made: Provenance
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -228,7 +228,7 @@ def propose_partitions(
         column, after, plain["value"], plain["adjusted"],
         _noise(table, numbers) if numeric else None,
         candidates, max(fitting, key=lambda candidate: candidate.blocks, default=None), tolerance,
-        Made(table.records, "drop", table.dropped, (after,), (column,), version=__version__),
+        Provenance(table.records, "drop", table.dropped, (after,), (column,), version=__version__),
     )  # fmt: skip
 
 
@@ -259,7 +259,7 @@ def _by_levels(hierarchy: Hierarchy) -> Iterator[Partition]:
 def _measured(table: CodedTable, partition: Partition) -> ComparablePartition:
     """Measure original blocks given released blocks."""
     counts = count_table(table, {_BEFORE: partition, _AFTER: partition})
-    made = Made(table.records, "drop", table.dropped, (_AFTER,), (_BEFORE,), version=__version__)
+    made = Provenance(table.records, "drop", table.dropped, (_AFTER,), (_BEFORE,), version=__version__)
     found = rate_of(counts, [_AFTER], [_BEFORE], made)
     before, after = counts.over(_BEFORE).n, counts.over(_AFTER).n
     original, release = (

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand
 
-from unveil.cli.apart import check_parameters
+from unveil.cli.overwrite import check_parameters
 
 __all__ = ["app"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 import typer
 
-from unveil.cli.apart import check_read
+from unveil.cli.overwrite import check_read
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 from unveil.output import cannot_write

@@ -168,7 +168,7 @@ class FileOptions:
 
     def check(self) -> None:
         """Refuse before the work begins to make harmless what no spreadsheet opens as text."""
-        from unveil.sources.spreadsheets import require_delimited
+        from unveil.sources.files.spreadsheets import require_delimited
 
         if self.spreadsheet_safe and self.out is not None:
             require_delimited(self.out)

@@ -23,14 +23,14 @@ from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.entropy import entropy_bits
-from unveil.results import Figure, Made, Result, View
+from unveil.results import Figure, Provenance, Result, View
 from unveil.results.numbers import counted, number
 from unveil.sources import Data, open_source
 from unveil.sources.base import Tally
+from unveil.sources.batches.counting import StreamSource
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import TallySource
 from unveil.sources.sampling import Sampled, sample
-from unveil.sources.streaming import StreamSource
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +90,7 @@ class ApproximateRate(Result):
     share: float
     sampled_classes: int
     max_distinct: int
-    made: Made
+    made: Provenance
 
     @property
     def value(self) -> float:
@@ -205,11 +205,11 @@ def approximate_rate(
     found = sample(source, keys, secrets, max_distinct, seed)
     if not found.level:
         return discrimination_rate(TallySource("the data", found.cells), keys, secrets or None)
-    made = Made(found.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+    made = Provenance(found.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     return _estimated(found, made, max_distinct)
 
 
-def _estimated(found: Sampled, made: Made, max_distinct: int) -> ApproximateRate:
+def _estimated(found: Sampled, made: Provenance, max_distinct: int) -> ApproximateRate:
     """SampleEstimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
     share, records = 2.0**-found.level, found.records
     entropy = math.log2(records) if found.secrets is None or found.secrets.n is None else entropy_bits(found.secrets.n)

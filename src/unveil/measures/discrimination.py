@@ -23,7 +23,7 @@ from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.partitions import Partition
-from unveil.results import Figure, Made, Result, Table, View, jsonable
+from unveil.results import Figure, Provenance, Result, Table, View, jsonable
 from unveil.results.masking import disclosing
 from unveil.results.numbers import counted, number
 from unveil.sources import CodedTable, Data
@@ -126,7 +126,7 @@ class DiscriminationRate(Result):
     interval: Interval | None
     interval_reason: str | None
     table: ByValue
-    made: Made
+    made: Provenance
     distortion: Distortion | None = None
 
     @property
@@ -315,7 +315,7 @@ def discrimination_rate(
 
 def counted_rate(
     study: Study, keys: Sequence[str], secrets: Sequence[str], partitions: Mapping[str, Partition] | None = None
-) -> tuple[Counts, Made]:
+) -> tuple[Counts, Provenance]:
     """Return the count table that a rate follows from, and how it was made; no partitions are given: the study's."""
     columns = [*keys, *secrets]
     blocks = study.blocks(columns) if partitions is None else partitions
@@ -324,7 +324,7 @@ def counted_rate(
         counts = study.counts(columns, partitions=blocks)
     else:
         counts = count_table(table if secrets else _with_weight_column(table, table.weights), blocks)
-    made = Made(
+    made = Provenance(
         records=counts.records,
         nulls=study.nulls,
         dropped=table.dropped,
@@ -338,7 +338,7 @@ def counted_rate(
 
 
 def rate_of(
-    counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: Made, *, adjust: bool = True
+    counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: Provenance, *, adjust: bool = True
 ) -> DiscriminationRate:
     """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records where there are none."""
     classes = counts.classes(keys)
@@ -388,7 +388,7 @@ def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[s
     return found
 
 
-def _rate_against_records(counts: Counts, classes: Classes, made: Made) -> DiscriminationRate:
+def _rate_against_records(counts: Counts, classes: Classes, made: Provenance) -> DiscriminationRate:
     """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares where they have weights."""
     share = counts.mass / counts.n  # of one record: cells of weighted records hold one weight each
     per_class = summed(classes.of_cell, counts.mass * np.log2(share), len(classes))
@@ -407,7 +407,7 @@ def _result(
     kind: IdentifierKind,
     adjusted: float | None,
     reason: str | None,
-    made: Made,
+    made: Provenance,
 ) -> DiscriminationRate:
     """Put the answer together; the integers have decided where the rate is exactly 0, and H(X|Y) = 0 makes it exactly 1."""
     share = classes.mass / classes.mass.sum()

@@ -11,7 +11,7 @@ from unveil.counts import count_table
 from unveil.errors import UndefinedMeasureError
 from unveil.measures.discrimination import rate_of
 from unveil.partitions import Partition
-from unveil.results import Made
+from unveil.results import Provenance
 from unveil.sources import CodedTable
 
 __all__ = ["columns_of", "mean", "rate"]
@@ -30,7 +30,7 @@ def rate(
     wanted = [*key, *sensitive]
     chosen = {name: block for name, block in (partitions or {}).items() if name in wanted}
     counts = count_table(columns_of(table, wanted), chosen)
-    made = Made(table.records, "category", table.dropped, tuple(key), tuple(sensitive), version=__version__)
+    made = Provenance(table.records, "category", table.dropped, tuple(key), tuple(sensitive), version=__version__)
     try:
         found = rate_of(counts, key, sensitive, made, adjust=adjust)
     except UndefinedMeasureError as error:

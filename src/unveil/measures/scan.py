@@ -24,7 +24,7 @@ from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
 from unveil.measures.subset_walk import Rates, Subset, Walk, subsets_up_to
-from unveil.results import Figure, Made, Result, Table, View, jsonable
+from unveil.results import Figure, Provenance, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
 from unveil.sources import Data
@@ -57,7 +57,7 @@ class Scan(Result):
     subsets: tuple[Subset, ...]
     minimal_identifiers: tuple[tuple[str, ...], ...]
     max_size: int | None
-    made: Made
+    made: Provenance
 
     def __repr__(self) -> str:
         """Return one line: how many subsets, how many minimal identifiers."""
@@ -226,7 +226,7 @@ def scanned(study: Study, max_size: int | None, way: _Way) -> Scan:
     counts, dropped, within = _counted(study)
     if reason := undefined_reason(counts, secrets) or undefined_reason(counts, ()):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
-    made = Made(
+    made = Provenance(
         records=counts.records,
         nulls=study.nulls,
         dropped=dropped,

@@ -178,7 +178,7 @@ def settled(sample: Sample, model: UniquenessModel) -> UniquesEstimate | None:
 
 
 def zayatz_uniques(sample: Sample) -> UniquesEstimate:
-    """Return Zayatz's estimate: the chance that a unique of the sample is one of the population, by drawing classes like the sample's."""
+    """Return Zayatz's estimate: the chance that a unique of the sample is one of the population's."""
     singles = sample.of_size(1)
     if singles == 0:
         return sample.estimate("zayatz", 0.0)

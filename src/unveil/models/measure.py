@@ -15,14 +15,14 @@ from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
 from unveil.models.base import Measured, Model
 from unveil.models.measure_options import MeasureOptions
+from unveil.models.measurement_view import view_of
 from unveil.models.orders import Scale
 from unveil.models.population import Population
 from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested
 from unveil.models.risk_sections import risks, uniqueness, vulnerabilities
-from unveil.models.view import view_of
 from unveil.partitions import Hierarchy
-from unveil.results import Made, Result, View
+from unveil.results import Provenance, Result, View
 from unveil.results.masking import MASK
 from unveil.results.numbers import counted
 from unveil.run import in_run
@@ -61,7 +61,7 @@ class Measurement(Result):
     vulnerability: Mapping[str, Any]
     classes: int
     suppressed: int
-    made: Made
+    made: Provenance
     notes: tuple[str, ...] = ()
 
     @property
@@ -230,7 +230,7 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
     homes = None if options.household is None else _homes(every, keys, options.household, options.suppressed)
     plain = {model.place: model for model in measures(classes, scales, population=whole is not None)}
     measured = measured_models(plain | completed(options.models, scales), classes, whole)
-    made = Made(
+    made = Provenance(
         records=counts.records,
         nulls=study.nulls,
         dropped=dropped,

@@ -29,11 +29,11 @@ from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate
 from unveil.search.request import request_of
 from unveil.sources import Data, open_source
+from unveil.sources.batches.counting import StreamSource
+from unveil.sources.batches.rewriting import BatchedRecords, batched_records
 from unveil.sources.engines.address import Address
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.microdata import Microdata
-from unveil.sources.passing import Passing, passing
-from unveil.sources.streaming import StreamSource
 
 __all__ = ["anonymize"]
 
@@ -173,18 +173,18 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     )  # fmt: skip
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
     choice = lattice.chosen(budget)
-    if isinstance(table, Passing):
+    if isinstance(table, BatchedRecords):
         return generalised_elsewhere(choice, to, write, options, chance)
     return to.written(generalised_in_hand(choice, options, chance))
 
 
-def _stream_of(data: Data, *, here: bool, leaves: bool) -> Passing | None:
+def _stream_of(data: Data, *, here: bool, leaves: bool) -> BatchedRecords | None:
     """Return the records of data that is streamed, or that an engine holds, if they need not come here; None: they do."""
-    return passing(open_source(data)) if leaves and not here and not isinstance(data, Microdata) else None
+    return batched_records(open_source(data)) if leaves and not here and not isinstance(data, Microdata) else None
 
 
 def _checked_stream(
-    stream: Passing,
+    stream: BatchedRecords,
     to: Destination,
     chance: Chance,
     identifiers: Sequence[str],

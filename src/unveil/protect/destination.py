@@ -10,10 +10,10 @@ from typing import Any, TypeAlias, TypeVar
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together
 from unveil.releases import Protection, Release, checked_place
+from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.table import EngineSource, Write
-from unveil.sources.passing import Passing
-from unveil.sources.spreadsheets import require_delimited
+from unveil.sources.files.spreadsheets import require_delimited
 
 __all__ = ["Destination", "Place"]
 
@@ -49,7 +49,7 @@ class Destination:
             check_replaceable(link)
         return cls(target, None if link is None else Path(link), spreadsheet_safe)
 
-    def require_records_elsewhere(self, stream: Passing) -> Write | None:
+    def require_records_elsewhere(self, stream: BatchedRecords) -> Write | None:
         """Refuse what cannot be done with records that stream; return what lets an engine write a table, where one does."""
         if self.link is not None and self.out is None:
             raise ArgumentError("a correspondence is asked for, but no release is written; say where it goes with out.")

@@ -21,12 +21,12 @@ from unveil.run import active_run
 from unveil.search.lattice.applied import recoded
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
+from unveil.sources.batches.combinations import hashed
+from unveil.sources.batches.rewriting import BatchedRecords, rewrite
 from unveil.sources.coding import KnownValues, labelled
 from unveil.sources.engines.recoding import Changed, EngineRecoding
 from unveil.sources.frames import TallySource
 from unveil.sources.microdata import complete
-from unveil.sources.passing import Passing, rewrite
-from unveil.sources.streaming_keys import hashed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def generalised_elsewhere(
     ReleaseRecords that are no longer those counted are refused, and nothing is written.
     """
     stream = choice.request.table
-    if not isinstance(stream, Passing):
+    if not isinstance(stream, BatchedRecords):
         raise TypeError("records that stream are asked for")
     records = replace(stream, records=choice.lattice.space.records)
     repeatable = repeatable_of(chance, stream.place, drawn=to.out is not None and not options.keep_order)
@@ -76,7 +76,7 @@ def generalised_elsewhere(
     return release
 
 
-def _order(records: Passing, choice: Choice, options: Options, chance: Chance) -> np.random.Generator:
+def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Chance) -> np.random.Generator:
     """Return what shuffles; with a key file it follows from the settings, the data, and all that becomes of it.
 
     Two releases of the same data that differ in labels only must not have one order: their records could be joined by it.

@@ -82,7 +82,7 @@ def _json(result: Result) -> bytes:
 
 
 def _csv(result: Result, *, spreadsheet_safe: bool) -> bytes:
-    from unveil.sources.spreadsheets import harmless
+    from unveil.sources.files.spreadsheets import harmless
 
     frame = _frame(result)
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]

@@ -1,7 +1,7 @@
 """What every answer has in common: it is frozen, shows itself, and says how it was made.
 
-A result holds data only. Its `view` says what a person should see of it, once; `_render` turns a view into a terminal
-table or HTML and is imported when something is shown.
+A result holds data only. Its `view` says once what a person should see of it; `terminal` and `html_view` turn a view into text
+and HTML, and are imported when something is shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unveil.errors import ArgumentError, MissingExtraError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Chart", "Figure", "Made", "Mark", "Result", "Table", "View", "jsonable"]
+__all__ = ["Chart", "Figure", "Mark", "Provenance", "Result", "Table", "View", "jsonable"]
 
 _WIDEST = (1 << 63) - 1
 """The largest integer that every library holds."""
@@ -119,7 +119,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Provenance:
     """How a result was made: enough to repeat it."""
 
     records: int

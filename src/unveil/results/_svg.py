@@ -1,6 +1,6 @@
 """What does a chart look like? A small SVG picture inside the page: crisp, printable, read aloud by its title and description.
 
-No script, no style of its own and nothing fetched: classes take their colours from the sheet in `_render`, text the colour of
+No script, no style of its own and nothing fetched: classes take their colours from the sheet in `html_view`, text the colour of
 what surrounds it. Every value of the data is escaped. A picture is 480 units wide, so that it can be read on a telephone.
 """
 

@@ -54,7 +54,7 @@ def risk_colour(share: float) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class WrittenCell:
     """A value as it is shown."""
 
     text: str
@@ -64,30 +64,30 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class WrittenColumn:
     """A column of shown values; it is right-aligned when it holds numbers only."""
 
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[WrittenCell, ...]
     is_number: bool
     has_bar: bool
 
 
-def _cell(value: Any) -> Cell:
+def _cell(value: Any) -> WrittenCell:
     if getattr(value, "shape", None) == ():
         value = value.item()  # a numpy scalar
     if value is None:
-        return Cell("-", "null")
+        return WrittenCell("-", "null")
     if isinstance(value, Mark):
-        return Cell(visible(_cut(value.text)), "number", mark=value)
+        return WrittenCell(visible(_cut(value.text)), "number", mark=value)
     if isinstance(value, bool):
-        return Cell("yes" if value else "no", "text")
+        return WrittenCell("yes" if value else "no", "text")
     if isinstance(value, Real | Decimal):
-        return Cell(number(value), "number", None if value != value else float(min(max(value, 0), 1)))  # noqa: PLR0124
+        return WrittenCell(number(value), "number", None if value != value else float(min(max(value, 0), 1)))  # noqa: PLR0124
     if isinstance(value, list | tuple | set | frozenset):
         items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
-        return Cell(_cut(", ".join(_cell(item).text for item in items)), "text")
-    return Cell(visible(_cut(str(value))) or '""', "text")
+        return WrittenCell(_cut(", ".join(_cell(item).text for item in items)), "text")
+    return WrittenCell(visible(_cut(str(value))) or '""', "text")
 
 
 def _cut(text: str) -> str:
@@ -95,13 +95,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def columns_of(table: Table) -> list[Column]:
+def columns_of(table: Table) -> list[WrittenColumn]:
     """Return the columns of a table with their cells written."""
     names = range(len(table.columns))
     return [_column(table.columns[j], [row[j] for row in table.rows], table.bars) for j in names]
 
 
-def _column(name: str, values: Sequence[Any], bars: frozenset[str]) -> Column:
+def _column(name: str, values: Sequence[Any], bars: frozenset[str]) -> WrittenColumn:
     cells = [_cell(value) for value in values]
     infinite = {j for j, value in enumerate(values) if isinstance(value, str) and value in _INFINITE}
     kinds = {cell.kind for j, cell in enumerate(cells) if j not in infinite}
@@ -109,10 +109,10 @@ def _column(name: str, values: Sequence[Any], bars: frozenset[str]) -> Column:
     if is_number:
         for j in infinite:  # how JSON writes it
             cells[j] = _cell(_INFINITE[values[j]])
-    return Column(visible(_cut(name)), tuple(cells), is_number, is_number and name in bars)
+    return WrittenColumn(visible(_cut(name)), tuple(cells), is_number, is_number and name in bars)
 
 
-def figure_cell(figure: Figure) -> Cell:
+def figure_cell(figure: Figure) -> WrittenCell:
     """Return the cell of a figure's value; infinity may come as JSON writes it."""
     value = figure.value
     return _cell(_INFINITE.get(value, value) if isinstance(value, str) else value)

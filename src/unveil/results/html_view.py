@@ -13,7 +13,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from unveil.results.cells import Cell, Column, columns_of, figure_cell, risk_colour, visible
+from unveil.results.cells import WrittenCell, WrittenColumn, columns_of, figure_cell, risk_colour, visible
 from unveil.results.terminal import HEADER, WORD
 
 if TYPE_CHECKING:
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["html_parts", "to_html"]
 
-
-# Values ---------------------------------------------------------------------------------------------------------------
-
-
-# Terminal -------------------------------------------------------------------------------------------------------------
-
-
-# HTML -----------------------------------------------------------------------------------------------------------------
 
 _STEPS = 40
 _SHADES = 4
@@ -220,13 +212,13 @@ def _html_table(table: Table, steps: set[int]) -> str:
     )
 
 
-def _html_header(column: Column) -> str:
+def _html_header(column: WrittenColumn) -> str:
     marks = _marks({"unveil-number": column.is_number, "unveil-long": len(column.name) > HEADER})
     bar = '<td class="unveil-meter"></td>' if column.has_bar else ""
     return f'<th scope="col"{marks}>{html.escape(column.name)}</th>{bar}'
 
 
-def _html_cell(cell: Cell, column: Column, steps: set[int]) -> str:
+def _html_cell(cell: WrittenCell, column: WrittenColumn, steps: set[int]) -> str:
     is_null, is_long = cell.kind == "null", not column.is_number and len(cell.text) > WORD
     shade = {} if cell.mark is None or cell.mark.shade is None else {f"unveil-h{round(cell.mark.shade * _SHADES)}": True}
     marks = _marks({"unveil-number": column.is_number, "unveil-null": is_null, "unveil-long": is_long, **shade})
@@ -240,7 +232,7 @@ def _html_cell(cell: Cell, column: Column, steps: set[int]) -> str:
     return f"<td{marks}{_html_hint(cell)}>{html.escape(cell.text)}</td>{bar}"
 
 
-def _html_hint(cell: Cell) -> str:
+def _html_hint(cell: WrittenCell) -> str:
     """Return what is shown when the pointer rests on a cell."""
     return f' title="{_escaped(cell.mark.hint)}"' if cell.mark is not None and cell.mark.hint else ""
 

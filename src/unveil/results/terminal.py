@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from unveil.results.cells import Column, columns_of, figure_cell, risk_colour, visible
+from unveil.results.cells import WrittenColumn, columns_of, figure_cell, risk_colour, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,7 +135,7 @@ class _Pen:
             line.rstrip()
         return Text("\n").join(lines)
 
-    def block(self, columns: Sequence[Column], bar: int) -> RichTable:
+    def block(self, columns: Sequence[WrittenColumn], bar: int) -> RichTable:
         """Return some columns of a table, side by side."""
         box = _ASCII_RULE if self.options.ascii_only else _RULE
         drawn = RichTable(box=box, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
@@ -176,7 +176,7 @@ class _Pen:
         return self.text(drawn, f"rgb({r},{g},{b})")
 
 
-def _blocks(columns: Sequence[Column], room: int) -> tuple[int, list[Sequence[Column]]]:
+def _blocks(columns: Sequence[WrittenColumn], room: int) -> tuple[int, list[Sequence[WrittenColumn]]]:
     """Return the bars' width, and the columns in blocks that fit; every block starts with the first column.
 
     A cut text tells less than a missing bar, so bars are as wide as they can be without cutting more texts.
@@ -185,7 +185,7 @@ def _blocks(columns: Sequence[Column], room: int) -> tuple[int, list[Sequence[Co
     if fitting:
         return min(fitting, key=lambda bar: _cuts(columns, _widths(columns, room, bar))), [columns]
     first, *others = columns
-    blocks: list[Sequence[Column]] = []
+    blocks: list[Sequence[WrittenColumn]] = []
     block = [first]
     for column in others:
         if len(block) > 1 and _least_of([*block, column], 0) > room:
@@ -195,7 +195,7 @@ def _blocks(columns: Sequence[Column], room: int) -> tuple[int, list[Sequence[Co
     return 0, [*blocks, block]
 
 
-def _widths(columns: Sequence[Column], room: int, bar: int) -> list[int]:
+def _widths(columns: Sequence[WrittenColumn], room: int, bar: int) -> list[int]:
     """Share the room out: each column has its least width, and the narrowest that wants more gets it first."""
     spare = room - _between(columns, bar)
     widths = [_least(column) for column in columns]
@@ -210,28 +210,28 @@ def _widths(columns: Sequence[Column], room: int, bar: int) -> list[int]:
     return widths
 
 
-def _cuts(columns: Sequence[Column], widths: Sequence[int]) -> int:
+def _cuts(columns: Sequence[WrittenColumn], widths: Sequence[int]) -> int:
     """Return how many texts would be cut, as wrapping leaves about one line of them empty."""
     most = [width * (_MOST_LINES - 1) for width in widths]
     return sum(cell_len(cell.text) > n for column, n in zip(columns, most, strict=True) for cell in column.cells)
 
 
-def _least_of(columns: Sequence[Column], bar: int) -> int:
+def _least_of(columns: Sequence[WrittenColumn], bar: int) -> int:
     return sum(map(_least, columns)) + _between(columns, bar)
 
 
-def _between(columns: Sequence[Column], bar: int) -> int:
+def _between(columns: Sequence[WrittenColumn], bar: int) -> int:
     """Return the room that gaps and bars take."""
     barred = sum(column.has_bar for column in columns) if bar else 0
     return _GAP * (len(columns) - 1) + barred * (bar + _GAP)
 
 
-def _least(column: Column) -> int:
+def _least(column: WrittenColumn) -> int:
     """Return the least width of a column: a number is never cut, a text and a header only in a very long word."""
     words = [column.name] if column.is_number else [column.name, *(cell.text for cell in column.cells)]
     word = max((cell_len(word) for text in words for word in text.split()), default=1)
     return max(min(word, WORD), _longest(column) if column.is_number else 1)
 
 
-def _longest(column: Column) -> int:
+def _longest(column: WrittenColumn) -> int:
     return max((cell_len(cell.text) for cell in column.cells), default=0)

@@ -32,8 +32,8 @@ from unveil.results.numbers import number
 from unveil.search.checks import hierarchies_of, records_of, secrets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.sources import Data, load, tallied
+from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata
-from unveil.sources.passing import Passing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Request:
     keys: tuple[str, ...]
     secrets: tuple[str, ...]
     hierarchies: Mapping[str, Hierarchy]
-    table: Microdata | Passing
+    table: Microdata | BatchedRecords
     rows: NDArray[np.int64]
     coded: CodedTable | None
     cells: Counts
@@ -155,7 +155,7 @@ class Request:
 
 
 def request_of(
-    data: Data | Passing,
+    data: Data | BatchedRecords,
     attributes: Names | Hierarchies,
     models: Sequence[Model],
     *,
@@ -168,8 +168,8 @@ def request_of(
     """Read or count a table, and check what is required of it; records that stream are counted where they are."""
     keys, given = hierarchies_of(attributes, hierarchies)
     secrets, gone = secrets_of(models, keys), names_of(identifiers)
-    table: Microdata | Passing
-    if isinstance(data, Passing):
+    table: Microdata | BatchedRecords
+    if isinstance(data, BatchedRecords):
         table, rows = data.without(gone), _NO_ROWS
         counted, coded = tallied(data.frame, [*keys, *secrets], nulls=nulls), None
     else:

@@ -18,9 +18,9 @@ from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataEr
 from unveil.output import atomic_write
 from unveil.sources.base import Data
 from unveil.sources.coding import encode, labelled
+from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.opening import open_source
-from unveil.sources.spreadsheets import harmless, require_delimited
 
 if TYPE_CHECKING:
     import os

@@ -11,11 +11,11 @@ from unveil.errors import ArgumentError, DataNotFoundError, near_miss, shown
 from unveil.project import Project
 from unveil.sources import datasets
 from unveil.sources.base import Countable, Data, Source
+from unveil.sources.batches.counting import open_stream
 from unveil.sources.engines import open_engine
 from unveil.sources.files import FileSource
 from unveil.sources.frames import FrameSource, open_frame
 from unveil.sources.options import ReadOptions
-from unveil.sources.streaming import open_stream
 
 __all__ = ["is_project", "open_project", "open_source"]
 

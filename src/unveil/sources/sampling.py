@@ -16,11 +16,11 @@ import polars as pl
 from unveil.errors import EmptyDataError
 from unveil.run import active_run
 from unveil.sources.base import Tally
+from unveil.sources.batches.coders import CodedBatches, Coder, Codes, coded, coder_of, decoded
+from unveil.sources.batches.counting import StreamSource
+from unveil.sources.batches.reading import FileBatch
 from unveil.sources.coding import require_countable
 from unveil.sources.engines.table import EngineSource
-from unveil.sources.streaming import StreamSource
-from unveil.sources.streaming_batches import FileBatch
-from unveil.sources.streaming_coders import CodedBatches, Coder, Codes, coded, coder_of, decoded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class _Pass:
         seed: int,
         before: _Pass | None = None,
     ) -> None:
-        from unveil.sources.streaming_keys import KeyCounter
+        from unveil.sources.batches.combinations import KeyCounter
 
         self._names, self._coders, self._key = [*key, *sensitive], coders, len(key)
         self._secrets = KeyCounter(max(1, len(sensitive)), active_run().limits.combinations)
@@ -122,7 +122,7 @@ class _Pass:
 
     def look(self, codes: list[Codes]) -> None:
         """Count a batch, and draw some of its records."""
-        from unveil.sources.streaming_keys import hashed
+        from unveil.sources.batches.combinations import hashed
 
         sizes = [coder.size for coder in self._coders]
         self.counter.add(codes, sizes)
@@ -136,7 +136,7 @@ class _Pass:
 
     def result(self) -> Sampled:
         """Return what was counted, the large classes apart."""
-        from unveil.sources.streaming_keys import hashed, is_among
+        from unveil.sources.batches.combinations import hashed, is_among
 
         codes, n = self.counter.cells([coder.size for coder in self._coders])
         large = is_among(hashed(codes[: self._key], self.counter.seed), self.counter.certain)

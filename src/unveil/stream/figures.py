@@ -20,7 +20,7 @@ from unveil.measures.chance import beyond_chance
 from unveil.measures.discrimination import DiscriminationRate, rate_of
 from unveil.measures.kinds import IdentifierKind
 from unveil.project import Need
-from unveil.results import Figure, Made, Result, Table, View
+from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import MASK, SMALL
 from unveil.results.numbers import number
 
@@ -202,7 +202,7 @@ def _sized(one: KeySet, sizes: Any, rate: DiscriminationRate | None, reason: str
 
 
 def _rate(counts: Counts, one: KeySet) -> DiscriminationRate:
-    made = Made(counts.records, "category", key=one.names, sensitive=one.sensitive, version=__version__)
+    made = Provenance(counts.records, "category", key=one.names, sensitive=one.sensitive, version=__version__)
     if one.person is None:
         return rate_of(counts.over([*one.key, *one.sensitive]), one.key, one.sensitive, made, adjust=False)
     target = one.sensitive or (one.person,)
@@ -225,7 +225,7 @@ def _persons(counts: Counts, names: Sequence[str]) -> Counts:
 
 def need_figure(counts: Counts, one: NeedSet) -> NeedFigure:
     """Measure how far the records of a window serve a need."""
-    made = Made(counts.records, "category", key=one.given, sensitive=(one.target,), version=__version__)
+    made = Provenance(counts.records, "category", key=one.given, sensitive=(one.target,), version=__version__)
     least = one.need.at_least
     try:
         rate = rate_of(counts.over([*one.given, one.target]), one.given, (one.target,), made, adjust=least is not None)

@@ -12,7 +12,7 @@ from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, NullsError, TableError, shown
-from unveil.results import Made
+from unveil.results import Provenance
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import Contributions, amounts
 from unveil.tables.cells import largest, rolled_up, shape_of
@@ -113,7 +113,7 @@ def table(  # noqa: PLR0913 - what a table is made of
         n=rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel(),
         signed=signed,
         shown=_published(dimensions, tables),
-        made=Made(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
+        made=Provenance(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
         **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top) if there is None else rows.by_amounts(there)),
     )
 

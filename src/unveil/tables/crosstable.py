@@ -14,7 +14,7 @@ import numpy as np
 
 from unveil.attributes import in_line
 from unveil.errors import TableError
-from unveil.results import Figure, Made, Result, View
+from unveil.results import Figure, Provenance, Result, View
 from unveil.results.numbers import counted
 from unveil.tables.cells import coordinates, equations, named_cell
 from unveil.tables.crosstab import crosstab
@@ -69,7 +69,7 @@ class CrossTable(Result):
     holder: NDArray[np.int64] | None = None
     shown: NDArray[np.bool_] | None = None
     signed: bool = False
-    made: Made = field(default_factory=lambda: Made(0, "category"))
+    made: Provenance = field(default_factory=lambda: Provenance(0, "category"))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
 from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy
-from unveil.results import Made, Result, View, jsonable
+from unveil.results import Provenance, Result, View, jsonable
 from unveil.results.numbers import number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
@@ -37,7 +37,7 @@ from unveil.utility.granularity import (
     discernibility,
     granularity_loss,
 )
-from unveil.utility.lossview import view_of
+from unveil.utility.loss_view import view_of
 from unveil.utility.pairing import SideBySide, paired_names, side_by_side
 from unveil.utility.propensity import pmse as propensity
 from unveil.utility.tasks import Task
@@ -85,7 +85,7 @@ class Loss(Result):
     tasks: Mapping[str, Any] | None
     alignment: Alignment
     failed: tuple[str, ...]
-    made: Made
+    made: Provenance
 
     def __repr__(self) -> str:
         """Return one line: the figures that sum each part up."""
@@ -250,7 +250,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
             *failed,
             *(tried.failed if tried is not None else ()),
         ),
-        made=Made(one.records, "category", key=keys, seed=seed, version=__version__),
+        made=Provenance(one.records, "category", key=keys, seed=seed, version=__version__),
     )
 
 

@@ -21,7 +21,7 @@ from unveil.measures.rates import rate
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.project import Need
-from unveil.results import Figure, Made, Result, Table, View
+from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted
 from unveil.sources import CodedTable, Data
 from unveil.study import Study, studied
@@ -92,7 +92,7 @@ class Utility(Result):
     """How far a table serves each of several needs."""
 
     needs: Mapping[str, Served]
-    made: Made
+    made: Provenance
 
     @property
     def met(self) -> bool | None:
@@ -217,7 +217,7 @@ def served_by(study: Study, needs: Sequence[Need]) -> Utility:
         uncountable = _uncountable(study, wanted)
         table = _table(study, [name for name in wanted if name not in uncountable])
     served = {need.name: _served(table, study.names, need, uncountable) for need in needs}
-    return Utility(served, Made(table.records, study.nulls, table.dropped, version=__version__))
+    return Utility(served, Provenance(table.records, study.nulls, table.dropped, version=__version__))
 
 
 def _check(needs: Sequence[Any]) -> None:

@@ -19,7 +19,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
-from unveil.results import Figure, Made, Result, Table, View
+from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.run import active_run
 from unveil.sources import Data, open_source
@@ -73,7 +73,7 @@ class Propensity(Result):
     given: tuple[str, ...]
     original_records: int
     release_records: int
-    made: Made
+    made: Provenance
 
     @property
     def reason(self) -> str | None:
@@ -199,7 +199,7 @@ def pmse(
             value, expected = _by_tree(parts, table.numeric, before, seed)
     seen, drawn = map(len, parts)
     c = drawn / (seen + drawn)
-    made = Made(seen + drawn, "category", seed=seed, version=__version__)
+    made = Provenance(seen + drawn, "category", seed=seed, version=__version__)
     ratio = value / expected if expected > 0.0 else None
     return Propensity(value, c * (1.0 - c), expected, ratio, parameters, model, table.names, seen, drawn, made)
 

@@ -12,7 +12,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
-from unveil.results import Figure, Made, Result, Table, View
+from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, open_source
@@ -49,7 +49,7 @@ class Tasks(Result):
     folds: int
     sample: int | None
     alignment: Alignment | None
-    made: Made
+    made: Provenance
 
     @property
     def failed(self) -> list[str]:
@@ -211,7 +211,7 @@ def tasks(
             solved[task.name] = Solved(task, reason=str(problem))
             tried(folds)
     records = max((found.people for found in solved.values()), default=0)
-    return Tasks(solved, folds, sample, alignment, Made(records, "category", seed=seed, version=__version__))
+    return Tasks(solved, folds, sample, alignment, Provenance(records, "category", seed=seed, version=__version__))
 
 
 def _solved(

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
-from unveil.assess.alone import alone
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
 from unveil.assess.policy.rules import outcomes
@@ -18,6 +17,7 @@ from unveil.assess.policy.verdict import Verdict
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, DataNotFoundError, listed, near_miss, shown
+from unveil.measures.column_exposure import column_exposure
 from unveil.measures.rates import columns_of
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
@@ -25,7 +25,7 @@ from unveil.project.policy import Rule
 from unveil.project.presets import PRESETS
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
-from unveil.results import Made
+from unveil.results import Provenance
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, in_run
 from unveil.sources import Data
@@ -161,7 +161,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         notes.append(NOT_FOR_PUBLICATION)
     if gate.earlier is not None and (missing := lost(gate.earlier, found)):
         notes.append(missing)
-    made = Made(
+    made = Provenance(
         records=case.table.records if gate.keyed else case.identifiers.records,
         nulls=case.study.nulls,
         dropped=case.table.dropped if gate.keyed else 0,
@@ -253,7 +253,7 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
 
 def _culprits(case: Case) -> str:
     """Say which key attributes single out most by themselves."""
-    rates = {name: alone(count_table(columns_of(case.table, [name])).n).rate for name in case.keys}
+    rates = {name: column_exposure(count_table(columns_of(case.table, [name])).n).rate for name in case.keys}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
     named = ", ".join(f"{shown(name)[1:-1]} ({number(rates[name])})" for name in worst)
     return f"Columns that single people out most on their own: {named}."

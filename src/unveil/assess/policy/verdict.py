@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.assess.policy.rules import STATUS, Outcome
 from unveil.attributes import in_line
 from unveil.project.presets import Preset
-from unveil.results import Figure, Made, Result, Table, View
+from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Verdict(Result):
     outcomes: tuple[Outcome, ...]
     drift: tuple[Drift, ...]
     notes: tuple[str, ...]
-    made: Made
+    made: Provenance
 
     @property
     def passes(self) -> bool:

@@ -27,7 +27,7 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence as a comment."""
-    from unveil.assess.start import start_project
+    from unveil.assess.init import start_project
     from unveil.output import check_replaceable
 
     check_replaceable(out)

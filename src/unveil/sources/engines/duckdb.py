@@ -23,7 +23,7 @@ from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
 from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, released, selection
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
-from unveil.sources.inputs import locate
+from unveil.sources.files.inputs import locate
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address

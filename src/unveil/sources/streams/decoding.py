@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from unveil.errors import ColumnNotFoundError
-from unveil.sources.jsonlines import cell_of, series_of
+from unveil.sources.files.jsonlines import cell_of, series_of
 from unveil.sources.streams.base import text_of_value
 
 __all__ = ["JsonRecords"]

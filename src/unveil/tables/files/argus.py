@@ -14,7 +14,7 @@ import numpy as np
 
 from unveil.errors import DataFileError, TableError
 from unveil.partitions.files import PathLike, read_text
-from unveil.results import Made
+from unveil.results import Provenance
 from unveil.tables.apriori import Apriori
 from unveil.tables.cells import cell_of, shape_of
 from unveil.tables.classification import TOTAL, Classification
@@ -194,7 +194,13 @@ def _table(
     )
     top = np.stack([amounts(at) for at in scores], axis=1) if scores else None
     table = CrossTable(
-        dimensions, n, n, value=value, size=value, top=top, made=Made(int(n.max(initial=0)), "category", sensitive=("value",))
+        dimensions,
+        n,
+        n,
+        value=value,
+        size=value,
+        top=top,
+        made=Provenance(int(n.max(initial=0)), "category", sensitive=("value",)),
     )
     return table, _decisions(table, cells, rows, columns, general)
 
@@ -245,7 +251,7 @@ def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
     value = np.array([one[1] for one in cells])
     n = (value != 0).astype(np.int64)
     table = CrossTable(
-        (dimension,), n, n * 2, value=value, size=value, signed=True, made=Made(0, "category", sensitive=("value",))
+        (dimension,), n, n * 2, value=value, size=value, signed=True, made=Provenance(0, "category", sensitive=("value",))
     )
     by = {status: frozenset((str(one[0]),) for one in cells if one[3] == status) for status in ("u", "z", "p")}
     return table, Apriori(

@@ -10,7 +10,7 @@ import numpy as np
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, TableError, listed, shown
 from unveil.partitions import Hierarchy
-from unveil.results import Made
+from unveil.results import Provenance
 from unveil.sources import Data, open_source
 from unveil.tables.cells import shape_of
 from unveil.tables.classification import Classification, chosen
@@ -70,7 +70,7 @@ class PublishedTable:
         empty = (self.figure == 0) & ~self.suppressed
         n = np.where(empty, 0, 1) if self.on == "value" else np.where(self.suppressed, 1, np.rint(self.figure)).astype(np.int64)
         value = self.figure if self.on == "value" else None
-        return CrossTable(self.dimensions, n.astype(np.int64), n.astype(np.int64), value=value, made=Made(0, "category"))
+        return CrossTable(self.dimensions, n.astype(np.int64), n.astype(np.int64), value=value, made=Provenance(0, "category"))
 
 
 def read_published(data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str) -> PublishedTable:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from unveil.errors import DataFileError
-from unveil.sources.lines import LONGEST_LINE
+from unveil.sources.files.lines import LONGEST_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

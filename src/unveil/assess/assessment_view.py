@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from unveil.models.view import view_of
+from unveil.models.measurement_view import view_of
 from unveil.results import Chart, Figure, Table, View
 from unveil.results.numbers import counted, number
 

@@ -13,12 +13,12 @@ import polars as pl
 
 from unveil.attributes import require_columns
 from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError
-from unveil.sources.arrowschema import names_in_schema
+from unveil.sources.files.arrowschema import names_in_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from unveil.sources.inputs import Input
+    from unveil.sources.files.inputs import Input
 
 __all__ = ["arrow_column_names", "parquet_column_names", "read_arrow", "read_parquet"]
 

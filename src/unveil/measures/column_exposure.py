@@ -10,11 +10,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Alone", "alone"]
+__all__ = ["ColumnExposure", "column_exposure"]
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class ColumnExposure:
     """What one column gives away of who is who.
 
     Attributes
@@ -32,15 +32,15 @@ class Alone:
     rate: float
 
 
-def alone(sizes: NDArray[np.int64]) -> Alone:
+def column_exposure(sizes: NDArray[np.int64]) -> ColumnExposure:
     r"""Return what a column gives away by itself: :math:`DR = 1 - \sum_y n_y \log_2 n_y / (N \log_2 N)`.
 
     Examples
     --------
     >>> import unveil
-    >>> alone(unveil.count("paper-4", "Age").n)
-    Alone(distinct=6, uniques=4, rate=0.7632...)
+    >>> column_exposure(unveil.count("paper-4", "Age").n)
+    ColumnExposure(distinct=6, uniques=4, rate=0.7632...)
     """
     total = int(sizes.sum())
     rate = 1.0 - float((sizes * np.log2(sizes)).sum()) / (total * float(np.log2(total))) if total > 1 else 0.0
-    return Alone(len(sizes), int((sizes == 1).sum()), rate)
+    return ColumnExposure(len(sizes), int((sizes == 1).sum()), rate)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataFileError
-from unveil.sources import columnar, delimited, jsonlines, statistical
 from unveil.sources.base import Source
-from unveil.sources.inputs import Input, locate
+from unveil.sources.files import columnar, delimited, jsonlines, statistical
+from unveil.sources.files.inputs import Input, locate
 from unveil.sources.options import ReadOptions
 
 if TYPE_CHECKING:

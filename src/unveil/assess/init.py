@@ -20,9 +20,9 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.assess.alone import Alone, alone
 from unveil.attributes import Kind, Role
 from unveil.errors import OutputError, UnsupportedDataError, shown
+from unveil.measures.column_exposure import ColumnExposure, column_exposure
 from unveil.measures.direct_identifiers import Finding, direct_identifiers
 from unveil.measures.direct_identifiers.names import hints_of, words_of
 from unveil.output import check_replaceable, together
@@ -87,7 +87,7 @@ class ColumnProposal:
     column: str
     role: Role
     kind: Kind | None
-    alone: Alone | None
+    alone: ColumnExposure | None
     reasons: tuple[str, ...]
     sensitive: str | None = None
     hierarchy: Hierarchy | None = None
@@ -300,7 +300,7 @@ def _proposal(held: Source, name: str, finding: Finding | None, records: int) ->
             name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them.",)
         )
     sizes = np.unique(coded.codes, return_counts=True)[1]
-    figures, kind, secret = alone(sizes), _kind(coded), _secret(name)
+    figures, kind, secret = column_exposure(sizes), _kind(coded), _secret(name)
     reasons = [_figures_in_words(figures, records)]
     role = _role(figures, finding)
     if finding is not None:
@@ -318,7 +318,7 @@ def _proposal(held: Source, name: str, finding: Finding | None, records: int) ->
     return ColumnProposal(name, role, kind, figures, (*reasons, reason), secret, tree)
 
 
-def _role(figures: Alone, finding: Finding | None) -> Role:
+def _role(figures: ColumnExposure, finding: Finding | None) -> Role:
     """Propose a role; a date of birth can be made coarser, so it is a key attribute."""
     if finding is not None and finding.confidence != "possible" and finding.category != "birth-date":
         return "identifier"
@@ -400,7 +400,7 @@ def _make_folder(folder: Path) -> None:
 # The words ------------------------------------------------------------------------------------------------------------
 
 
-def _figures_in_words(figures: Alone, records: int) -> str:
+def _figures_in_words(figures: ColumnExposure, records: int) -> str:
     return (
         f"{counted(figures.distinct, 'value')}; Discrimination Rate {number(figures.rate)} against record identity; "
         f"alone it singles out {figures.uniques:,} of {counted(records, 'record')}."

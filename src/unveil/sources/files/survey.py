@@ -19,7 +19,7 @@ from unveil.errors import DataFileError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from unveil.sources.lines import Block
+    from unveil.sources.files.lines import Block
 
 __all__ = ["Survey", "ragged", "survey"]
 

@@ -14,12 +14,12 @@ import polars as pl
 
 from unveil.attributes import require_columns
 from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError, shown
-from unveil.sources.lines import encoding_of, line_blocks, text_lines
+from unveil.sources.files.lines import encoding_of, line_blocks, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from unveil.sources.inputs import Input
+    from unveil.sources.files.inputs import Input
     from unveil.sources.options import ReadOptions
 
 __all__ = ["cell_of", "column_names", "read", "series_of"]

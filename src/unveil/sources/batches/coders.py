@@ -11,12 +11,12 @@ import polars as pl
 
 from unveil.run import active_run
 from unveil.sources.base import Tally
-from unveil.sources.lossless import typed
+from unveil.sources.files.lossless import typed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.streaming_batches import FileBatch
+    from unveil.sources.batches.reading import FileBatch
 
 __all__ = ["CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
 
@@ -110,7 +110,7 @@ class _Numbers(Coder):
     """Numbers, dates and truth values, as 64 bits."""
 
     def __init__(self, dtype: pl.DataType) -> None:
-        from unveil.sources.streaming_keys import Numbering
+        from unveil.sources.batches.combinations import Numbering
 
         super().__init__()
         self._dtype, self._numbering = dtype, Numbering()

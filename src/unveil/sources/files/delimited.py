@@ -16,12 +16,12 @@ import polars as pl
 
 from unveil.attributes import require_columns
 from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError
-from unveil.sources.inputs import Input
-from unveil.sources.lines import Block, encoding_of, line_blocks, text_lines
-from unveil.sources.lossless import typed
-from unveil.sources.records import Record, records
-from unveil.sources.separators import separator_in
-from unveil.sources.survey import Survey, ragged, survey
+from unveil.sources.files.inputs import Input
+from unveil.sources.files.lines import Block, encoding_of, line_blocks, text_lines
+from unveil.sources.files.lossless import typed
+from unveil.sources.files.records import Record, records
+from unveil.sources.files.separators import separator_in
+from unveil.sources.files.survey import Survey, ragged, survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from unveil.errors import DataFileError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from unveil.sources.inputs import Input
+    from unveil.sources.files.inputs import Input
 
 __all__ = ["LONGEST_LINE", "Block", "encoding_of", "line_blocks", "text_lines"]
 

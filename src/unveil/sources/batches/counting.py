@@ -21,11 +21,11 @@ from unveil.credentials import without_credentials
 from unveil.run import active_run
 from unveil.sources import files
 from unveil.sources.base import Source, Tally
+from unveil.sources.batches.coders import CodedBatches, Coder, coded, coder_of, decoded, expressions, typed_texts
+from unveil.sources.batches.reading import IrregularTextError, ParquetFiles, TextFile
 from unveil.sources.coding import require_countable
-from unveil.sources.inputs import locate
+from unveil.sources.files.inputs import locate
 from unveil.sources.options import ReadOptions
-from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
-from unveil.sources.streaming_coders import CodedBatches, Coder, coded, coder_of, decoded, expressions, typed_texts
 
 __all__ = ["Stream", "StreamSource", "is_parquet", "open_stream"]
 
@@ -44,7 +44,7 @@ class Stream:
 
     def tally(self, columns: Sequence[str]) -> Tally:
         """Count the combinations of the columns."""
-        from unveil.sources.streaming_keys import KeyCounter
+        from unveil.sources.batches.combinations import KeyCounter
 
         def counted(batches: CodedBatches, coders: Sequence[Coder]) -> Tally:
             with KeyCounter(len(columns), active_run().limits.combinations) as counter:

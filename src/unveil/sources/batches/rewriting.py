@@ -22,21 +22,21 @@ from unveil.errors import DataChangedError
 from unveil.output import atomic_write, failures_reported, hidden_folder, together
 from unveil.run import active_run
 from unveil.sources.base import Source
+from unveil.sources.batches.counting import StreamSource, is_parquet
+from unveil.sources.batches.reading import IrregularTextError, ParquetFiles, TextFile
 from unveil.sources.engines.table import EngineSource
+from unveil.sources.files.spreadsheets import HarmlessTexts, require_delimited
 from unveil.sources.fingerprint import fingerprint_of_files
 from unveil.sources.microdata import require_text, without_lists_of_names
-from unveil.sources.spreadsheets import HarmlessTexts, require_delimited
-from unveil.sources.streaming import StreamSource, is_parquet
-from unveil.sources.streaming_batches import IrregularTextError, ParquetFiles, TextFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Change", "Passing", "passing", "rewrite", "scanned"]
+__all__ = ["BatchedRecords", "Change", "batched_records", "rewrite", "scanned"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passing:
+class BatchedRecords:
     """Records that are counted and read in batches, never held.
 
     Attributes
@@ -63,7 +63,7 @@ class Passing:
         """What can be counted, in the place where records in hand have their frame."""
         return self.source
 
-    def without(self, names: Sequence[str]) -> Passing:
+    def without(self, names: Sequence[str]) -> BatchedRecords:
         """Return the records without some columns."""
         return replace(self, names=tuple(name for name in self.names if name not in names))
 
@@ -120,9 +120,9 @@ class Passing:
             raise DataChangedError.of_counts(self.place)
 
 
-def passing(source: Source) -> Passing | None:
+def batched_records(source: Source) -> BatchedRecords | None:
     """Return the records of a source that is streamed, or that an engine holds; None for any other."""
-    return Passing(source, source.names) if isinstance(source, StreamSource | EngineSource) else None
+    return BatchedRecords(source, source.names) if isinstance(source, StreamSource | EngineSource) else None
 
 
 def scanned(path: str, column: int | None = None) -> pl.LazyFrame:
@@ -148,7 +148,7 @@ class Change(Protocol):
 
 
 def rewrite(
-    records: Passing,
+    records: BatchedRecords,
     change: Change,
     out: str,
     *,
@@ -183,7 +183,7 @@ def rewrite(
 
 
 def _rewritten(
-    records: Passing,
+    records: BatchedRecords,
     change: Change,
     out: str,
     link: str | None,

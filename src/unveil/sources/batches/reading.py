@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import DataFileError, is_unicode, listed
-from unveil.sources import columnar, delimited
-from unveil.sources.inputs import Input, locate
-from unveil.sources.lossless import typed
-from unveil.sources.survey import Survey, _Surveyor
+from unveil.sources.files import columnar, delimited
+from unveil.sources.files.inputs import Input, locate
+from unveil.sources.files.lossless import typed
+from unveil.sources.files.survey import Survey, _Surveyor
 
 if TYPE_CHECKING:
     from unveil.sources.options import ReadOptions

@@ -18,7 +18,7 @@ from unveil.errors import DataFileError, EmptyDataError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from unveil.sources.inputs import Input
+    from unveil.sources.files.inputs import Input
     from unveil.sources.options import ReadOptions
 
 __all__ = ["SUFFIXES", "column_names", "read"]

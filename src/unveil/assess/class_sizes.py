@@ -1,0 +1,82 @@
+"""Class sizes of the keys, and what would be left without each key attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts import Counts
+from unveil.counts.grouping import group, summed
+from unveil.run import active_run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
+"""Where the bands of class sizes begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """What would be left without one key attribute: records alone in their class, the smallest class, the average risk."""
+
+    name: str
+    uniques: int
+    k: int
+    average_risk: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"attribute": self.name, "uniques": self.uniques, "k": self.k, "average_risk": self.average_risk}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSizes:
+    """How many classes have how many records, in the bands of `CLASS_SIZES`, and how many records are in them."""
+
+    classes: tuple[int, ...]
+    records: tuple[int, ...]
+
+    def to_dict(self) -> list[dict[str, int]]:
+        """Return one object per band."""
+        bands = zip(CLASS_SIZES, self.classes, self.records, strict=True)
+        return [{"from": start, "classes": classes, "records": records} for start, classes, records in bands]
+
+
+def without(counts: Counts, keys: Sequence[str]) -> list[Without]:
+    """Return what would be left without each key attribute: the classes of those before it and of those behind it, crossed."""
+    if len(keys) == 1:
+        return []
+    step = active_run().counting("where it comes from", len(keys))
+    behind = _refined(counts, keys[::-1])[::-1]
+    found = []
+    for at, (name, before) in enumerate(zip(keys, _refined(counts, keys), strict=True)):
+        (one, ones), (other, others) = before, behind[at]
+        of_cell, codes = group([one, other], [ones, others])
+        sizes = summed(of_cell, counts.n, len(codes[0])).astype(np.int64)
+        found.append(Without(name, int((sizes == 1).sum()), int(sizes.min()), len(sizes) / counts.records))
+        step()
+    return found
+
+
+def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64], int]]:
+    """Return for each attribute the class of every cell by those before it, and the number of classes."""
+    found, of_cell, classes = [], np.zeros(len(counts), dtype=np.int64), 1
+    for name in keys:
+        found.append((of_cell, classes))
+        at = counts.names.index(name)
+        of_cell, codes = group([of_cell, counts.codes[at]], [classes, len(counts.columns[at].values)])
+        classes = len(codes[0])
+    return found
+
+
+def class_sizes(counts: Counts, keys: Sequence[str]) -> ClassSizes:
+    """Return how many classes of the keys, and records in them, fall into each band."""
+    sizes = counts.classes(keys).n
+    band = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
+    number = len(CLASS_SIZES)
+    classes, records = np.bincount(band, minlength=number), np.bincount(band, weights=sizes, minlength=number)
+    return ClassSizes(tuple(classes.tolist()), tuple(int(some) for some in records))
