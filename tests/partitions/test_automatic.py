@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unveil.errors import HierarchyError
-from unveil.partitions.builders import Dates, HierarchyProposal, Intervals, Rare, Redaction, RootOnly, propose
+from unveil.partitions.builders import Dates, HierarchyProposal, Intervals, PostalCodes, Rare, Redaction, RootOnly, propose
+from unveil.partitions.builders.dates import Unit
 
 
 def groups(found: HierarchyProposal) -> list[int]:
@@ -34,20 +35,22 @@ def test_few_values_have_a_root_only() -> None:
 def test_numbers_have_nested_intervals() -> None:
     assert evenly(list(range(18, 81))).rule == Intervals((5, 10, 20, 40))
     assert evenly([str(age) for age in range(18, 81)]).rule == Intervals((5, 10, 20, 40))
+    assert evenly(list(range(20_000, 95_000, 250))).rule == Intervals((5_000, 10_000, 20_000))
+    assert evenly(list(range(20_000, 900_000, 999))).rule == Intervals((100_000, 200_000))
     assert evenly([number / 1000 for number in range(1000)]).rule == Intervals((0.1, 0.2, 0.4))
 
 
 def test_far_out_numbers_are_taken_in_by_open_ends() -> None:
     values = [-500, *range(160), 900, 10_000]
     found = propose(values, [1, *[20] * 160, 1, 1], column="c")
-    assert found.rule == Intervals((10, 20, 40, 80), bottom=0, top=160)
+    assert found.rule == Intervals((10, 20, 40), bottom=0, top=160)
     assert "open at the bottom and the top" in found.reason
 
 
 def test_dates_have_periods_that_merge_something() -> None:
     days: list[Any] = [date(2019, 6, 1) + timedelta(days=3 * n) for n in range(300)]
-    assert evenly(days).rule == Dates(("month", "quarter", "year", "decade"))
-    assert evenly([day.isoformat() for day in days]).rule == Dates(("month", "quarter", "year", "decade"))
+    assert evenly(days).rule == Dates(("month", "quarter", "year", "5-years"))
+    assert evenly([day.isoformat() for day in days]).rule == Dates(("month", "quarter", "year", "5-years"))
     assert evenly([date(2024, 1, 1) + timedelta(days=n) for n in range(60)]).rule == Dates(("month",))
     hours = [datetime(2024, 1, 1) + timedelta(hours=n) for n in range(100)]  # noqa: DTZ001
     assert evenly(hours).rule == Dates(("day",))
@@ -63,7 +66,58 @@ def test_codes_of_one_length_are_masked() -> None:
 
 def test_numbers_of_one_length_are_numbers() -> None:
     assert isinstance(evenly([str(n) for n in range(10_000, 99_999, 100)]).rule, Intervals)
-    assert isinstance(evenly([str(n) for n in range(20240101, 20240131)]).rule, Intervals)
+    assert isinstance(evenly(list(range(20240001, 20240131))).rule, Intervals)
+
+
+def test_dates_are_read_in_any_form() -> None:
+    days = [date(1950, 1, 1) + timedelta(days=23 * n) for n in range(1000)]
+    units: tuple[Unit, ...] = ("month", "quarter", "year", "5-years", "decade")
+    for form in ("%m/%d/%y", "%d.%m.%Y", "%Y%m%d", "%d-%b-%Y", "%B %d, %Y", "%Y-%m-%d %H:%M:%S"):
+        found = evenly([day.strftime(form) for day in days])
+        assert isinstance(found.rule, Dates), form
+        assert found.rule.units == units, form
+        assert {row[0]: row[1] for row in found.hierarchy.labels} == {day.strftime(form): f"{day:%Y-%m}" for day in days}, form
+    assert evenly([int(day.strftime("%Y%m%d")) for day in days]).rule == Dates(units)
+    quarters = [f"Q{quarter} {year}" for year in range(1990, 2009) for quarter in range(1, 5)]
+    assert evenly(quarters).rule == Dates(("year", "5-years", "decade"))
+    months = [f"{month:02}/{year}" for year in range(1990, 2009) for month in range(1, 13)]
+    assert evenly(months).rule == Dates(("quarter", "year", "5-years", "decade"))
+
+
+def test_three_forms_in_one_column_meet_at_the_day() -> None:
+    days = [date(1950, 1, 1) + timedelta(days=97 * n) for n in range(100)]
+    forms = ("%Y-%m-%d", "%m/%d/%y", "%d.%m.%Y")
+    found = evenly([day.strftime(form) for day in days for form in forms])
+    assert isinstance(found.rule, Dates)
+    assert found.rule.units[0] == "day"
+    assert {row[0]: row[1] for row in found.hierarchy.labels} == {
+        f"{day.strftime(f)}": day.isoformat() for day in days for f in forms
+    }
+
+
+def test_what_is_no_date_stays_apart() -> None:
+    found = evenly([*(f"{year}-05-17" for year in range(1950, 2000)), "unknown", "no date"])
+    assert found.rule == Dates(("5-years", "decade"), rest="(no date)")
+    assert {row[0]: row[1] for row in found.hierarchy.labels}["unknown"] == "(no date)"
+    assert "2 values that cannot be read" in found.reason
+    assert not isinstance(evenly([str(year) for year in range(1950, 2000)]).rule, Dates)
+
+
+def test_postal_codes_get_their_lost_zeros_back() -> None:
+    found = propose([*range(1001, 9000, 411), *range(10_001, 99_999, 1711)], [3] * 73, column="Zip")
+    assert isinstance(found.rule, PostalCodes)
+    assert "20 values of fewer than 5 digits lost the zeros" in found.reason
+    labels = {row[0]: row[1:] for row in found.hierarchy.labels}
+    assert labels["1001"][-2] == "0****"
+    assert labels["10001"][-2] == "1****"
+
+
+def test_a_name_that_says_a_code_is_no_number() -> None:
+    for name in ("DeptID", "occupation_code", "StoreCode"):
+        found = propose(list(range(1, 9)), [100, 90, 80, 70, 60, 3, 2, 1], column=name)
+        assert isinstance(found.rule, Rare), name
+        assert "says a code" in found.reason
+    assert isinstance(propose(list(range(1, 90)), [5] * 89, column="age").rule, Intervals)
 
 
 def test_other_values_are_merged_by_rarity() -> None:

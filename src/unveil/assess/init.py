@@ -24,7 +24,7 @@ from unveil.attributes import Kind, Role
 from unveil.errors import OutputError, UnsupportedDataError, shown
 from unveil.measures.column_exposure import ColumnExposure, column_exposure
 from unveil.measures.direct_identifiers import Finding, direct_identifiers
-from unveil.measures.direct_identifiers.names import hints_of, words_of
+from unveil.naming import hints_of, words_of
 from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose

@@ -139,8 +139,8 @@ class HierarchyReport(Result):
 def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
     """Propose a hierarchy that fits the kind and the distribution of a column's values.
 
-    Dates get periods, numbers nested intervals, codes of one length are masked from the right, of other values the rare ones are
-    merged; with few values there is only the root. The report names the rule and the reason.
+    Dates get periods, numbers nested intervals, postal codes and codes of one length are shortened from the right, of other
+    values the rare ones are merged; with few values there is only the root. The report names the rule and the reason.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     column
         The column.
     rule
-        One of `unveil.partitions.builders`: Intervals, Groups, Redaction, Dates, Rare, RootOnly.
+        One of `unveil.partitions.builders`: Intervals, Groups, Redaction, PostalCodes, Dates, Rare, RootOnly.
 
     Returns
     -------

@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil.counts import Counts, count_table
 from unveil.measures.direct_identifiers.column import read_column
-from unveil.measures.direct_identifiers.names import hints_of, words_of
+from unveil.naming import hints_of, words_of
 from unveil.sources import CodedTable
 from unveil.study import Study
 

@@ -52,8 +52,12 @@ def build(
     pad_side: Annotated[
         str | None, typer.Option("--pad-side", metavar="SIDE", help="Where to fill up; none: the side that is masked.")
     ] = None,
+    postal: Annotated[
+        str | None,
+        typer.Option(metavar="N1,N2,...", help="Postal codes without their last N1, N2, ... digits; lost zeros are put back."),
+    ] = None,
     dates: Annotated[
-        str | None, typer.Option(metavar="U1,U2,...", help="Periods: day, week, month, quarter, year, decade.")
+        str | None, typer.Option(metavar="U1,U2,...", help="Periods: day, week, month, quarter, year, 5-years, decade.")
     ] = None,
     rare: Annotated[
         str | None, typer.Option(metavar="N1,N2,...", help="Merge values of fewer records than this, growing.")
@@ -80,6 +84,7 @@ def build(
             "--interval": (interval, {"--origin": origin, "--bottom": bottom, "--top": top}),
             "--groups": (groups, {"--order": order}),
             "--redact": (redact, {"--characters": characters, "--mask": mask, "--pad": pad, "--pad-side": pad_side}),
+            "--postal": (postal, {}),
             "--dates": (dates, {}),
             "--rare": (rare, {"--other": other}),
         },
@@ -179,7 +184,7 @@ def _rule(asked: dict[str, tuple[str | None, dict[str, str | None]]], order: tup
 
 
 def _built(option: str, steps: str, extras: dict[str, str], order: tuple[Any, ...] | None) -> Builder:
-    from unveil.partitions.builders import Dates, Groups, Intervals, Rare, Redaction
+    from unveil.partitions.builders import Dates, Groups, Intervals, PostalCodes, Rare, Redaction
 
     given: dict[str, Any] = {name.lstrip("-").replace("-", "_"): value for name, value in extras.items()}
     if option == "--interval":
@@ -192,6 +197,8 @@ def _built(option: str, steps: str, extras: dict[str, str], order: tuple[Any, ..
         if "characters" in given:
             given["characters"] = _whole("--characters", given["characters"])
         return Redaction(**{"side": steps, **given})
+    if option == "--postal":
+        return PostalCodes(_whole(option, steps))
     if option == "--dates":
         units: list[Any] = [unit.strip() for unit in steps.split(",")]
         return Dates(tuple(units))

@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil.measures.direct_identifiers.dates import DatesRead, read_dates
 from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding, percent
-from unveil.measures.direct_identifiers.names import hints_of
+from unveil.naming import hints_of
 
 __all__ = ["FEW", "MOST", "Kind", "LookedColumn", "Test", "read_column"]
 

@@ -1,18 +1,18 @@
 """Which values are dates, and could they be dates of birth?
 
-Texts are read in the usual orders (year first, day first, month first; whichever fits most of the column), with digits or
-month names in seven languages, with or without a time of day; eight digits are read as year, month, day.
+Texts are read in the forms of `unveil.partitions.moments`; months, quarters and years are no dates of birth.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from unveil.partitions.moments import DateReading
 
 if TYPE_CHECKING:
     from unveil.measures.direct_identifiers.column import LookedColumn
@@ -20,32 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DatesRead", "birth_dates", "read_dates"]
 
-_TIME = r"(?:[T ]\s*(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)\s*(?:[AP]M)?\s*(?:Z|[+-]\d{2}:?\d{2}|UTC)?)?"
-_YEAR_FIRST = re.compile(rf"(?P<a>\d{{4}})([-/.])(?P<b>\d{{1,2}})\2(?P<c>\d{{1,2}}){_TIME}", re.IGNORECASE)
-_YEAR_LAST = re.compile(rf"(?P<a>\d{{1,2}})([-/.])(?P<b>\d{{1,2}})\2(?P<c>\d{{4}}|\d{{2}}){_TIME}", re.IGNORECASE)
-_DAY_MONTH_NAME = re.compile(
-    rf"(?P<a>\d{{1,2}})\.?[ -](?:de )?(?P<b>[^\W\d_]{{3,10}})\.?[ -](?:de )?(?P<c>\d{{4}}){_TIME}", re.IGNORECASE
-)
-_MONTH_NAME_DAY = re.compile(rf"(?P<b>[^\W\d_]{{3,10}})\.? (?P<a>\d{{1,2}}),? (?P<c>\d{{4}}){_TIME}", re.IGNORECASE)
-_EIGHT_DIGITS = re.compile(r"(?P<a>(?:18|19|20)\d{2})(?P<b>\d{2})(?P<c>\d{2})")
-_LONGEST_DATE = 40
-_SCREEN = 200
 _HARDLY_ANY = 0.5
-
-_MONTHS = {
-    **dict.fromkeys(("jan", "ene", "gen"), 1),
-    **dict.fromkeys(("feb", "fev", "fév"), 2),
-    **dict.fromkeys(("mar", "mär", "mrz", "maa", "mrt"), 3),
-    **dict.fromkeys(("apr", "avr", "abr"), 4),
-    **dict.fromkeys(("may", "mai", "mag", "mei"), 5),
-    **dict.fromkeys(("jun", "giu", "juin"), 6),
-    **dict.fromkeys(("jul", "lug", "juil"), 7),
-    **dict.fromkeys(("aug", "aou", "aoû", "ago"), 8),
-    **dict.fromkeys(("sep", "set"), 9),
-    **dict.fromkeys(("oct", "okt", "ott", "out"), 10),
-    **dict.fromkeys(("nov",), 11),
-    **dict.fromkeys(("dec", "déc", "dez", "dic"), 12),
-}
 
 _DAYS_A_YEAR = 365.2425
 _OLDEST = 120
@@ -69,17 +44,14 @@ class DatesRead:
 
 
 def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> DatesRead:
-    """Read values as dates: those that are dates already, or texts by the order that fits most of them."""
-    if values and all(isinstance(value, dt.date) for value in values):
-        return _made([(_day(value), _has_time(value)) for value in values], len(values))
-    best: list[tuple[dt.date, bool]] = []
-    for reader in _readers(today):
-        first = [read for text in texts[:_SCREEN] if (read := reader(text))]
-        if len(first) < _HARDLY_ANY * min(_SCREEN, len(texts)):
-            continue
-        found = [*first, *(read for text in texts[_SCREEN:] if (read := reader(text)))]
-        best = max(best, found, key=len)
-    return _made(best, len(texts))
+    """Read values as days: those that are dates already, or texts in the forms that people write them."""
+    found = [*values] if values and all(isinstance(value, dt.date) for value in values) else [*texts]
+    reading = DateReading.of(found, today)
+    if reading.share(found) < _HARDLY_ANY:
+        return DatesRead((), 0.0, 0.0)
+    days = [moment for value in found if (moment := reading.read(value)) is not None and moment.precision in ("day", "time")]
+    timed = sum(moment.has_time for moment in days)
+    return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(found), timed / max(len(days), 1))
 
 
 def birth_dates(column: LookedColumn) -> Finding | None:
@@ -113,59 +85,3 @@ def _like_a_population(ages: np.ndarray[Any, np.dtype[np.float64]], found: Dates
         return False
     low, middle, high = np.percentile(ages, [100 - _OLD_QUANTILE, 50, _OLD_QUANTILE])
     return bool(high >= _OLD_ENOUGH and high - low >= _SPREAD and _MEDIAN_AGES[0] <= middle <= _MEDIAN_AGES[1])
-
-
-def _made(found: Sequence[tuple[dt.date, bool]], number: int) -> DatesRead:
-    timed = sum(1 for _, time in found if time)
-    return DatesRead(tuple(date for date, _ in found), len(found) / max(number, 1), timed / max(len(found), 1))
-
-
-def _day(value: dt.date) -> dt.date:
-    return value.date() if isinstance(value, dt.datetime) else value
-
-
-def _has_time(value: dt.date) -> bool:
-    return isinstance(value, dt.datetime) and value.time() != dt.time()
-
-
-def _readers(today: dt.date) -> list[Callable[[str], tuple[dt.date, bool] | None]]:
-    """Return a reader for each way to write a date."""
-
-    def reader(form: re.Pattern[str], year: str, month: str, day: str) -> Callable[[str], tuple[dt.date, bool] | None]:
-        def read(text: str) -> tuple[dt.date, bool] | None:
-            match = form.fullmatch(text) if len(text) <= _LONGEST_DATE else None
-            if match is None:
-                return None
-            parts = match.groupdict()
-            try:
-                date = dt.date(_full_year(parts[year], today), _month(parts[month]), int(parts[day]))
-            except ValueError:
-                return None
-            return date, (parts.get("time") or "0").strip("0:.") != ""
-
-        return read
-
-    return [
-        reader(_YEAR_FIRST, "a", "b", "c"),
-        reader(_YEAR_LAST, "c", "b", "a"),
-        reader(_YEAR_LAST, "c", "a", "b"),
-        reader(_DAY_MONTH_NAME, "c", "b", "a"),
-        reader(_MONTH_NAME_DAY, "c", "b", "a"),
-        reader(_EIGHT_DIGITS, "a", "b", "c"),
-    ]
-
-
-def _full_year(digits: str, today: dt.date) -> int:
-    """Read a year; one of two digits is the latest that is not in the future."""
-    year = int(digits)
-    if len(digits) > 2:  # noqa: PLR2004 - two digits
-        return year
-    century = today.year // 100 * 100
-    return century + year if century + year <= today.year else century - 100 + year
-
-
-def _month(text: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    word = text.casefold()
-    return _MONTHS.get(word[:4]) or _MONTHS.get(word[:3], 0)

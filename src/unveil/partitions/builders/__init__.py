@@ -9,5 +9,17 @@ from unveil.partitions.builders.dates import Dates
 from unveil.partitions.builders.frequency import Rare
 from unveil.partitions.builders.intervals import Intervals
 from unveil.partitions.builders.order import Groups
+from unveil.partitions.builders.postal import PostalCodes
 
-__all__ = ["Builder", "Dates", "Groups", "HierarchyProposal", "Intervals", "Rare", "Redaction", "RootOnly", "propose"]
+__all__ = [
+    "Builder",
+    "Dates",
+    "Groups",
+    "HierarchyProposal",
+    "Intervals",
+    "PostalCodes",
+    "Rare",
+    "Redaction",
+    "RootOnly",
+    "propose",
+]

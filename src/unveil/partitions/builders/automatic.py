@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import count
+from itertools import chain, count, islice
 from typing import Any
 
 import numpy as np
 
 from unveil.errors import HierarchyError
-from unveil.partitions._match import moment_of, number_of, plain, text_of
+from unveil.naming import hints_of
+from unveil.partitions._match import number_of, plain, text_of
 from unveil.partitions._rules import at
 from unveil.partitions.builders.base import Builder, RootOnly
 from unveil.partitions.builders.codes import Redaction
 from unveil.partitions.builders.dates import UNITS, Dates
 from unveil.partitions.builders.frequency import Rare
 from unveil.partitions.builders.intervals import Intervals
+from unveil.partitions.builders.postal import PostalCodes, postal_digits
 from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.moments import DateReading
 
 __all__ = ["HierarchyProposal", "propose"]
 
@@ -35,6 +38,12 @@ _TAIL = 0.01
 """The share of records that an open end takes in."""
 _RARE_SHARES = (0.005, 0.02, 0.1)
 _SHORTEST_CODE = 3
+_MOSTLY = 0.9
+"""The share of values that must be dates: one in ten may be dirt."""
+_FEWEST_DIGITS = 3
+_SMALL_UNIT = 10
+"""Up to tens, 4 is as round as 5: ages of 20 years are doubled to 40."""
+_EIGHT_DIGITS = re.compile(r"(?:18|19|20)[0-9]{6}")
 _CODE = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9./-]*")
 
 
@@ -50,10 +59,10 @@ class HierarchyProposal:
 def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None = None) -> HierarchyProposal:
     """Choose a rule by the kind and the distribution of a column's values, and build its hierarchy.
 
-    Dates get periods; numbers nested intervals whose width doubles from a round one, open at an end where few records lie far
-    out; codes of one length are masked from the right. Of any other values nothing says which belong together, so only rare ones
-    are merged. Levels that merge nothing are left out. A column of nulls alone has no level
-    above them.
+    Dates, in whatever form, get periods; numbers nested intervals of round widths, open at an end where few records lie far out;
+    postal codes and codes of one length are shortened from the right. What the column's name calls an identifier or a code is
+    no number. Of any other values nothing says which belong together, so only rare ones are merged. Levels that merge nothing are
+    left out. A column of nulls alone has no level above them.
 
     Parameters
     ----------
@@ -62,7 +71,7 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
     counts
         How many records hold each.
     column
-        The column's name.
+        The column's name, which may say what its values are.
 
     Returns
     -------
@@ -79,29 +88,46 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
         raise HierarchyError(f"{at(column)}there are no values to build a hierarchy of.")
     pairs = [(plain(value), int(n)) for value, n in zip(values, counts, strict=True)]
     present = [(value, n) for value, n in pairs if value is not None]
-    rule, reason = _chosen([value for value, _ in present], np.array([n for _, n in present]))
+    hints = hints_of(column) if column is not None else frozenset()
+    rule, reason = _chosen([value for value, _ in present], np.array([n for _, n in present]), hints)
     return HierarchyProposal(rule.build([value for value, _ in pairs], [n for _, n in pairs], column=column), rule, reason)
 
 
-def _chosen(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
+def _chosen(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozenset[str]) -> tuple[Builder, str]:
     n = len(values)
     if not n:
         return RootOnly(), "every value is a null: there is nothing to make coarser"
     if n <= _FEW or all(isinstance(value, bool) for value in values):
         return RootOnly(), f"{_number_of(n, 'value')}: too few for a level between them and the root"
-    if _are_dates(values):
-        return _dates(values)
-    if _are_codes(values):
-        return _codes(values)
+    return _by_form(values, hints) or _by_count(values, counts, hints)
+
+
+def _by_form(values: Sequence[Any], hints: frozenset[str]) -> tuple[Builder, str] | None:
+    """Choose a rule for values that are written like dates, postal codes or codes; None where they are not."""
+    if (reading := _reading(values)) is not None:
+        return _dates(values, reading)
+    if "postcode" in hints and (found := _postal(values)) is not None:
+        return found
+    return _codes(values) if _are_codes(values) else None
+
+
+def _by_count(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozenset[str]) -> tuple[Builder, str]:
+    """Choose a rule for numbers, and for what has neither form nor size."""
+    if "code" in hints and "quantity" not in hints:
+        rule, reason = _rare(values, counts)
+        return rule, f"the name says a code, so its size says nothing; {reason}"
     numbers = [number for value in values if (number := number_of(value)) is not None and number.is_finite()]
-    if len(numbers) == n:
-        return _intervals(numbers, counts)
-    return _rare(values, counts)
+    return _intervals(numbers, counts) if len(numbers) == len(values) else _rare(values, counts)
 
 
-def _are_dates(values: Sequence[Any]) -> bool:
-    """Whether all are dates, or texts of dates with hyphens (digits alone are numbers or codes)."""
-    return all((not isinstance(value, str) or "-" in value) and moment_of(value) is not None for value in values)
+def _reading(values: Sequence[Any]) -> DateReading | None:
+    """Return how the values are read as dates, or None where they are none: all but a few must be, years alone are numbers."""
+    if all(isinstance(value, int | float | Decimal) for value in values) and not all(
+        _EIGHT_DIGITS.fullmatch(str(v)) for v in values
+    ):
+        return None
+    reading = DateReading.of(values)
+    return reading if reading.share(values) >= _MOSTLY else None
 
 
 def _are_codes(values: Sequence[Any]) -> bool:
@@ -112,13 +138,22 @@ def _are_codes(values: Sequence[Any]) -> bool:
     return alike and (not numeric or any(text.startswith("0") for text in texts))
 
 
-def _dates(values: Sequence[Any]) -> tuple[Builder, str]:
+def _dates(values: Sequence[Any], reading: DateReading) -> tuple[Builder, str]:
     calendar = tuple(unit for unit in UNITS if unit != "week")
-    useful = _useful(Dates(calendar).build(values), least=2)
+    dated = [value for value in values if reading.read(value) is not None]
+    others = len(values) - len(dated)
+    orders = {*reading.day_first.values()}
+    rule = Dates(
+        calendar, day_first=orders.pop() if len(orders) == 1 else None, rest=_free(values, "no date") if others else None
+    )
+    useful = _useful(rule.build(dated), least=2)
     if not useful:
         return RootOnly(), "dates so close together that no period has a part of them"
     units = tuple(calendar[level - 1] for level in useful)
-    return Dates(units), f"dates: by {', '.join(units)}; periods that merge nothing, or everything, are left out"
+    said = [f"dates: by {', '.join(units)}; periods that merge nothing, or everything, are left out"]
+    if others:
+        said.append(f"kept apart: {_number_of(others, 'value')} that cannot be read as a date")
+    return replace(rule, units=units), "; ".join(filter(None, [*said, reading.in_words()]))
 
 
 def _codes(values: Sequence[str]) -> tuple[Builder, str]:
@@ -130,20 +165,42 @@ def _codes(values: Sequence[str]) -> tuple[Builder, str]:
     return Redaction(characters=kept), said
 
 
+def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
+    """Choose beginnings of postal codes; None where most values are none."""
+    texts = [text_of(value).strip() for value in values]
+    digits = [found for text in texts if (found := postal_digits(text))]
+    width = max(map(len, digits), default=0)
+    if len(digits) >= _MOSTLY * len(texts) and not width >= _FEWEST_DIGITS:
+        return None
+    useful = _useful(PostalCodes().build(values), least=2)
+    if not useful:
+        return RootOnly(), "postal codes, but no two begin alike"
+    if not digits:
+        return PostalCodes(), "postal codes: by district and area"
+    lost = sum(len(found) < width for found in digits)
+    said = "postal codes: by their first digits"
+    if lost:
+        said += (
+            f"; {_number_of(lost, 'value')} of fewer than {width} digits lost the zeros in front, which are put back "
+            "(--text COLUMN reads the column so)"
+        )
+    return PostalCodes(tuple(useful), width), said
+
+
 def _intervals(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
     """Choose a round width for about 16 intervals between the tails, doubled from level to level."""
     low, high = _core(numbers, counts)
     least = Decimal(2) if all(x == x.to_integral_value() for x in numbers) else None
     width = _round_width((high - low) / _FINEST, least)
     bottom, top = math.floor(low / width) * width, math.ceil(high / width) * width
-    widths = tuple(_shown(width * 2**level) for level in range(_MOST_LEVELS))
+    widths = tuple(map(_shown, islice(_round_steps(width), _MOST_LEVELS)))
     below, above = min(numbers) < bottom - width, max(numbers) >= top + width
     rule = Intervals(widths, bottom=_shown(bottom) if below else None, top=_shown(top) if above else None)
     useful = _useful(rule.build(numbers), least=max(_COARSEST, 2 + below + above))
     if not useful:
         return RootOnly(), f"{_number_of(len(numbers), 'number')}: too few for intervals"
     chosen = replace(rule, widths=tuple(widths[level - 1] for level in useful))
-    said = f"{_number_of(len(numbers), 'number')}: intervals of a round width, doubled at each level"
+    said = f"{_number_of(len(numbers), 'number')}: intervals of round widths"
     ends = " and the ".join(["bottom"] * below + ["top"] * above)
     opened = f"; open at the {ends}, where about {_TAIL:.0%} of the records lie far out" if ends else ""
     return chosen, said + opened
@@ -165,9 +222,17 @@ def _round_width(width: Decimal, least: Decimal | None) -> Decimal:
     return found if least is None else max(found, least)
 
 
+def _round_steps(width: Decimal) -> Iterator[Decimal]:
+    """Give the width and ever larger round ones, each the next that is a multiple: 5, 10, 20, 40; 500, 1000, 2000, 10000."""
+    while True:
+        yield width
+        unit = Decimal(1).scaleb(width.adjusted())
+        digits = (1, 2, 4, 5, 10, 20, 50) if unit <= _SMALL_UNIT else (1, 2, 5, 10, 20, 50)
+        width = next(wider for digit in digits if (wider := unit * digit) > width and wider % width == 0)
+
+
 def _rare(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
-    texts = {text_of(value).casefold() for value in values}
-    other = next(label for label in _labels() if label not in texts)
+    other = _free(values, "other")
     records = int(counts.sum())
     thresholds = tuple(sorted({max(2, math.ceil(share * records)) for share in _RARE_SHARES}))
     useful = _useful(Rare(thresholds, other).build(values, counts.tolist()), least=_COARSEST)
@@ -181,10 +246,11 @@ def _rare(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder,
     )
 
 
-def _labels() -> Iterable[str]:
-    """Give labels for merged values until one is free."""
-    yield from ("other", "(other)")
-    yield from (f"(other {number})" for number in count(2))
+def _free(values: Sequence[Any], label: str) -> str:
+    """Return the label, or one like it that is no value."""
+    texts = {text_of(value).casefold() for value in values}
+    labels = chain((label, f"({label})"), (f"({label} {number})" for number in count(2)))
+    return next(free for free in labels if free not in texts)
 
 
 def _useful(hierarchy: Hierarchy, *, least: int) -> list[int]:

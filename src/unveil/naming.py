@@ -105,6 +105,10 @@ HINTS: dict[str, str] = {
         "license plate, licence plate, number plate, kennzeichen, immatriculation, kenteken, targa, vin, account number, "
         "account no, policy number, membership number, ssn hash, email hash, cookie, cookie id"
     ),
+    "code": (
+        "id, identifier, code, codigo, codice, kennung, kennziffer, matricule, ref, reference, uuid, guid, pk, fips, insee, "
+        "siren, siret, nace, naics, isco, sic, icd, atc, iso"
+    ),
     "person": _PERSON,
     "postcode": (
         "zip, zipcode, zip code, postcode, post code, postal code, postal, postalcode, plz, postleitzahl, code postal, "

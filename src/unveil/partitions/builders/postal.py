@@ -1,0 +1,93 @@
+"""Which postal codes begin alike? Ever shorter beginnings, by digits or by the parts that letters mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from unveil.arguments import checked_arguments
+from unveil.errors import ArgumentError
+from unveil.partitions._match import text_of
+from unveil.partitions.builders.base import Builder, growing, read_all
+from unveil.partitions.hierarchy import Hierarchy
+
+__all__ = ["PostalCodes", "postal_digits"]
+
+_EXTENDED = re.compile(r"(\d+)[ -]\d{3,4}")
+"""A code of digits with an addition, such as ZIP+4."""
+_LETTERED = re.compile(r"([A-Z]{1,2}\d[A-Z\d]?) ?(?:\d[A-Z]{2})|([A-Z]\d[A-Z]) ?(?:\d[A-Z]\d)|(\d{4}) ?(?:[A-Z]{2})")
+"""British, Canadian and Dutch codes; what is kept first is the part that names the district."""
+_AREA = re.compile(r"[A-Z]+|\d{2}")
+_LONGEST = 10
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class PostalCodes(Builder):
+    """Postal codes by their beginnings: ``02139``, ``0213*``, ``021**``; ``SW1A 1AA``, ``SW1A *``, ``SW*``.
+
+    Leading zeros that a spreadsheet lost are put back, so 2139 and 02139 are one place. An addition behind the code, as in
+    ``02139-4307``, is left out from the first level on.
+
+    Parameters
+    ----------
+    hidden
+        How many digits are left out at each level, growing; none: one more at each level. Codes with letters have two levels:
+        the district, and the area.
+    digits
+        How many digits a code has; none: as many as the longest.
+
+    Examples
+    --------
+    >>> PostalCodes((2, 3)).build([2139, 75011], column="zip").labels
+    (('2139', '021**', '02***', '*'), ('75011', '750**', '75***', '*'))
+    >>> PostalCodes().build(["SW1A 1AA", "K1A 0B1"], column="postcode").labels
+    (('SW1A 1AA', 'SW1A *', 'SW*', '*'), ('K1A 0B1', 'K1A *', 'K*', '*'))
+    """
+
+    name: ClassVar[str] = "postal codes"
+    hidden: tuple[int, ...] | None = None
+    digits: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no chain."""
+        if self.hidden is not None:
+            growing("the hidden digits of postal codes", self.hidden)
+        if self.digits is not None and not 1 < self.digits <= _LONGEST:
+            raise ArgumentError(f"postal codes have 2 to {_LONGEST} digits.")
+
+    def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
+        """Return the codes, in the order given, with less of them at each level."""
+        texts = read_all(values, lambda value: text_of(value).strip().upper(), "postal code", column)
+        width = self.digits or max((len(digits) for text in texts.values() if (digits := postal_digits(text))), default=2)
+        hidden = self.hidden or (1, 2) if not any(map(postal_digits, texts.values())) else self.hidden or tuple(range(1, width))
+        rows = [[_shortened(text, width, step, place) for place, step in enumerate(hidden)] for text in texts.values()]
+        return Hierarchy.from_levels([*texts], *zip(*rows, strict=True), column=column).with_root()
+
+
+def postal_digits(text: str) -> str:
+    """Return the digits of a code that has no letters, without an addition; nothing for any other text.
+
+    Examples
+    --------
+    >>> postal_digits("02139-4307"), postal_digits("75011"), postal_digits("SW1A 1AA")
+    ('02139', '75011', '')
+    """
+    if match := _EXTENDED.fullmatch(text):
+        return match[1]
+    return text if text.isdecimal() and len(text) <= _LONGEST else ""
+
+
+def _shortened(text: str, width: int, hidden: int, place: int) -> str:
+    """Return what a code shows with so many digits hidden, or, with letters, at the place of the level."""
+    if digits := postal_digits(text):
+        kept = digits.zfill(width)[: max(width - hidden, 0)]
+        return kept + "*" * (width - len(kept))
+    match = _LETTERED.fullmatch(text)
+    if match is None:
+        return text[: max(len(text) - hidden, 0)] + "*" * min(hidden, len(text))
+    district = match[1] or match[2] or match[3]
+    area = _AREA.match(district)
+    return f"{district} *" if place == 0 or area is None else f"{area[0]}*"
