@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contracts unit docs docs-reference coverage oldest bare fuzz bench clean
+.PHONY: app demo test lint types contracts unit docs docs-reference coverage oldest bare fuzz bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,8 +15,15 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test
 	touch $@
 
+$(VENV)/.installed-app: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[app]"
+	touch $@
+
 KEYS := --key age --key workclass --key education --key marital-status --key race --key sex --key native-country
 UNVEIL := $(BIN)/unveil
+
+app: $(VENV)/.installed-app
+	$(UNVEIL) app adult
 
 demo: $(VENV)/.installed
 	mkdir -p demo

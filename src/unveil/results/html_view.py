@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from unveil.results import Chart, Figure, Table, View
 
-__all__ = ["html_parts", "to_html"]
+__all__ = ["html_parts", "style_sheet", "to_html"]
 
 
 _STEPS = 40
@@ -120,6 +120,11 @@ def html_parts(view: View, *, level: int = 2) -> tuple[str, str]:
     markup = _html_view(view, level, steps)
     shades = "".join(_shade_rule(step) for step in range(_SHADES + 1) if f"unveil-h{step}" in markup)
     return _CSS + "".join(map(_step_rule, sorted(steps))) + shades, markup
+
+
+def style_sheet() -> str:
+    """Return the style sheet of every view, for a page that shows several."""
+    return _CSS + "".join(map(_step_rule, range(_STEPS + 1))) + "".join(map(_shade_rule, range(_SHADES + 1)))
 
 
 def _html_view(view: View, level: int, steps: set[int]) -> str:

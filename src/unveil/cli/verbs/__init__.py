@@ -7,6 +7,7 @@ from unveil.cli.application import app
 __all__ = ["app"]
 
 for _verbs in (
+    "browser",
     "init",
     "assess",
     "look",

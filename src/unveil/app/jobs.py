@@ -1,0 +1,188 @@
+"""Work that lasts, each piece in a process of its own: how far it is, how it is stopped, what came of it.
+
+The server only waits: it answers as quickly while a job works as before. A job that is cancelled is killed if it has not ended
+within a second, and one that crashes leaves one line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from unveil.errors import ArgumentError, CancelledError, UnveilError
+from unveil.processes import run_in_process
+from unveil.run import Run
+
+__all__ = ["Job", "Jobs"]
+
+Outcome: TypeAlias = Literal["running", "done", "failed", "cancelled"]
+
+_MOST_KEPT = 50
+"""Jobs that are remembered, those that run aside."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A piece of work, as a page shows it.
+
+    Attributes
+    ----------
+    number
+        Its number, which is also its address.
+    kind
+        What it is for, so that a screen finds its own: "columns", "protect".
+    title
+        What it does, in a few words for a person.
+    outcome
+        Whether it runs, and what became of it.
+    stage, done, total
+        How far it is.
+    line
+        What it says: what it waits for, or why it failed.
+    answer
+        What it returned.
+    """
+
+    number: int
+    kind: str
+    title: str
+    outcome: Outcome = "running"
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    line: str = ""
+    answer: Any = None
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    run: Run = field(default_factory=Run)
+    _listeners: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def running(self) -> bool:
+        """Whether it is at work."""
+        return self.outcome == "running"
+
+    @property
+    def share(self) -> float | None:
+        """How much of its stage is done, from 0 to 1; None: nobody knows."""
+        return self.done / self.total if self.total > 1 else None
+
+    @property
+    def seconds(self) -> float:
+        """For how long it has worked."""
+        return (self.ended or time.monotonic()) - self.started
+
+    def cancel(self) -> None:
+        """Have it end, soon."""
+        self.run.cancel()
+        self._tell(line="being stopped ...")
+
+    async def changes(self) -> AsyncIterator[None]:
+        """Give something at once, and whenever the job has changed, until it has ended."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def tell() -> None:
+            loop.call_soon_threadsafe(changed.set)
+
+        self._listeners.append(tell)
+        try:
+            while self.running:
+                yield
+                await changed.wait()
+                changed.clear()
+            yield
+        finally:
+            self._listeners.remove(tell)
+
+    def _tell(self, **changes: Any) -> None:
+        for name, value in changes.items():
+            setattr(self, name, value)
+        for listener in list(self._listeners):
+            try:
+                listener()
+            except RuntimeError:  # its loop has ended, and the page with it
+                continue
+
+    def _work(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Wait for the process that does the work."""
+        try:
+            answer = run_in_process(function, *args, run=self.run, **options)
+        except CancelledError:
+            self._end("cancelled", "stopped; nothing was changed")
+        except UnveilError as problem:
+            self._end("failed", str(problem))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told in one line, without what it may hold of the data
+            self._end("failed", f"unexpected failure: {type(error).__name__}")
+        else:
+            self.answer = answer
+            self._end("done", "")
+
+    def _end(self, outcome: Outcome, line: str) -> None:
+        self.ended = time.monotonic()
+        self._tell(outcome=outcome, line=line)
+
+
+class Jobs:
+    """The jobs of a server: those at work, and the last that have ended."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[int, Job] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def start(self, kind: str, title: str, function: Callable[..., Any], *args: Any, **options: Any) -> Job:
+        """Call a function of a module in a process of its own, and return the job at once.
+
+        Parameters
+        ----------
+        kind, title
+            What it is for, and what it does in a few words.
+        function, args, options
+            What to call; `pickle` must be able to hold them, and the answer.
+        """
+        job = Job(next(self._numbers), kind, title)
+        job.run = Run(
+            lambda stage, done, total: job._tell(stage=stage, done=done, total=total),  # noqa: SLF001 - its own module
+            notice=lambda line: job._tell(line=line),  # noqa: SLF001
+        )
+        with self._lock:
+            self._jobs[job.number] = job
+            ended = [number for number, one in self._jobs.items() if not one.running]
+            for number in ended[: max(len(ended) - _MOST_KEPT, 0)]:
+                del self._jobs[number]
+        name = f"unveil-job-{job.number}"
+        threading.Thread(target=job._work, args=(function, args, options), name=name, daemon=True).start()  # noqa: SLF001
+        return job
+
+    def __getitem__(self, number: int) -> Job:
+        """Return a job by its number."""
+        try:
+            return self._jobs[number]
+        except KeyError:
+            raise ArgumentError("there is no such job any more.") from None
+
+    def of(self, kind: str) -> list[Job]:
+        """Return the jobs of a kind, the newest first."""
+        return [job for job in reversed(self._jobs.values()) if job.kind == kind]
+
+    def last(self, kind: str) -> Job | None:
+        """Return the newest job of a kind."""
+        return next(iter(self.of(kind)), None)
+
+    @property
+    def running(self) -> list[Job]:
+        """The jobs at work, the newest first."""
+        return [job for job in reversed(self._jobs.values()) if job.running]
+
+    def stop(self, seconds: float = 2.5) -> None:
+        """Cancel all jobs, and wait until their processes have ended."""
+        for job in self.running:
+            job.cancel()
+        until = time.monotonic() + seconds
+        while self.running and time.monotonic() < until:
+            time.sleep(0.02)

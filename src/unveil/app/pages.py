@@ -1,0 +1,87 @@
+"""How answers become HTML: templates with everything escaped; style sheets and script under names that follow their content."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from unveil import __version__
+from unveil.results import Chart, Result, View
+from unveil.results._svg import svg
+from unveil.results.cells import visible
+from unveil.results.html_view import html_parts, style_sheet
+from unveil.results.numbers import counted, number
+
+__all__ = ["asset", "environment"]
+
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+@cache
+def environment() -> Environment:
+    """Return what fills the templates."""
+    made = Environment(
+        loader=PackageLoader("unveil.app"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "number": number,
+        "counted": lambda n, noun, nouns="": counted(n, noun, nouns) if nouns else counted(n, noun),
+    }
+    made.filters["percent"] = percent
+    made.globals |= {"view": _view, "chart": _chart, "version_of_unveil": __version__, "static": _address}
+    return made
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; what is not quite none or all is never written as such."""
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
+    return "< 0.1 %" if share < 0.001 else "> 99.9 %" if share > 0.999 else f"{100 * share:.1f} %"  # noqa: PLR2004 - one digit
+
+
+def asset(name: str) -> tuple[bytes, str] | None:
+    """Return a file of ours with its type."""
+    return _assets().get(name)
+
+
+@cache
+def _assets() -> dict[str, tuple[bytes, str]]:
+    found = {}
+    for file in resources.files("unveil.app").joinpath("static").iterdir():
+        ending = f".{file.name.rpartition('.')[2]}"
+        if ending in _TYPES:
+            found[file.name] = (file.read_bytes(), _TYPES[ending])
+    found["views.css"] = (style_sheet().encode(), _TYPES[".css"])
+    return found
+
+
+@cache
+def _address(name: str) -> str:
+    """Return the address of a file of ours; it changes with the content, so that a browser may keep it."""
+    content, _ = _assets()[name]
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def _view(shown: View | Result, level: int = 2) -> Markup:
+    """Return what the reports show of a result."""
+    view = shown.view() if isinstance(shown, Result) else shown
+    return Markup('<div class="unveil-view">\n{}</div>').format(Markup(html_parts(view, level=level)[1]))  # noqa: S704 - escaped there
+
+
+def _chart(shown: Chart) -> Markup:
+    """Return one chart as the reports draw it, without its caption."""
+    return Markup('<div class="unveil-view chart-only">{}</div>').format(Markup(svg(shown, visible)))  # noqa: S704 - escaped there
+
+
+def rendered(template: str, values: dict[str, Any]) -> str:
+    """Return a template filled."""
+    return environment().get_template(template).render(values)

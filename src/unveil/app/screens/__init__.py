@@ -1,0 +1,14 @@
+"""The screens, in the order of the way: one module each, and one line here.
+
+A module gives `SCREEN`, a `Screen` with its page and what its forms do; its template is `templates/NAME.html`.
+"""
+
+from __future__ import annotations
+
+from unveil.app.screens import opening
+from unveil.app.visit import Screen
+
+__all__ = ["SCREENS"]
+
+SCREENS: tuple[Screen, ...] = (opening.SCREEN,)
+"""The screens that there are; the navigation shows them in this order."""

@@ -1,0 +1,316 @@
+"""What is open: the data, its project, its changes, and what works on it. It lives here and in the project file, never in a page.
+
+A change is a new project: it is written to its file at once, and the one before is kept for undo. Every change has a number, so
+that a page knows whether it shows what holds now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from unveil.app.jobs import Jobs
+from unveil.credentials import without_credentials
+from unveil.errors import ArgumentError, ProjectError, UnveilError, shown
+from unveil.project import Attribute, DataSection, Project
+from unveil.sources import ReadOptions, open_source
+from unveil.sources.datasets import names as built_in
+from unveil.study import Study
+
+__all__ = ["ChangedOnDiskError", "Desk", "Opened"]
+
+_MOST_UNDONE = 200
+_MOST_SAID = 100
+
+
+class ChangedOnDiskError(UnveilError, RuntimeError):
+    """A project file that somebody else has written since it was read: which of the two is meant?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Data that is open, with its project.
+
+    Attributes
+    ----------
+    data
+        What opens it again: a path, the name of a built-in data set, or an address; an address may hold a password, and is never
+        shown (`place` is).
+    project
+        What is said of it, as it was saved last.
+    whole
+        The study of all columns without roles: its counts outlive every change of the project.
+    kept
+        Whether the data stays where it is; False: it was dropped here, and nobody has said where to keep it.
+    """
+
+    data: str
+    project: Project
+    whole: Study
+    kept: bool = True
+
+    @property
+    def place(self) -> str:
+        """Where the data is, as a page shows it."""
+        return without_credentials(Path(self.data).name if not self.kept else self.data)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the data."""
+        return self.whole.names
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    project: Project
+    said: str
+
+
+@dataclass(slots=True, eq=False)
+class Desk:
+    """All that one server has open, for whoever looks at it.
+
+    Attributes
+    ----------
+    folder
+        Where files are looked for, and no further up.
+    private
+        A folder that only its owner may look into, for files that are dropped; None: none can be.
+    jobs
+        What works, and has worked.
+    version
+        Counts the changes: a page that shows an older one says so.
+    memory
+        What screens remember of what is open (answers, what is ticked), by words of their own; another file empties it.
+    """
+
+    folder: Path
+    private: Path | None = None
+    jobs: Jobs = field(default_factory=Jobs)
+    version: int = 0
+    memory: dict[str, Any] = field(default_factory=dict)
+    _opened: Opened | None = None
+    _changes: list[_Change] = field(default_factory=list)
+    _at: int = 0
+    _mark: bytes | None = None
+    _said: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _numbers: Any = field(default_factory=lambda: itertools.count(1))
+    _lock: Any = field(default_factory=threading.RLock)
+
+    # What is open -----------------------------------------------------------------------------------------------------
+
+    @property
+    def opened(self) -> Opened:
+        """The data that is open; where none is, that is said."""
+        if self._opened is None:
+            raise ArgumentError("no data is open; open a file first.")
+        return self._opened
+
+    @property
+    def is_open(self) -> bool:
+        """Whether data is open."""
+        return self._opened is not None
+
+    @property
+    def project(self) -> Project:
+        """The project that is open."""
+        return self.opened.project
+
+    @property
+    def study(self) -> Study:
+        """The data with the roles and meanings of the project."""
+        opened = self.opened
+        known = self.memory.get("study")
+        if known is None or known[0] is not opened.project:
+            known = (opened.project, Study(opened.whole.held(), project=opened.project, partial=True))
+            self.memory["study"] = known
+        study: Study = known[1]
+        return study
+
+    def code(self, column: str) -> str:
+        """Return the word by which a column travels in pages and forms."""
+        return f"c{self.opened.columns.index(column)}"
+
+    def column(self, code: str) -> str:
+        """Return the column of such a word."""
+        number = code.removeprefix("c")
+        if code.startswith("c") and number.isascii() and number.isdigit() and int(number) < len(self.opened.columns):
+            return self.opened.columns[int(number)]
+        raise ArgumentError("a column is named that the data does not have; load the page again.")
+
+    # Opening ----------------------------------------------------------------------------------------------------------
+
+    def open(self, data: str, *, options: ReadOptions | None = None, kept: bool = True) -> None:
+        """Open data by its path, address or name, with the project that is kept for it, or a new one."""
+        if data.endswith(".toml"):
+            self.open_project(Path(data))
+            return
+        home = self.folder if data in built_in() or "://" in data or not kept else Path(data).parent
+        path = _project_path(data, home, kept=kept)
+        if path.is_file():
+            project = Project.read(path)
+        else:
+            named = "://" in data or not kept or data in built_in()
+            project = Project(path, DataSection(path=without_secret(data) if "://" in data else None if named else Path(data)))
+        if options is not None:
+            section = replace(project.data, separator=options.separator, encoding=options.encoding, missing=options.missing)
+            project = replace(project, data=section)
+        self._take(data, project, kept=kept)
+
+    def open_project(self, path: Path) -> None:
+        """Open a project file, and the data that it names."""
+        project = Project.read(path)
+        place = project.data.path
+        if place is None:
+            known = path.stem
+            if known not in built_in():
+                raise ProjectError(f"{shown(path.name)}: the data was not kept, or is not named; open the data itself.")
+            place = known
+        self._take(str(place), project)
+
+    def _take(self, data: str, project: Project, *, kept: bool = True) -> None:
+        section = project.data
+        options = ReadOptions(separator=section.separator, encoding=section.encoding, missing=section.missing)
+        whole = Study(open_source(data, options))
+        Study(whole.held(), project=project, partial=True)  # a project that does not fit the data is refused before it is taken
+        with self._lock:
+            self._opened = Opened(data, project, whole, kept)
+            self._changes, self._at = [_Change(project, "opened")], 0
+            self._mark = _mark(project.path)
+            self.memory = {}
+            self.version += 1
+
+    # Changing ---------------------------------------------------------------------------------------------------------
+
+    def change(self, project: Project, said: str) -> None:
+        """Take a changed project, write it to its file, and keep the one before.
+
+        Parameters
+        ----------
+        project
+            The project, changed.
+        said
+            What was changed, in a few words: undo and the log of decisions show them.
+        """
+        with self._lock:
+            if project == self.project:
+                return
+            self._save(project)
+            self._changes = [*self._changes[: self._at + 1], _Change(project, said)][-_MOST_UNDONE:]
+            self._at = len(self._changes) - 1
+
+    def change_attributes(self, changes: Mapping[str, Mapping[str, Any]], said: str) -> None:
+        """Change what the project says of some columns: by column, fields of its `Attribute`."""
+        known = self.project.attributes
+        changed = {name: replace(known.get(name) or Attribute(name), **dict(fields)) for name, fields in changes.items()}
+        together = {**known, **changed}
+        ordered = {name: together[name] for name in (*self.opened.columns, *together) if name in together}
+        self.change(replace(self.project, attributes=ordered), said)
+
+    def undo(self) -> str:
+        """Go back by one change, and return what it was."""
+        return self._moved(-1)
+
+    def redo(self) -> str:
+        """Take back what was undone, and return what it was."""
+        return self._moved(1)
+
+    @property
+    def undoable(self) -> str:
+        """What the last change was; nothing: there is none."""
+        return self._changes[self._at].said if self._at > 0 else ""
+
+    @property
+    def redoable(self) -> str:
+        """What was undone last; nothing: nothing was."""
+        return self._changes[self._at + 1].said if self._at + 1 < len(self._changes) else ""
+
+    def _moved(self, by: int) -> str:
+        with self._lock:
+            at = self._at + by
+            if not 0 <= at < len(self._changes):
+                raise ArgumentError("there is nothing to undo." if by < 0 else "there is nothing to redo.")
+            self._save(self._changes[at].project)
+            said = self._changes[max(at, self._at)].said
+            self._at = at
+            return said
+
+    def _save(self, project: Project) -> None:
+        if self.changed_on_disk:
+            raise ChangedOnDiskError("the project file was changed elsewhere; read it again, or keep what is here.")
+        project.write()
+        self._mark = _mark(project.path)
+        self._opened = replace(self.opened, project=project)
+        self.version += 1
+
+    # The file ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def changed_on_disk(self) -> bool:
+        """Whether somebody else has written the project file since it was read or written here."""
+        return self._opened is not None and _mark(self._opened.project.path) != self._mark
+
+    def read_again(self) -> None:
+        """Take what the project file holds now; what is here can be undone to."""
+        with self._lock:
+            project = Project.read(self.project.path)
+            Study(self.opened.whole.held(), project=project, partial=True)
+            self._mark = _mark(project.path)
+            self._opened = replace(self.opened, project=project)
+            self._changes = [*self._changes[: self._at + 1], _Change(project, "read from the file")]
+            self._at = len(self._changes) - 1
+            self.version += 1
+
+    def keep_mine(self) -> None:
+        """Write what is here over what the project file holds now."""
+        with self._lock:
+            self._mark = _mark(self.project.path)
+            self._save(self.project)
+
+    # What is said once ------------------------------------------------------------------------------------------------
+
+    def say(self, line: str, kind: str = "note") -> int:
+        """Keep a line that the next page shows, and return its number."""
+        number: int = next(self._numbers)
+        self._said[number] = (kind, line)
+        while len(self._said) > _MOST_SAID:
+            del self._said[next(iter(self._said))]
+        return number
+
+    def said(self, number: str) -> tuple[str, str] | None:
+        """Return a line that was kept, with its kind."""
+        return self._said.get(int(number)) if number.isascii() and number.isdigit() else None
+
+
+def without_secret(address: str) -> str:
+    """Return an address of a data base as a project may hold it."""
+    return without_credentials(address)
+
+
+def _project_path(data: str, home: Path, *, kept: bool) -> Path:
+    """Return where the project of some data is kept: `unveil.toml` beside it, unless that is about something else."""
+    usual = home / "unveil.toml"
+    named = Path(without_credentials(data).rpartition("/")[2] or "data")
+    own = home / f"{named.stem or 'data'}.toml"
+    if data in built_in() or not kept or "://" in data or own.is_file():
+        return own
+    if not usual.is_file():
+        return usual
+    try:
+        about = Project.read(usual).data.path
+    except UnveilError:
+        return own
+    return usual if about is not None and Path(about).resolve() == Path(data).resolve() else own
+
+
+def _mark(path: Path) -> bytes | None:
+    """Return what tells one state of a file from another; None: there is no file."""
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return None

@@ -1,0 +1,189 @@
+/* The script of the app. Pages work without it; with it, forms exchange parts of a page and progress is streamed.
+
+   data-swap="a b"    on a form or a link: fetch it, and take the elements of these ids out of the page that comes back
+   data-live          on a form: send it whenever something in it changes
+   data-stream        on an element: its job tells its steps there
+   data-drop          on a form with a file: what is dropped on it is sent
+   data-open="id"     on a button: open the dialog of this id
+   data-tick="name"   on a button: tick (or untick) all boxes of this name in its form
+   data-copy          on a button: copy the text of the element before it */
+
+const parser = new DOMParser();
+let asking = null;
+
+function taken(html, ids) {
+  const page = parser.parseFromString(html, "text/html");
+  for (const id of ["messages", "tools", "steps", ...ids]) {
+    const fresh = page.getElementById(id), old = document.getElementById(id);
+    if (!fresh || !old) continue;
+    const held = focusIn(old);
+    const open = new Set([...old.querySelectorAll("details[open][id]")].map(one => one.id));
+    old.replaceWith(document.adoptNode(fresh));
+    for (const one of fresh.querySelectorAll("details[id]")) if (open.has(one.id)) one.open = true;
+    if (held) focusAgain(fresh, held);
+    prepare(fresh);
+  }
+  if (page.body.dataset.version) document.body.dataset.version = page.body.dataset.version;
+}
+
+function focusIn(element) {
+  const at = document.activeElement;
+  if (!at || !element.contains(at)) return null;
+  return {id: at.id, name: at.name, value: at.value, start: at.selectionStart, type: at.type};
+}
+
+function focusAgain(element, held) {
+  const all = [...element.querySelectorAll("input, button, select, textarea, summary, a")];
+  const same = all.find(one => held.id ? one.id === held.id : one.name && one.name === held.name
+    && (one.type === "text" || one.type === "search" || one.value === held.value));
+  if (!same) return;
+  same.focus({preventScroll: true});
+  if (same.type === "text" || same.type === "search") same.setSelectionRange(held.start, held.start);
+}
+
+async function exchange(address, options, ids, element) {
+  if (asking) asking.abort();
+  const mine = asking = new AbortController();
+  element.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(address, {...options, signal: mine.signal, credentials: "same-origin"});
+    const html = await answer.text();
+    if (!answer.ok || !ids.some(id => html.includes(`id="${id}"`))) { location.assign(answer.url); return; }
+    taken(html, ids);
+    if (!options.method && element.dataset.address !== "keep") history.replaceState(null, "", address);
+  } catch (problem) {
+    if (problem.name !== "AbortError") say("The server does not answer. Was it stopped?");
+  } finally {
+    element.removeAttribute("aria-busy");
+    if (asking === mine) asking = null;
+  }
+}
+
+function send(form, submitter) {
+  const data = new FormData(form, submitter);
+  const ids = form.dataset.swap.split(" ");
+  const address = submitter && submitter.hasAttribute("formaction") ? submitter.formAction : form.action;
+  const words = new URLSearchParams(data);
+  if (form.method === "post") exchange(address, {method: "POST", body: words}, ids, form);
+  else exchange(`${address.split("?")[0]}?${words}`, {}, ids, form);
+}
+
+function say(line) {
+  const place = document.getElementById("messages"), told = document.createElement("p");
+  told.className = "message error";
+  told.textContent = line;
+  if (place) place.replaceChildren(told);
+}
+
+document.addEventListener("submit", event => {
+  const form = event.target;
+  if (form.dataset.swap) {
+    event.preventDefault();
+    send(form, event.submitter);
+  }
+});
+
+const waiting = new WeakMap();
+document.addEventListener("input", event => {
+  const form = event.target.form;
+  if (!form || form.dataset.live === undefined || !form.dataset.swap) return;
+  clearTimeout(waiting.get(form));
+  const typed = event.target.matches("input[type=text], input[type=search], input[type=range], textarea");
+  waiting.set(form, setTimeout(() => send(form, null), typed ? 160 : 0));
+});
+
+document.addEventListener("click", event => {
+  const link = event.target.closest("a[data-swap]");
+  if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0) {
+    event.preventDefault();
+    exchange(link.href, {}, link.dataset.swap.split(" "), link);
+    return;
+  }
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.open) document.getElementById(button.dataset.open)?.showModal();
+  if (button.dataset.copy !== undefined) navigator.clipboard?.writeText(button.previousElementSibling.textContent);
+  if (button.dataset.tick) {
+    const boxes = [...button.form.querySelectorAll("input[type=checkbox]")].filter(one => one.name === button.dataset.tick);
+    const all = boxes.every(one => one.checked);
+    for (const box of boxes) box.checked = !all;
+    button.form.dispatchEvent(new Event("input", {bubbles: true}));
+    if (boxes[0]) boxes[0].dispatchEvent(new Event("input", {bubbles: true}));
+  }
+});
+
+/* Progress. Hidden tabs close their streams: a browser holds few connections to one server. */
+const streams = new Map();
+
+function listen(element) {
+  if (streams.has(element.id) || document.hidden) return;
+  const stream = new EventSource(element.dataset.stream);
+  streams.set(element.id, stream);
+  stream.addEventListener("part", event => {
+    const fresh = parser.parseFromString(event.data, "text/html").getElementById(element.id);
+    const old = document.getElementById(element.id);
+    if (fresh && old) {
+      const back = old.querySelector("input[name=back]"), next = fresh.querySelector("input[name=back]");
+      if (back && next) next.value = back.value;
+      const held = focusIn(old);
+      old.replaceWith(document.adoptNode(fresh));
+      if (held) fresh.querySelector("button")?.focus({preventScroll: true});
+    }
+  });
+  stream.addEventListener("end", () => { hush(element.id); again(); });
+}
+
+function hush(id) {
+  streams.get(id)?.close();
+  streams.delete(id);
+}
+
+async function again() {
+  const answer = await fetch(location.href, {credentials: "same-origin"});
+  if (answer.ok) taken(await answer.text(), ["main"]);
+}
+
+function prepare(root) {
+  const found = [...root.querySelectorAll("[data-stream]")];
+  if (root.dataset?.stream) found.push(root);
+  for (const element of found) listen(element);
+  for (const form of root.querySelectorAll("form[data-live] [data-send]")) form.hidden = true;
+}
+
+/* Another tab may have changed the project. */
+async function look() {
+  if (document.hidden) return;
+  try {
+    const answer = await fetch("/version", {credentials: "same-origin"});
+    if (!answer.ok) return;
+    const said = await answer.text();
+    const stale = document.getElementById("stale");
+    if (stale && (said.endsWith("!") || Number.parseInt(said, 10) > Number(document.body.dataset.version))) stale.hidden = false;
+  } catch { /* the server is gone; the next click says so */ }
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) for (const id of [...streams.keys()]) hush(id);
+  else { prepare(document); look(); }
+});
+setInterval(look, 5000);
+
+/* A file that is dropped. */
+for (const kind of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(kind, event => {
+    const form = document.querySelector("form[data-drop]");
+    if (!form || !event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    form.classList.toggle("dragged", kind === "dragover");
+    if (kind !== "drop" || !event.dataTransfer.files.length) return;
+    form.querySelector("input[type=file]").files = event.dataTransfer.files;
+    form.requestSubmit();
+  });
+}
+
+const address = new URL(location.href);
+if (address.searchParams.has("note")) {
+  address.searchParams.delete("note");
+  history.replaceState(null, "", address);
+}
+prepare(document);

@@ -1,0 +1,52 @@
+"""The whole way in a browser, on one's own machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unveil.cli.application import app as program
+
+
+@program.command("app", epilog="Example: unveil app adult --no-browser")
+def app(
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="PROJECT|DATA", help="A project file, a file of data or a built-in data set.", show_default=False),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Open no browser; print the address, with its token, on a line of its own.")
+    ] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0: a free one.")] = 0,
+    host: Annotated[
+        str, typer.Option("--host", help="The name to listen on; beyond this machine only with TLS and a password.")
+    ] = "127.0.0.1",
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="The certificate (--host).")] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (--host).")] = None,
+    password_file: Annotated[
+        Path | None,
+        typer.Option("--password-file", metavar="FILE", help="Holds the password for --host; none: it is asked for."),
+    ] = None,
+) -> None:
+    """Open the app: from a file to a defended release in the browser. Nothing leaves this machine; Ctrl-C stops it."""
+    from unveil.app.server import Listening, serve_app
+
+    beyond = Listening(host=host).beyond
+    listening = Listening(port, host, tls_cert, tls_key, _password(password_file) if beyond else None)
+    serve_app(data, listening=listening, browser=not no_browser)
+
+
+def _password(path: Path | None) -> str:
+    """Read the password from a file, or ask for it; it is never a word of the command."""
+    from getpass import getpass
+
+    from unveil.errors import DataNotFoundError, shown
+
+    if path is None:
+        return getpass("Password for the app: ")
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\r\n")
+    except OSError as error:
+        raise DataNotFoundError(f"{shown(path)} cannot be read: {(error.strerror or 'no reason').lower()}.") from None
