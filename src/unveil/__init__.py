@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unveil.assess.init import start_project as start_project
     from unveil.assess.policy.check import check as check
     from unveil.assess.policy.verdict import Verdict as Verdict
+    from unveil.assess.policy.waivers import Waiver as Waiver
     from unveil.assess.tradeoff import TradeOff as TradeOff
     from unveil.assess.tradeoff import trade_off as trade_off
     from unveil.attacks.attack import Attack as Attack
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from unveil.queries import Gate as Gate
     from unveil.releases import Protection as Protection
     from unveil.releases import Release as Release
+    from unveil.releases import Signature as Signature
+    from unveil.releases import sign as sign
+    from unveil.releases import verify as verify
     from unveil.run import Limits as Limits
     from unveil.run import Run as Run
     from unveil.search.hierarchies import HierarchyReport as HierarchyReport
@@ -112,6 +116,7 @@ _HOMES = {
     "Propensity": "unveil.utility.propensity",
     "Run": "unveil.run",
     "Scan": "unveil.measures.scan",
+    "Signature": "unveil.releases",
     "Step": "unveil.project",
     "Study": "unveil.study",
     "TableAttack": "unveil.tables.attacks",
@@ -121,6 +126,7 @@ _HOMES = {
     "Utility": "unveil.utility.needs",
     "UnveilError": "unveil.errors",
     "Verdict": "unveil.assess.policy.verdict",
+    "Waiver": "unveil.assess.policy.waivers",
     "anonymize": "unveil.protect.anonymize",
     "anonymize_front": "unveil.protect.front",
     "Window": "unveil.stream.window",
@@ -148,6 +154,7 @@ _HOMES = {
     "run_in_process": "unveil.processes",
     "propose_partitions": "unveil.attacks.comparable",
     "scan": "unveil.measures.scan",
+    "sign": "unveil.releases",
     "source": "unveil.sources",
     "start_project": "unveil.assess.init",
     "table": "unveil.tables.build",
@@ -163,6 +170,7 @@ _HOMES = {
     "Recoding": "unveil.search.splitting.labelling",
     "queries": "unveil",
     "utility": "unveil",
+    "verify": "unveil.releases",
 }
 
 __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 - the keys are names

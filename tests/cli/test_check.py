@@ -21,7 +21,16 @@ def test_raw_adult_fails_and_says_why_in_one_screen(capsys: pytest.CaptureFixtur
     shown = capsys.readouterr().out
     assert len(shown.splitlines()) < 40
     assert max(map(len, shown.splitlines())) <= 100
-    for words in ("NOT met", "k_anonymity", "at least 5", "fall short", "fnlwgt", "El Emam", "does not say"):
+    for words in (
+        "leave the house? No",
+        "Not met",
+        "k_anonymity",
+        "at least 5",
+        "fall short",
+        "fnlwgt",
+        "El Emam",
+        "does not say",
+    ):
         assert words in shown
 
 

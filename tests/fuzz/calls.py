@@ -352,6 +352,10 @@ RIGHT: dict[str, Draw] = {
     "against": _one_of("truth", "release"),
     "spreadsheet_safe": _one_of(True, False),
     "record": _one_of(None),
+    "waivers": _one_of(()),
+    "file": _path("data.csv"),
+    "public_key": _path("secret.key"),
+    "passphrase": _one_of(None, b"words"),
     "confidence": _one_of(0.5, 0.95),
     "max_size": _one_of(None, 1, 2, 3),
     "max_distinct": _one_of(2, 50, 1000),
@@ -614,6 +618,7 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
     ("queries.policy_of", "name"): _one_of("restriction", "differential", "sticky", "camouflage", "open"),
     ("Window", "size"): _one_of(5, 20, 1000),
     ("Window", "every"): _one_of(1, 5, 20),
+    ("sign", "key"): _path("secret.key"),
     ("Limits", "time"): _one_of(None, 1.0),
     ("Limits", "text"): _one_of(-1, 1000),
 }

@@ -133,7 +133,7 @@ def test_parquet_is_the_table(tmp_path: Path, result: Rates) -> None:
 
 
 def test_html_is_the_page(tmp_path: Path) -> None:
-    assert write(Rates(), tmp_path / "rates.html").read_bytes().decode() == page(Rates())
+    assert write(Rates(), tmp_path / "rates.html").read_bytes().decode() == page(Rates(), made_on="2026-01-01")
 
 
 def test_txt_is_the_terminal_form_without_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

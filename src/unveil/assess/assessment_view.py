@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from unveil.assess.evidence import file_table
 from unveil.models.measurement_view import view_of
 from unveil.results import Chart, Figure, Table, View
 from unveil.results.numbers import counted, number
@@ -296,10 +297,9 @@ def _made(found: Assessment) -> View:
         ("values masked", _masking(found.small) if found.small else "no"),
         ("direct identifiers", f"up to {found.identifiers.sample:,} values a column, seed {found.identifiers.seed}"),
         ("version", f"unveil {made.version}"),
+        ("date", made.date),
     ]
     tables = [Table(("setting", "value"), tuple(rows), "Settings")]
     if found.files:
-        keyed = any(one.hmac_sha256 for one in found.files)
-        files = tuple((one.role, one.place, one.size, one.hmac_sha256)[: 3 + keyed] for one in found.files)
-        tables.append(Table(("file", "place", "bytes", "HMAC-SHA-256")[: 3 + keyed], files, "Files"))
+        tables.append(file_table(found.files))
     return View("How it was made", tables=tuple(tables))

@@ -10,7 +10,7 @@ from typing import Any
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.assess.evidence import InputFile, table_files
+from unveil.assess.evidence import InputFile, file_table, table_files
 from unveil.assess.figures import Pairing
 from unveil.assess.tradeoff import TradeOff, trade_off
 from unveil.attributes import Names, names_of, sides_of
@@ -127,8 +127,7 @@ class Comparison(Result):
         rows = tuple((name, line) for name, lines in self.reasons.items() for line in lines)
         why = Table(("Release", "Why"), rows, title="What was lost, and why")
         figures = (Figure("Releases", len(self.trade_off.releases)), Figure("Undominated", ", ".join(self.front) or "none"))
-        hashes = tuple((file.role, file.place, file.size, file.sha256, file.hmac_sha256) for file in self.files)
-        files = (Table(("Table", "File", "Bytes", "SHA-256", "HMAC-SHA-256"), hashes, title="Files"),) if hashes else ()
+        files = (file_table(self.files),) if self.files else ()
         tables = (*whole.tables[:1], why, *whole.tables[1:], *files)
         return View("Comparison of releases", figures, tables, whole.notes, charts=whole.charts)
 

@@ -1,27 +1,31 @@
-"""Files that a result was made from: each with its size, and with a hash where that gives nothing away.
+"""What a result can be held to later: when it was made, and from which files, each with its size and a hash.
 
 Whoever has the SHA-256 of a small table of people can try tables until one fits: a plain hash of personal data discloses it. So
 that of a release is given, which everyone may read, and that of anything else only under a key: an HMAC, by which
-whoever keeps the key file can tell whether they hold the same file.
+whoever keeps the key file can tell whether they hold the same file. With a key, a verdict gives the HMAC of its release too.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from unveil import __version__
 from unveil.credentials import without_credentials
-from unveil.project import Project
+from unveil.project import Policy, Project
 from unveil.randomness import read_key
+from unveil.results import Table, jsonable
+from unveil.results.dates import moment
 from unveil.sources import Data, Source, open_source
 from unveil.sources.files.inputs import locate
 
-__all__ = ["InputFile", "input_files", "table_files"]
+__all__ = ["Evidence", "InputFile", "file_table", "input_files", "table_files", "verdict_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class InputFile:
         The hash of a release; None for what is not public.
     hmac_sha256
         The hash under the steward's key; None where no key file is given, and for a release.
+    is_file
+        Whether it is one, and no policy that stands in none.
     """
 
     role: str
@@ -45,11 +51,97 @@ class InputFile:
     size: int
     sha256: str | None = None
     hmac_sha256: str | None = None
+    is_file: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
         hashes = {"sha256": self.sha256, "hmac_sha256": self.hmac_sha256}
         return {"role": self.role, "place": self.place, "bytes": self.size, **hashes}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """When and from what a verdict was made.
+
+    Attributes
+    ----------
+    files
+        The release, its record, the original, the project, the policy and the earlier result, as far as they are files. A policy
+        that is none stands here with the hash of its rules.
+    date
+        The moment in UTC, as ISO writes it.
+    version
+        The version of this package.
+    """
+
+    files: tuple[InputFile, ...] = ()
+    date: str = field(default_factory=lambda: moment().isoformat().replace("+00:00", "Z"))
+    version: str = __version__
+
+    def file(self, role: str) -> InputFile | None:
+        """Return the file of a role; None where there is none."""
+        return next((one for one in self.files if one.role == role), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"date": self.date, "version": self.version, "files": [one.to_dict() for one in self.files]}
+
+
+def file_table(files: Iterable[InputFile], title: str = "Files") -> Table:
+    """Return files as rows; a kind of hash that no file has is left out."""
+    columns: dict[str, list[Any]] = {
+        "file": [one.role for one in files],
+        "place": [one.place for one in files],
+        "bytes": [one.size for one in files],
+        "SHA-256": [one.sha256 for one in files],
+        "HMAC-SHA-256": [one.hmac_sha256 for one in files],
+    }
+    kept = {name: values for name, values in columns.items() if any(value is not None for value in values)}
+    return Table(tuple(kept), tuple(zip(*kept.values(), strict=True)), title=title)
+
+
+def verdict_files(
+    places: Mapping[str, str | os.PathLike[str] | None],
+    project: Project | None,
+    policy: Policy | None,
+    key_file: str | os.PathLike[str] | None,
+) -> tuple[InputFile, ...]:
+    """Return the files behind a verdict.
+
+    Parameters
+    ----------
+    places
+        By role ("release", "record", "original", "earlier result"); one that is no file is left out.
+    project, policy
+        The project, and the rules held against the release. A project that names a data base with a password has no plain hash.
+    key_file
+        The secret key of the hashes; none: plain ones, and none of the original.
+    """
+    key = None if key_file is None else read_key(key_file)
+    found: list[InputFile] = []
+    for role, place in places.items():
+        if place == "-":
+            found.append(replace(_standard_input(key, public=role != "original"), role=role))
+        elif place is not None:
+            found += _file(role, os.fspath(place), key, public=key is None and role != "original")
+    if project is not None:
+        found += _file("project", str(project.path), key, public=key is None and not _has_password(project))
+    if policy is not None:
+        place = policy.path or (project.path if project is not None and policy is project.policy else None)
+        found += [_rules_in_hand(policy)] if place is None else _file("policy", str(place), key, public=key is None)
+    return tuple(found)
+
+
+def _has_password(project: Project) -> bool:
+    return project.data.path is not None and without_credentials(project.data.path) != str(project.data.path)
+
+
+def _rules_in_hand(policy: Policy) -> InputFile:
+    """Return the rules of a preset, or of a policy that stands in no file, with the hash of what they say."""
+    said = [{"rule": one.name, "threshold": one.threshold, "parameters": dict(one.parameters)} for one in policy.in_force()]
+    text = json.dumps(jsonable(said), sort_keys=True, ensure_ascii=True).encode()
+    place = f"preset {policy.name}" if policy.presets and not policy.rules else "rules given in the call"
+    return InputFile("policy", place, len(text), sha256=hashlib.sha256(text).hexdigest(), is_file=False)
 
 
 def input_files(
@@ -108,9 +200,9 @@ def _digest(path: Path, state: Any) -> str:
         return hashlib.file_digest(file, lambda: state).hexdigest()
 
 
-def _standard_input(key: bytes | None) -> InputFile:
-    kept = locate("-")
+def _standard_input(key: bytes | None, *, public: bool = False) -> InputFile:
+    kept, plain = locate("-"), public and key is None
     if kept.path is not None:
-        return replace(_file("data", kept.path, key)[0], place=kept.place)
+        return replace(_file("data", kept.path, key, public=plain)[0], place=kept.place)
     keyed = None if key is None else hmac.digest(key, kept.content, "sha256").hex()
-    return InputFile("data", kept.place, len(kept.content), None, keyed)
+    return InputFile("data", kept.place, len(kept.content), hashlib.sha256(kept.content).hexdigest() if plain else None, keyed)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +35,10 @@ __all__ = [
     "Separator", "SpreadsheetSafe", "Testing", "Weights", "gather", "gather_two",
     "give", "one_sensitive", "pair_of", "showing_progress",
 ]  # fmt: skip
+
+
+_read_here: ContextVar[tuple[str, ...]] = ContextVar("read_here", default=())
+"""What a verb was asked about: the names of its data and its project, for the foot of a page."""
 
 
 def _writable(out: Path | None) -> Path | None:
@@ -221,6 +226,7 @@ def gather(
         missing=tuple(missing or (section.missing if section else ())),
     )
     source = open_source(path, options, held=_held())
+    _read_here.set((Path(source.place).name, *(() if plan is None else (Path(plan.path).name,))))
     partitions = dict(_partition(text, plan, source.names) for text in partition or ())
     return Inputs(
         Study(
@@ -272,7 +278,9 @@ def gather_two(
     )  # fmt: skip
     texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
     options = ReadOptions(separator=separator, encoding=encoding, missing=texts)
-    return inputs.study, Study(open_source(release, options, held=_held()), project=inputs.project, partial=True)
+    after = Study(open_source(release, options, held=_held()), project=inputs.project, partial=True)
+    _read_here.set((*_read_here.get(), Path(after.place).name))
+    return inputs.study, after
 
 
 def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: bool = True) -> None:
@@ -280,7 +288,7 @@ def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: b
     if out is not None:
         from unveil import report
 
-        report.write(result, out, spreadsheet_safe=spreadsheet_safe)
+        report.write(result, out, spreadsheet_safe=spreadsheet_safe, made_from=_read_here.get())
         sys.stderr.write(f"written: {without_credentials(out)}\n")
     if as_json:
         text = json.dumps(result.to_dict(), ensure_ascii=not _is_unicode(sys.stdout.encoding), allow_nan=False)

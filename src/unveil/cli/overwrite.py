@@ -11,7 +11,7 @@ from unveil.errors import ArgumentError, shown
 
 __all__ = ["check_parameters", "check_read"]
 
-_WRITTEN = ("out", "link", "junit", "checkpoint")
+_WRITTEN = ("out", "link", "junit", "checkpoint", "sheet")
 """What names a file to write, where it is a path; a correspondence to read comes as text."""
 _UPDATED = ("baseline",)
 """What may be read and then written anew."""

@@ -214,6 +214,8 @@ class Policy:
         The presets it builds on; a rule of its own replaces theirs of the same name and parameters.
     rules
         Its own rules.
+    path
+        The file that it was read from.
 
     Examples
     --------
@@ -224,6 +226,7 @@ class Policy:
     name: str = "policy"
     presets: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    path: Path | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         """Whether there is any rule."""
@@ -272,7 +275,7 @@ class Policy:
             fields = parse_toml(text)
         except DocumentError as problem:
             raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
-        return read_policy(TomlTable(place, lines_of(text), (), fields), place.stem)
+        return replace(read_policy(TomlTable(place, lines_of(text), (), fields), place.stem), path=place)
 
 
 def read_policy(table: TomlTable, name: str = "policy") -> Policy:

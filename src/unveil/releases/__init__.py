@@ -6,13 +6,16 @@ from unveil.releases.protection import Protection
 from unveil.releases.record import Record, RecordMismatchError, against_key, read_record, record_place, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
 from unveil.releases.release import Release, checked_place, in_hand
+from unveil.releases.signature import Passphrase, Signature, sign, signature_place, signing_key, verify, write_signature
 
 __all__ = [
+    "Passphrase",
     "Protection",
     "Record",
     "RecordMismatchError",
     "Release",
     "ReleaseRecords",
+    "Signature",
     "Unwritten",
     "WrittenFile",
     "WrittenTable",
@@ -25,6 +28,11 @@ __all__ = [
     "record_place",
     "recorded",
     "repeatable_of",
+    "sign",
+    "signature_place",
+    "signing_key",
     "uniform_count",
+    "verify",
     "write_recorded",
+    "write_signature",
 ]

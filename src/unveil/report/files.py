@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.output import atomic_write, check_replaceable
+from unveil.results import View
 
 if TYPE_CHECKING:
     from unveil.results import Result
 
-__all__ = ["FORMATS", "checked_path", "write"]
+__all__ = ["FORMATS", "checked_path", "write", "write_view"]
 
 FORMATS = (".json", ".csv", ".parquet", ".html", ".txt")
 """The endings that `write` knows."""
@@ -22,7 +24,7 @@ FORMATS = (".json", ".csv", ".parquet", ".html", ".txt")
 _TEXT_WIDTH = 100
 
 
-def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: bool = True) -> Path:
+def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: bool = True, made_from: Sequence[str] = ()) -> Path:
     """Write a result to a file, in the form that the file's ending names.
 
     Parameters
@@ -35,6 +37,8 @@ def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: boo
         colour. An older file is replaced.
     spreadsheet_safe
         Whether texts of a CSV table that a spreadsheet would take for formulas get an apostrophe before them.
+    made_from
+        The names of what it was made from, for the foot of a page.
 
     Returns
     -------
@@ -50,7 +54,19 @@ def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: boo
     """
     target = checked_path(path)
     ending = target.suffix.lower()
-    content = _csv(result, spreadsheet_safe=spreadsheet_safe) if ending == ".csv" else _CONTENT[ending](result)
+    if ending == ".csv":
+        content = _csv(result, spreadsheet_safe=spreadsheet_safe)
+    else:
+        content = _html(result, made_from) if ending == ".html" else _CONTENT[ending](result)
+    with atomic_write(target) as file:
+        file.write(content)
+    return target
+
+
+def write_view(view: View, path: str | os.PathLike[str]) -> Path:
+    """Write what is to be seen as a page (``.html``) or a text (anything else)."""
+    target = Path(path)
+    content = _html(view) if target.suffix.lower() == ".html" else _txt(view)
     with atomic_write(target) as file:
         file.write(content)
     return target
@@ -97,18 +113,21 @@ def _parquet(result: Result) -> bytes:
     return buffer.getvalue()
 
 
-def _html(result: Result) -> bytes:
+def _html(shown: Result | View, made_from: Sequence[str] = ()) -> bytes:
     from unveil.report.page import page
+    from unveil.results.dates import today
 
-    return page(result).encode()
+    return page(shown, made_on=today(), made_from=made_from).encode()
 
 
-def _txt(result: Result) -> bytes:
+def _txt(shown: Result | View) -> bytes:
     from rich.console import Console
+
+    from unveil.results._render import to_rich
 
     buffer = io.StringIO()
     console = Console(file=buffer, width=_TEXT_WIDTH, color_system=None, force_terminal=False, force_jupyter=False, _environ={})
-    console.print(result.__rich__())
+    console.print(to_rich(shown) if isinstance(shown, View) else shown.__rich__())
     return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines()).encode()
 
 
@@ -128,4 +147,4 @@ def _as_json(column: Any) -> Any:
     return nw.new_series(column.name, values, nw.String, backend=column.implementation)
 
 
-_CONTENT = {".json": _json, ".parquet": _parquet, ".html": _html, ".txt": _txt}
+_CONTENT = {".json": _json, ".parquet": _parquet, ".txt": _txt}

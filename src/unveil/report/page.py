@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+from collections.abc import Sequence
 
 from unveil import __version__
+from unveil.errors import listed
 from unveil.results import Result, View
 
 __all__ = ["page"]
@@ -78,18 +80,30 @@ for (const head of document.querySelectorAll("thead")) {
 """
 
 
-def page(shown: View | Result) -> str:
+# On paper nothing can be clicked: definitions are open while the page is printed.
+_SCRIPT += """
+const closed = new Set();
+addEventListener("beforeprint", () => {
+  for (const one of document.querySelectorAll("details:not([open])")) { closed.add(one); one.open = true; }
+});
+addEventListener("afterprint", () => { for (const one of closed) one.open = false; closed.clear(); });
+"""
+
+
+def page(shown: View | Result, *, made_on: str = "", made_from: Sequence[str] = ()) -> str:
     """Return a complete HTML page that shows a result.
 
     Parameters
     ----------
     shown
         A result, or what to show of one.
+    made_on, made_from
+        The day, and the names of what it was made from, for the foot of the page.
 
     Returns
     -------
     str
-        An HTML5 document, to be stored as UTF-8. The same view gives the same page.
+        An HTML5 document, to be stored as UTF-8. The same view, day and names give the same page.
     """
     from unveil.results.cells import visible
     from unveil.results.html_view import html_parts
@@ -98,6 +112,7 @@ def page(shown: View | Result) -> str:
     fragment_css, markup = html_parts(view, level=1)
     css = f"\n{fragment_css}{_CSS}"
     made_by = f"unveil {__version__}"
+    foot = f"Made by {made_by}{f' on {made_on}' if made_on else ''}{f' from {listed(made_from)}' if made_from else ''}"
     return f"""\
 <!doctype html>
 <html lang="en">
@@ -115,7 +130,7 @@ def page(shown: View | Result) -> str:
 <body>
 <main class="unveil-view">
 {markup}</main>
-<footer>Made by {made_by}</footer>
+<footer>{html.escape(visible(foot))}</footer>
 <script>{_SCRIPT}</script>
 </body>
 </html>

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, MissingExtraError
+from unveil.results.dates import today
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -131,6 +132,7 @@ class Provenance:
     weights: str | None = None
     seed: int | None = None
     version: str = ""
+    date: str = field(default_factory=today)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
@@ -143,6 +145,7 @@ class Provenance:
             "weights": self.weights,
             "seed": self.seed,
             "version": self.version,
+            "date": self.date,
         }
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
+from unveil.assess.evidence import Evidence, verdict_files
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
 from unveil.assess.policy.rules import outcomes
 from unveil.assess.policy.verdict import Verdict
+from unveil.assess.policy.waivers import Waiver, waiver_of
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, DataNotFoundError, listed, near_miss, shown
@@ -28,7 +30,7 @@ from unveil.releases import Record, RecordMismatchError, read_record, record_pla
 from unveil.results import Provenance
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, in_run
-from unveil.sources import Data
+from unveil.sources import Data, open_source
 from unveil.study import Study, studied
 
 __all__ = ["AnyPolicy", "check", "policy_of"]
@@ -61,6 +63,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     baseline: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     allow: float = 0.0,
     record: str | os.PathLike[str] | None = None,
+    waivers: Sequence[Waiver | Mapping[str, Any]] = (),
+    key_file: str | os.PathLike[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Verdict:
@@ -88,6 +92,12 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         An earlier result (of `check` or `measure`, as JSON), and by how much a risk may have grown since.
     record
         The record of the release; none: the file beside it that has its name and ends in ``.unveil.json``.
+    waivers
+        Named exceptions: who answers for a rule that is not met, why, and from which day to which. A rule that a waiver in force
+        covers keeps no release from passing.
+    key_file
+        A file with a secret key (at least 16 bytes): the verdict then holds the HMAC of every file behind it; none: the plain
+        SHA-256 of all but the original.
     seed
         The seed of what attacks draw at random.
     progress
@@ -117,6 +127,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
     rules = asked.in_force() if earlier is None or policy is not None else earlier.rules
+    exceptions = tuple(map(waiver_of, waivers))
     meant: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
     with studied(release, key=key, sensitive=sensitive, project=plan, partial=True, **meant) as study:
         on_trial, assumed = _sides(study, rules)
@@ -126,7 +137,22 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
             paired = Original(original, told | {"key": None if assumed else on_trial.key}, seed)
         linked = any(rule.name == "linkage" for rule in rules)
         case = Case(on_trial, paired, linked, _record(release, record))
-        return _verdict(case, _Gate(asked, rules, earlier, allow, assumed=assumed, named=policy is not None))
+        verdict = _verdict(case, _Gate(asked, rules, earlier, allow, assumed=assumed, named=policy is not None))
+        places = {
+            "release": study.place,
+            "record": _record_file(case, record),
+            "original": None if original is None else open_source(original).place,
+            "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
+        }
+        evidence = Evidence(verdict_files(places, study.project, None if policy is None else asked, key_file))
+        return replace(verdict, evidence=evidence, waivers=exceptions)
+
+
+def _record_file(case: Case, named: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """Return the file of the record that belongs to the release."""
+    if not isinstance(case.record, Record):
+        return None
+    return record_place(case.study.place) if named is None else named
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +180,9 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
     found = outcomes(case, gate.rules)
     moved = () if gate.earlier is None else drifts(gate.earlier, found, gate.allow)
-    notes = [*(_notes_on_key(case, assumed=gate.assumed) if gate.keyed else ()), *_exceptions(gate.rules)]
+    notes = _notes_on_key(case, assumed=gate.assumed) if gate.keyed else []
+    if vouched := _vouched(gate.rules):
+        notes.append(f"Columns that the policy vouches for, and that were not looked at: {listed(vouched)}.")
     if gate.keyed and not all(outcome.met for outcome in found):
         notes.insert(0, _culprits(case))
     if isinstance(case.record, Record) and case.record.repeatable == "seed":
@@ -171,7 +199,17 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         version=__version__,
     )
     presets = tuple(PRESETS[name] for name in gate.policy.presets)
-    return Verdict(gate.policy.name, presets, found if gate.named else (), moved, tuple(notes), made)
+    return Verdict(
+        case.study.place,
+        gate.policy.name,
+        presets,
+        found if gate.named else (),
+        moved,
+        tuple(notes),
+        made,
+        vouched=vouched,
+        unmeasured=_unmeasured(case, gate.rules),
+    )
 
 
 def _record(release: Data, named: str | os.PathLike[str] | None) -> Record | str:
@@ -259,7 +297,12 @@ def _culprits(case: Case) -> str:
     return f"Columns that single people out most on their own: {named}."
 
 
-def _exceptions(rules: Sequence[Rule]) -> list[str]:
-    """Say which columns were left out of a rule because the policy vouches for them."""
-    excepted = dict.fromkeys(name for rule in rules for name in rule.parameters.get("except", ()))
-    return [f"Columns that the policy vouches for, and that were not looked at: {listed(excepted)}."] if excepted else []
+def _vouched(rules: Sequence[Rule]) -> tuple[str, ...]:
+    """Return the columns that were left out of a rule because the policy vouches for them."""
+    return tuple(dict.fromkeys(name for rule in rules for name in rule.parameters.get("except", ())))
+
+
+def _unmeasured(case: Case, rules: Sequence[Rule]) -> tuple[str, ...]:
+    """Return the columns that are neither of the key nor sensitive, and that no rule names."""
+    named = {name for rule in rules for name in (*rule.parameters.get("key", ()), *rule.parameters.get("by", ()))}
+    return tuple(name for name in case.study.names if name not in {*case.keys, *case.secrets, *named})

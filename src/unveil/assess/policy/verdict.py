@@ -7,16 +7,19 @@ to look at) keeps it from passing: nobody has said that it may.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from unveil.assess.evidence import Evidence
 from unveil.assess.policy.rules import STATUS, Outcome
+from unveil.assess.policy.waivers import Waiver
 from unveil.attributes import in_line
 from unveil.project.presets import Preset
-from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.numbers import counted
+from unveil.results import Provenance, Result, View
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from unveil.assess.policy.drift import Drift
 
 __all__ = ["Verdict"]
@@ -24,12 +27,12 @@ __all__ = ["Verdict"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Verdict(Result):
-    """Whether a release meets a policy, rule by rule.
+    """Whether a release meets a policy, rule by rule, and what that can be held to later.
 
     Attributes
     ----------
-    policy
-        What the policy is called.
+    release, policy
+        Where the release was, and what the policy is called.
     presets
         The presets it builds on, with what their sources say.
     outcomes
@@ -40,30 +43,54 @@ class Verdict(Result):
         What else should be known.
     made
         How the result was made.
+    evidence
+        When, and from which files.
+    vouched
+        The columns that the policy vouches for: a rule did not look at them.
+    unmeasured
+        The columns of the release that no rule measured.
+    waivers
+        The named exceptions that were given, in force or not.
     """
 
+    release: str
     policy: str
     presets: tuple[Preset, ...]
     outcomes: tuple[Outcome, ...]
     drift: tuple[Drift, ...]
     notes: tuple[str, ...]
     made: Provenance
+    evidence: Evidence = field(default_factory=Evidence)
+    vouched: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
 
     @property
     def passes(self) -> bool:
-        """Whether every rule is met, and no figure grew by more than allowed."""
-        return all(outcome.met for outcome in self.outcomes) and all(one.met for one in self.drift)
+        """Whether every rule is met or waived, and no figure grew by more than allowed."""
+        return all(outcome.met or self.waiver(outcome) for outcome in self.outcomes) and all(one.met for one in self.drift)
 
     @property
     def status(self) -> str:
         """In words: met, NOT met or not decided."""
-        found = [outcome.met for outcome in self.outcomes] + [one.met for one in self.drift]
+        found = [True if self.waiver(outcome) else outcome.met for outcome in self.outcomes] + [one.met for one in self.drift]
         return STATUS[False if False in found else None if None in found else True]
 
     @property
     def shortfalls(self) -> tuple[Outcome, ...]:
-        """The rules that are not met, or not decided."""
+        """The rules that are not met, or not decided, waived or not."""
         return tuple(outcome for outcome in self.outcomes if not outcome.met)
+
+    @property
+    def waived(self) -> tuple[Outcome, ...]:
+        """The rules that are not met, or not decided, and that a waiver in force covers."""
+        return tuple(outcome for outcome in self.shortfalls if self.waiver(outcome))
+
+    def waiver(self, outcome: Outcome) -> Waiver | None:
+        """Return the waiver, in force on the day of the verdict, that covers a rule which is not met."""
+        if outcome.met:
+            return None
+        return next((one for one in self.waivers if one.covers(outcome) and one.in_force(self.evidence.date)), None)
 
     def __repr__(self) -> str:
         """Return one line: the policy, and what falls short."""
@@ -72,15 +99,23 @@ class Verdict(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
+        from unveil.assess.policy.pages import title
+
         return {
+            "title": title(self),
             "passes": self.passes,
             "status": self.status,
+            "release": self.release,
             "policy": self.policy,
             "presets": [preset.to_dict() for preset in self.presets],
             "rules": [outcome.to_dict() for outcome in self.outcomes],
             "drift": [one.to_dict() for one in self.drift],
+            "vouched": list(self.vouched),
+            "unmeasured": list(self.unmeasured),
+            "waivers": [one.to_dict() | {"in_force": one.in_force(self.evidence.date)} for one in self.waivers],
             "notes": list(self.notes),
             "records": self.made.records,
+            "evidence": self.evidence.to_dict(),
             "made": self.made.to_dict(),
         }
 
@@ -97,44 +132,19 @@ class Verdict(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: the verdict, the rules by what became of them, and what the source says."""
-        figures = [Figure("verdict", self.status, _counts(self))]
-        figures += [Figure("key", ", ".join(self.made.key))] if self.made.key else []
-        kinds = (("Not met", False), ("Not decided", None), ("Met", True))
-        tables = [_table(title, [one for one in self.outcomes if one.met is met]) for title, met in kinds]
-        tables += [_drift_table(self.drift)]
-        sources = [f"{one.name}: {one.source}. {one.says} What it does not say: {one.silent}" for one in self.presets]
-        title = f"Policy {self.policy}" if self.outcomes else "Drift"
-        shown = tuple(table for table in tables if table.rows)
-        return View(f"{title}: {self.status}", tuple(figures), shown, (*self.notes, *sources))
+        """Return what an auditor should see: the verdict, the rules by what became of them, and what it can be held to."""
+        from unveil.assess.policy.pages import whole
 
+        return whole(self)
 
-def _counts(verdict: Verdict) -> str:
-    """Say how many rules fall short, and how many were not decided."""
-    failed = sum(outcome.met is False for outcome in verdict.outcomes)
-    open_ones = sum(outcome.met is None for outcome in verdict.outcomes)
-    grown = sum(not one.met for one in verdict.drift)
-    parts = [f"{failed} of {counted(len(verdict.outcomes), 'rule')} not met"] if verdict.outcomes else []
-    parts += [f"{open_ones} not decided"] if open_ones else []
-    parts += [f"{grown} of {counted(len(verdict.drift), 'figure')} grew by more than allowed"] if verdict.drift else []
-    return ", ".join(parts)
+    def __rich__(self) -> RenderableType:
+        """Show the verdict in a terminal: what was asked, found and required; a page adds what it can be held to."""
+        from unveil.results._render import to_rich
 
+        return to_rich(replace(self.view(), parts=()))
 
-def _table(title: str, outcomes: Sequence[Outcome]) -> Table:
-    """Return the rules of one status; a column that would say nothing is left out."""
-    columns: dict[str, list[Any]] = {
-        "question": [outcome.rule.question or None for outcome in outcomes],
-        "rule": [outcome.rule.name for outcome in outcomes],
-        "of": [outcome.of if outcome.of != "the key" else None for outcome in outcomes],
-        "found": [outcome.value for outcome in outcomes],
-        "required": [outcome.rule.requirement for outcome in outcomes],
-        "why": [outcome.why or None for outcome in outcomes],
-    }
-    kept = {name: values for name, values in columns.items() if name == "found" or any(value is not None for value in values)}
-    return Table(tuple(kept), tuple(zip(*kept.values(), strict=True)), title=title)
+    def sheet(self) -> View:
+        """Return what someone who decides should see: one printed page, with a place to sign."""
+        from unveil.assess.policy.pages import sheet
 
-
-def _drift_table(drift: Sequence[Drift]) -> Table:
-    rows = tuple((one.rule, one.of, one.before, one.now, one.growth, "yes" if one.met else "NO") for one in drift)
-    note = "growth is of the risk: the figure itself, or one over it where higher is safer"
-    return Table(("figure", "of", "before", "now", "growth", "allowed"), rows, title="Since the earlier result", note=note)
+        return sheet(self)

@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.groups import grouped
 from unveil.cli.options import (
     ClassNullPolicy,
     Data,
     Encoding,
     Json,
     Key,
+    KeyFile,
     Missing,
     Out,
     ProjectFile,
@@ -26,6 +28,8 @@ from unveil.cli.options import (
     showing_progress,
 )
 from unveil.cli.requirements import Order, SensitiveColumns
+from unveil.cli.signing import SignOptions
+from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together
 
 
@@ -35,8 +39,18 @@ def _writable(out: Path | None) -> Path | None:
     return out
 
 
+def _sheet(place: Path | None) -> Path | None:
+    if place is not None and place.suffix.lower() not in (".html", ".txt"):
+        raise ArgumentError(
+            f"the sheet is a page to print or a text: its file ends in .html or .txt, and {shown(place.name)} not."
+        )
+    return _writable(place)
+
+
 @app.command(epilog="Example: unveil check adult --policy cell-size-5 --key sex --key race")
+@grouped
 def check(
+    signing: SignOptions,
     release: Data = None,
     policy: Annotated[
         str | None, typer.Option("--policy", metavar="FILE|PRESET", help="A policy file, a project file, or a preset.")
@@ -67,6 +81,7 @@ def check(
         Path | None,
         typer.Option("--record", metavar="FILE", help="The record of the release; none: RELEASE.unveil.json beside it."),
     ] = None,
+    key_file: KeyFile = None,
     nulls: ClassNullPolicy = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
     project: ProjectFile = None,
@@ -76,6 +91,10 @@ def check(
     junit: Annotated[
         Path | None,
         typer.Option("--junit", metavar="FILE", help="Write the verdict as JUnit XML, for pipelines.", callback=_writable),
+    ] = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option("--sheet", metavar="FILE", help="Write one page for whoever decides: .html or .txt.", callback=_sheet),
     ] = None,
     as_json: Json = False,
     out: Out = None,
@@ -87,6 +106,11 @@ def check(
     from unveil.cli import requirements
     from unveil.sources import source
 
+    signing.check(out)
+    if (signature := signing.verified()) is not None:
+        give(signature, as_json=as_json, out=out)
+        raise typer.Exit(0 if signature.valid else 1)
+    signer = signing.signer()
     asked, own = (None, None) if policy is None else policy_of(policy)
     plan = project if project is not None or own is None else own.path
     inputs = gather(
@@ -110,6 +134,7 @@ def check(
             baseline=baseline,
             allow=allow,
             record=record,
+            key_file=key_file,
             seed=seed,
             **paired,
         )
@@ -120,6 +145,14 @@ def check(
 
             write_whole(junit, as_junit(result) + "\n")
             sys.stderr.write(f"written: {junit}\n")
+        if sheet is not None:
+            from unveil.report import write_view
+
+            write_view(result.sheet(), sheet)
+            sys.stderr.write(f"written: {sheet}\n")
         give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
+        if signer is not None and out is not None:
+            written = result.evidence.file("record")
+            signer([out] if written is None else [out, Path(written.place)])
     if not result.passes:
         raise typer.Exit(1)

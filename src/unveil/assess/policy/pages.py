@@ -1,0 +1,228 @@
+"""What a verdict looks like: one sheet for whoever decides, and the whole of it for whoever audits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from unveil.assess.evidence import file_table
+from unveil.errors import listed, one_line
+from unveil.results import Figure, Table, View
+from unveil.results.numbers import counted
+
+if TYPE_CHECKING:
+    from unveil.assess.policy.drift import Drift
+    from unveil.assess.policy.rules import Outcome
+    from unveil.assess.policy.verdict import Verdict
+
+__all__ = ["sheet", "title", "whole"]
+
+_MOST_RULES, _MOST_WAIVERS, _MOST_NAMES, _SHORT = 8, 3, 4, 30
+"""Rules, waivers, names of columns, and characters of a name that one sheet has room for."""
+_UNNAMED = ("the data frame", "-", "standard input")
+_ANSWER = {"met": "Yes", "NOT met": "No", "not decided": "Not decided"}
+
+
+def title(verdict: Verdict) -> str:
+    """Return the question that was asked and its answer, in words."""
+    name = named(verdict)
+    if not verdict.outcomes:
+        return f"Is {name} riskier than before? {'No' if verdict.passes else 'Yes'}"
+    under = _policy(verdict)
+    said = {
+        "met": f"Yes, under {under}",
+        "NOT met": f"No, not under {under}",
+        "not decided": f"Not decided under {under}",
+    }[verdict.status]
+    waived = f", with {counted(len(verdict.waived), 'rule')} waived" if verdict.waived else ""
+    return f"May {name} leave the house? {said}{waived}"
+
+
+def named(verdict: Verdict) -> str:
+    """Return what the release is called: its file without the folders, or the data set; a frame has no name."""
+    place = verdict.release
+    if place in _UNNAMED or not place:
+        return "this release"
+    return one_line(PurePath(place).name or place) if "://" not in place else one_line(place)
+
+
+def _policy(verdict: Verdict) -> str:
+    """Return what the policy is called; one without a name of its own by where it stands."""
+    if verdict.policy != "policy":
+        return one_line(verdict.policy)
+    file = verdict.evidence.file("policy")
+    if file is None or not file.is_file:
+        return "the rules given"
+    project, name = verdict.evidence.file("project"), one_line(PurePath(file.place).name)
+    return f"the policy of {name}" if project is not None and project.place == file.place else name
+
+
+# One sheet ------------------------------------------------------------------------------------------------------------
+
+
+def sheet(verdict: Verdict) -> View:
+    """Return what fits on one printed page."""
+    figures = [_answer(verdict), Figure("release", named(verdict), _size(verdict))]
+    figures.append(Figure("date", verdict.evidence.date[:10], f"unveil {verdict.evidence.version}"))
+    worst = sorted(verdict.outcomes, key=lambda one: (one.met is True, one.met is None))
+    rows = tuple(_line(verdict, one) for one in worst[:_MOST_RULES])
+    more = len(worst) - len(rows)
+    left = f"{counted(more, 'further rule')} stand{'' if more > 1 else 's'} in the full verdict." if more else ""
+    tables = [Table(("what is measured", "found", "required", "answer"), rows, "The rules", left)] if rows else []
+    if verdict.drift:
+        grown = [one for one in verdict.drift if not one.met][:_MOST_RULES] or verdict.drift[:_MOST_RULES]
+        tables.append(_drift_table(grown))
+    notes = [_shortened("Columns that no rule measured", verdict.unmeasured), _shortened("Vouched for", verdict.vouched)]
+    notes += [_waiver_in_words(one.to_dict()) for one in verdict.waivers[:_MOST_WAIVERS] if one.in_force(verdict.evidence.date)]
+    notes += [_hash_in_words(verdict), f"Decided by {'_' * 24} on {'_' * 12}, signature {'_' * 24}"]
+    return View(title(verdict), tuple(figures), tuple(tables), tuple(filter(None, notes)), lead=_lead(verdict))
+
+
+def _lead(verdict: Verdict) -> str:
+    """Say in a sentence or two what the answer means."""
+    if not verdict.outcomes:
+        return ""
+    known = verdict.made.key
+    few = listed(map(_cut, known[:_MOST_NAMES])) + (
+        f" and {len(known) - _MOST_NAMES:,} more columns" if len(known) > _MOST_NAMES else ""
+    )
+    against = f" The rules about classes hold against someone who knows {few} of a person." if known else ""
+    said = {
+        "met": "It may, as far as these rules go: each is met" + (", or waived by name." if verdict.waived else "."),
+        "NOT met": "It may not: a rule is not met.",
+        "not decided": "Nobody has said that it may: a rule could not be decided, and what is not decided does not pass.",
+    }
+    return said[verdict.status] + against
+
+
+def _line(verdict: Verdict, outcome: Outcome) -> tuple[Any, ...]:
+    about = (outcome.rule.question or outcome.rule.form.about).split(";")[0]
+    of = "" if outcome.of == "the key" else f": {_cut(outcome.of)}"
+    answer = "waived" if verdict.waiver(outcome) else {True: "met", False: "NOT met", None: "not decided"}[outcome.met]
+    return f"{about}{of}", outcome.value, outcome.rule.requirement, answer
+
+
+def _size(verdict: Verdict) -> str:
+    return counted(verdict.made.records, "record")
+
+
+def _shortened(what: str, names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"{what}: {listed(map(_cut, names[:_MOST_NAMES]))}{more}."
+
+
+def _cut(text: str, most: int = _SHORT) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _hash_in_words(verdict: Verdict) -> str:
+    file = verdict.evidence.file("release")
+    if file is None:
+        return ""
+    kind, digest = ("HMAC-SHA-256", file.hmac_sha256) if file.hmac_sha256 else ("SHA-256", file.sha256)
+    return f"{kind} of the release: `{digest}`"
+
+
+# The whole verdict ----------------------------------------------------------------------------------------------------
+
+
+def whole(verdict: Verdict) -> View:
+    """Return everything, the evidence last."""
+    figures = [_answer(verdict)]
+    figures += [Figure("key", ", ".join(verdict.made.key))] if verdict.made.key else []
+    kinds = (("Not met", False), ("Not decided", None), ("Met", True))
+    tables = [_rule_table(name, [one for one in verdict.outcomes if one.met is met]) for name, met in kinds]
+    tables += [_drift_table(verdict.drift), *_waiver_table(verdict)]
+    sources = [f"{one.name}: {one.source}. {one.says} What it does not say: {one.silent}" for one in verdict.presets]
+    shown = tuple(table for table in tables if table.rows)
+    return View(title(verdict), tuple(figures), shown, (*verdict.notes, *sources), parts=(_evidence(verdict),))
+
+
+def _evidence(verdict: Verdict) -> View:
+    """Return what the verdict can be held to later."""
+    made = verdict.made
+    rows: list[tuple[str, Any]] = [
+        ("release", f"{named(verdict)}, {_size(verdict)}"),
+        ("date", verdict.evidence.date),
+        ("version", f"unveil {verdict.evidence.version}"),
+        ("policy", verdict.policy if verdict.outcomes else None),
+        ("key", ", ".join(made.key) or None),
+        ("sensitive", ", ".join(made.sensitive) or None),
+        ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
+        ("vouched for by the policy", ", ".join(verdict.vouched) or "no column"),
+        ("measured by no rule", ", ".join(verdict.unmeasured) or "no column"),
+    ]
+    tables = [Table(("what", "value"), tuple((name, value) for name, value in rows if value is not None))]
+    if verdict.evidence.files:
+        tables.append(file_table(verdict.evidence.files))
+    return View("What this verdict can be held to", tables=tuple(tables))
+
+
+def _answer(verdict: Verdict) -> Figure:
+    if not verdict.outcomes:
+        return Figure("riskier", "No" if verdict.passes else "Yes", _tally(verdict))
+    return Figure("answer", _ANSWER[verdict.status], _tally(verdict))
+
+
+def _tally(verdict: Verdict) -> str:
+    """Say how many rules fall short, and how many were not decided."""
+    failed = sum(outcome.met is False for outcome in verdict.outcomes)
+    open_ones = sum(outcome.met is None for outcome in verdict.outcomes)
+    grown = sum(not one.met for one in verdict.drift)
+    all_met = bool(verdict.outcomes) and not verdict.shortfalls
+    rules = counted(len(verdict.outcomes), "rule")
+    parts = [f"{len(verdict.outcomes)} of {rules} met" if all_met else f"{failed} of {rules} not met"] if verdict.outcomes else []
+    parts += [f"{open_ones} not decided"] if open_ones else []
+    parts += [f"{len(verdict.waived)} waived"] if verdict.waived else []
+    parts += [f"{grown} of {counted(len(verdict.drift), 'figure')} grew by more than allowed"] if verdict.drift else []
+    return ", ".join(parts)
+
+
+def _rule_table(name: str, outcomes: Sequence[Outcome]) -> Table:
+    """Return the rules of one status; a column that would say nothing is left out."""
+    columns: dict[str, list[Any]] = {
+        "question": [outcome.rule.question or None for outcome in outcomes],
+        "rule": [outcome.rule.name for outcome in outcomes],
+        "of": [outcome.of if outcome.of != "the key" else None for outcome in outcomes],
+        "found": [outcome.value for outcome in outcomes],
+        "required": [outcome.rule.requirement for outcome in outcomes],
+        "why": [outcome.why or None for outcome in outcomes],
+    }
+    kept = {name: values for name, values in columns.items() if name == "found" or any(value is not None for value in values)}
+    meant = {one.rule.name: one.rule.form.about for one in outcomes}
+    definition = "; ".join(f"{rule}: {about}" for rule, about in meant.items())
+    return Table(tuple(kept), tuple(zip(*kept.values(), strict=True)), title=name, definition=definition)
+
+
+def _drift_table(drift: Sequence[Drift]) -> Table:
+    rows = tuple((one.rule, one.of, one.before, one.now, one.growth, "yes" if one.met else "NO") for one in drift)
+    note = "growth is of the risk: the figure itself, or one over it where higher is safer"
+    return Table(("figure", "of", "before", "now", "growth", "allowed"), rows, title="Since the earlier result", note=note)
+
+
+def _waiver_table(verdict: Verdict) -> Iterator[Table]:
+    """Give the named exceptions, those in force and those that are not."""
+    rows = tuple(
+        (
+            one.rule,
+            one.of,
+            one.approver,
+            one.approved,
+            one.expires,
+            one.reason,
+            "yes" if one.in_force(verdict.evidence.date) else "NO",
+        )
+        for one in verdict.waivers
+    )
+    if rows:
+        yield Table(("rule", "of", "approver", "approved", "expires", "reason", "in force"), rows, title="Waivers")
+
+
+def _waiver_in_words(waiver: dict[str, Any]) -> str:
+    return (
+        f"{waiver['rule']} is waived by {waiver['approver']} from {waiver['approved']} to {waiver['expires']}: "
+        f"{_cut(waiver['reason'], 2 * _SHORT)}"
+    )

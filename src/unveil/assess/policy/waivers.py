@@ -1,0 +1,89 @@
+"""Waivers: a person answers for a rule that a release does not meet, for a reason and until a day."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unveil.arguments import checked_arguments
+from unveil.assess.policy.rules import Outcome
+from unveil.errors import ArgumentError, listed, shown
+from unveil.project.policy import RULES
+
+__all__ = ["Waiver", "waiver_of"]
+
+_FIELDS = ("rule", "approver", "approved", "expires", "reason")
+
+
+@checked_arguments
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A named exception: this release may pass without meeting this rule.
+
+    Parameters
+    ----------
+    rule
+        The name of the rule.
+    approver, reason
+        Who answers for it, and why.
+    approved, expires
+        From which day it holds, and the last day on which it does, as ISO writes them.
+    of
+        What the figure is of, as the verdict says it ("the key", an attribute); none: whatever the rule is about.
+
+    Examples
+    --------
+    >>> one = Waiver("k_anonymity", "the data protection officer", "2026-01-10", "2026-06-30", "a recipient under contract")
+    >>> one.in_force("2026-06-30"), one.in_force("2026-07-01")
+    (True, False)
+    """
+
+    rule: str
+    approver: str
+    approved: str
+    expires: str
+    reason: str
+    of: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a waiver that names no rule, nobody, no reason or no days."""
+        if self.rule not in RULES:
+            raise ArgumentError.not_one_of("rule", self.rule, tuple(RULES))
+        for name in ("approver", "reason"):
+            if not getattr(self, name).strip():
+                raise ArgumentError(f"the waiver of {self.rule} has no {name}; a person answers for it, and says why.")
+        days = [self._day(name) for name in ("approved", "expires")]
+        if days[1] < days[0]:
+            raise ArgumentError(f"the waiver of {self.rule} expires before it is approved; correct one of the days.")
+
+    def _day(self, name: str) -> dt.date:
+        try:
+            return dt.date.fromisoformat(getattr(self, name))
+        except ValueError:
+            raise ArgumentError(f"the waiver of {self.rule}: {name} must be a day such as 2026-12-31.") from None
+
+    def in_force(self, day: str) -> bool:
+        """Whether it holds on a day, written as ISO does; what follows the day is left out."""
+        return self._day("approved") <= dt.date.fromisoformat(day[:10]) <= self._day("expires")
+
+    def covers(self, outcome: Outcome) -> bool:
+        """Whether it is about what became of a rule."""
+        return self.rule == outcome.rule.name and self.of in (None, outcome.of)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"rule": self.rule, "of": self.of, **{name: getattr(self, name) for name in _FIELDS[1:]}}
+
+
+def waiver_of(given: Waiver | Mapping[str, Any]) -> Waiver:
+    """Return a waiver that is given as one, or as its fields."""
+    if isinstance(given, Waiver):
+        return given
+    missing = [name for name in _FIELDS if name not in given]
+    unknown = [name for name in given if name not in (*_FIELDS, "of")]
+    if missing or unknown:
+        said = f"lacks {listed(missing)}" if missing else f"has {shown(unknown[0])}"
+        raise ArgumentError(f"a waiver {said}; its fields are: {listed((*_FIELDS, 'of'))}.")
+    return Waiver(**given)
