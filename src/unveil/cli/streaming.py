@@ -63,7 +63,7 @@ class StreamingOptions:
         self, table: TableOptions, models: ModelOptions, draws: DrawOptions, to: ReleaseOptions, *, as_json: bool
     ) -> None:
         """Release a stream until it ends or is stopped."""
-        from unveil.cli.verbs.watch import stopping
+        from unveil.cli.watching import stopping
         from unveil.sources.streams import StreamOptions, open_records
         from unveil.stream.sinks import open_sink
 

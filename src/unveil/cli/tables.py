@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from unveil.cli.options import give, pair_of
+from unveil.cli.options import Json, SpreadsheetSafe, give, pair_of
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, TableError, shown
 
@@ -29,17 +29,6 @@ __all__ = [
 _TO_PUBLISH = (".csv", ".parquet", ".xlsx")
 
 
-@dataclass(frozen=True, slots=True)
-class TableAnswer:
-    """Where the answer goes, and in which form."""
-
-    as_json: bool
-    out: Path | None
-    form: str
-    intervals: bool
-    spreadsheet_safe: bool
-
-
 def checked_out(out: Path | None) -> Path | None:
     """Refuse a place where nothing can be written before the work begins."""
     if out is not None:
@@ -51,6 +40,30 @@ def checked_out(out: Path | None) -> Path | None:
         else:
             checked_path(out)
     return out
+
+
+TableOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Write the table to publish (.csv, .parquet, .xlsx), or the report (.html, .json, .txt).",
+        callback=checked_out,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TableAnswer:
+    """Where the answer goes, and in which form."""
+
+    publish_intervals: Annotated[bool, typer.Option("--publish-intervals", help="Write intervals in the place of blanks.")] = (
+        False
+    )
+    form: Annotated[str, typer.Option(metavar="long|crosstab", help="The form of the table written.")] = "long"
+    as_json: Json = False
+    out: TableOut = None
+    spreadsheet_safe: SpreadsheetSafe = True
 
 
 def level_of(text: str) -> Any:
@@ -173,6 +186,6 @@ def _publish(result: Any, answer: TableAnswer) -> None:
         header, rows = crosstab_rows(table.dimensions, entries, table.shown)
         write_crosstab(header, rows, out, spreadsheet_safe=answer.spreadsheet_safe)
     else:
-        columns = result.with_intervals() if answer.intervals and hasattr(result, "with_intervals") else result.columns()
+        columns = result.with_intervals() if answer.publish_intervals and hasattr(result, "with_intervals") else result.columns()
         write_long(columns, out, spreadsheet_safe=answer.spreadsheet_safe)
     sys.stderr.write(f"written: {without_credentials(out)}\n")

@@ -1,0 +1,59 @@
+"""The verb dr: the Discrimination Rate of the key columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.groups import grouped
+from unveil.cli.options import showing_progress
+from unveil.cli.study_options import AnswerOptions, StudyOptions
+from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unveil.results import Result
+    from unveil.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class _EstimateOptions:
+    """How sure the rate is, or how it is estimated where there are too many combinations to hold."""
+
+    interval: Annotated[
+        bool, typer.Option("--interval", help="Give an interval for the rate in the population that was sampled.")
+    ] = False
+    confidence: Annotated[float, typer.Option(help="The interval's confidence.")] = 0.95
+    seed: Annotated[int, typer.Option(help="The seed of the sample that --max-distinct draws.")] = 0
+    max_distinct: Annotated[
+        int | None,
+        typer.Option(
+            "--max-distinct", metavar="N", help="Of a large file hold at most N combinations; beyond, estimate with an error."
+        ),
+    ] = None
+
+    def rate(self, study: Study) -> Result:
+        """Measure the study."""
+        from unveil.measures.approximate import approximate_rate
+        from unveil.measures.discrimination import discrimination_rate
+
+        secrets = study.sensitive or None
+        if self.max_distinct is None:
+            return discrimination_rate(study, sensitive=secrets, interval=self.interval, confidence=self.confidence)
+        if study.partitions or study.weights or self.interval or study.nulls != "category":
+            raise ArgumentError(
+                "--max-distinct does not go with --partition, --weights, --interval or another --nulls than category."
+            )
+        return approximate_rate(study.source, study.key, secrets, max_distinct=self.max_distinct, seed=self.seed)
+
+
+@app.command(epilog="Example: unveil dr adult --key age --key sex --sensitive occupation")
+@grouped
+def dr(asked: StudyOptions, estimate: _EstimateOptions, answer: AnswerOptions) -> None:
+    """How far do the key columns, taken together, refine a sensitive column, or single out records?"""
+    study = asked.study(keyed=True)
+    with showing_progress():
+        result = estimate.rate(study)
+    answer.give(result)

@@ -1,0 +1,127 @@
+"""The verb loss: how much a release has lost against its original."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.groups import grouped
+from unveil.cli.options import (
+    Encoding,
+    Key,
+    Missing,
+    ProjectFile,
+    Separator,
+    gather_two,
+    pair_of,
+    showing_progress,
+)
+from unveil.cli.study_options import AnswerOptions
+
+if TYPE_CHECKING:
+    from unveil.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class _PairOptions:
+    """The two tables, and which record and column of one belongs to which of the other."""
+
+    original: Annotated[str, typer.Argument(help="The original table.", show_default=False)]
+    release: Annotated[str, typer.Argument(help="The release.", show_default=False)]
+    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
+        None
+    )
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
+    ] = None
+    project: ProjectFile = None
+    separator: Separator = None
+    encoding: Encoding = None
+    missing: Missing = None
+
+    def studies(self) -> tuple[Study, Study]:
+        """Open both tables."""
+        return gather_two(
+            self.original, self.release, project=self.project, separator=self.separator, encoding=self.encoding,
+            missing=self.missing,
+        )  # fmt: skip
+
+    def pairs(self, original: Study) -> list[tuple[str, str]]:
+        """Return the columns that have another name in the release."""
+        return [pair_of(text, original.names, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
+
+
+@dataclass(frozen=True, slots=True)
+class _KindOptions:
+    """What kind of values the columns hold."""
+
+    key: Key = None
+    continuous: Annotated[
+        list[str] | None, typer.Option("--continuous", metavar="COLUMN", help="A column to be taken as numbers.")
+    ] = None
+    categorical: Annotated[
+        list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="A column to be taken as categories.")
+    ] = None
+    order: Annotated[
+        list[str] | None, typer.Option("--order", metavar="COLUMN=V1,V2,...", help="An ordinal column's values, lowest first.")
+    ] = None
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A column's hierarchy (ARX CSV).")
+    ] = None
+
+    def arguments(self, original: Study, held: set[str], identity: str | None) -> dict[str, Any]:
+        """Return the arguments of the call that say so; the project's hold for columns that both tables have."""
+        from unveil.cli import requirements
+
+        paired = [name for name in original.names if name in held and name != identity]
+        return {
+            "key": self.key or [name for name in original.key if name in held] or None,
+            "continuous": self.continuous,
+            "categorical": self.categorical,
+            "orders": requirements.orders(None, original.project, paired) | requirements.orders(self.order, None, original.names),
+            "hierarchies": requirements.trees(self.hierarchy, original.names),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _ComparisonOptions:
+    """Which comparisons are made beside those of single columns."""
+
+    ways: Annotated[int, typer.Option(help="Contingency tables of up to this many columns, 0 to 3.")] = 3
+    pmse: Annotated[bool, typer.Option("--pmse", help="Measure whether release and original can be told apart.")] = False
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="COLUMN", help="A column to be predicted from all others.")
+    ] = None
+    clusters: Annotated[int | None, typer.Option(metavar="N", help="Compare clusterings into N clusters.")] = None
+    seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the call that ask for them."""
+        from unveil.utility.task import Task
+
+        clustering = [] if self.clusters is None else [Task("clustering", kind="clustering", clusters=self.clusters)]
+        return {"ways": self.ways, "pmse": self.pmse, "tasks": [*(self.task or ()), *clustering], "seed": self.seed}
+
+
+@app.command(epilog="Example: unveil loss paper-4 paper-3 --map ZIP=ZIP* --map Age=Age* --same-order")
+@grouped
+def loss(pair: _PairOptions, kinds: _KindOptions, comparison: _ComparisonOptions, answer: AnswerOptions) -> None:
+    """How much has the release lost against its original? In numbers, categories, classes, and on request tasks."""
+    from unveil.utility.loss import loss as lost
+
+    one, other = pair.studies()
+    pairs = pair.pairs(one)
+    arguments = kinds.arguments(one, {*other.names, *dict(pairs)}, pair.identity) | comparison.arguments()
+    with showing_progress():
+        result = lost(one, other, id=pair.identity, link=pair.link, same_order=pair.same_order, mapping=pairs, **arguments)
+    answer.give(result)
+    for line in result.failed:
+        sys.stderr.write(f"unveil: {line}\n")
+    if result.failed:
+        raise typer.Exit(2)

@@ -1,0 +1,57 @@
+"""The verb scan: the rate of every subset of the key columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unveil.cli import StoppedError
+from unveil.cli.application import app
+from unveil.cli.groups import grouped
+from unveil.cli.options import showing_progress
+from unveil.cli.study_options import AnswerOptions, StudyOptions
+
+
+@app.command(epilog="Example: unveil scan adult --key age --key sex --key race --sensitive occupation")
+@grouped
+def scan(
+    asked: StudyOptions,
+    answer: AnswerOptions,
+    max_size: Annotated[int | None, typer.Option("--max-size", help="The largest subsets to look at; none: all.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; none: two where they help.", min=1)] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FILE", help="Keep the subsets done in a file, so that a stopped scan can go on."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the checkpoint if there is one; none named: beside the data.")
+    ] = False,
+) -> None:
+    """Which columns, alone or together, single people out? The rate of every subset of the key columns (none named: all)."""
+    from unveil.measures.scan import scan as scan_subsets
+    from unveil.measures.scan_checkpoint import default_place
+
+    study = asked.study()
+    kept = default_place(study.place) if resume and checkpoint is None else checkpoint
+    with _told_what_is_kept(kept), showing_progress():
+        result = scan_subsets(
+            study, sensitive=study.sensitive or None, max_size=max_size, threads=threads, checkpoint=kept, resume=resume
+        )
+    answer.give(result)
+
+
+@contextmanager
+def _told_what_is_kept(checkpoint: Path | None) -> Iterator[None]:
+    """Say with an interrupt that the checkpoint is there, if it is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise StoppedError(
+            f"the checkpoint {str(checkpoint)!r} keeps what is done; the same command with --resume goes on."
+        ) from None

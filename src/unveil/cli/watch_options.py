@@ -1,0 +1,304 @@
+"""The options of the verb watch, in groups: the window, the stream, the alarms, and what is kept of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unveil.cli.options import Json, Key, Missing, NullPolicy, Out, PartitionFile, ProjectFile, Sensitive, pair_of
+from unveil.errors import ArgumentError, shown
+
+if TYPE_CHECKING:
+    from unveil.attributes import Role
+    from unveil.project import Need, Project
+    from unveil.sources.streams import StreamOptions
+    from unveil.stream.checkpoint import Checkpoint
+    from unveil.stream.watch import Judge
+    from unveil.stream.window import Window
+
+__all__ = ["AlarmOptions", "KeepingOptions", "ShowingOptions", "StreamSourceOptions", "WindowOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """What is measured, over which window."""
+
+    key: Key = None
+    key_set: Annotated[
+        list[str] | None, typer.Option("--key-set", metavar="A,B", help="A further key, measured beside the first; repeat it.")
+    ] = None
+    sensitive: Sensitive = None
+    window: Annotated[
+        str, typer.Option("--window", metavar="N|TIME|all", help="The last N records, or those of the last 30s, 15m, 1h, 7d.")
+    ] = "10000"
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="N|TIME", help="When figures are due; none: ten times a window.")
+    ] = None
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="COLUMN", help="The records' own times; a window by time needs it.")
+    ] = None
+    lateness: Annotated[str, typer.Option(metavar="TIME", help="How late a record may come and still count.")] = "0s"
+    late: Annotated[str, typer.Option(metavar="RULE", help="What becomes of later ones: drop, or add from then on.")] = "drop"
+    person: Annotated[str | None, typer.Option(metavar="COLUMN", help="Who the records are of: figures then count persons.")] = (
+        None
+    )
+    partition: PartitionFile = None
+    derive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--derive", metavar="NAME=RULE(...)", help="A column made from others: cell(lat,lon,12), hours(when,6), ..."
+        ),
+    ] = None
+    need: Annotated[
+        list[str] | None, typer.Option("--need", metavar="TEXT", help="A use, as 'NAME: TARGET given A, B at least 0.1'.")
+    ] = None
+    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="The most combinations of values to hold.")] = (
+        None
+    )
+    nulls: NullPolicy = None
+    project: ProjectFile = None
+
+    @property
+    def plan(self) -> Project | None:
+        """The project, if one is named."""
+        from unveil.project import Project
+
+        return None if self.project is None else Project.read(self.project)
+
+    def key_sets(self, plan: Project | None) -> list[list[str]]:
+        """Return every set of key columns."""
+        first = list(self.key or _role(plan, "key"))
+        sets = [first, *([name.strip() for name in text.split(",")] for text in self.key_set or ())]
+        if not any(sets):
+            raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+        return [one for one in sets if one]
+
+    def settings(self, plan: Project | None) -> dict[str, Any]:
+        """Return the arguments of the window."""
+        from unveil.stream.derived import parse_derived
+
+        sets, secrets = self.key_sets(plan), self.sensitive or _role(plan, "sensitive")
+        columns = [name for one in sets for name in one] + list(secrets)
+        return {
+            "key": sets,
+            "sensitive": secrets or None,
+            **_extent(self.window, self.every, timed=self.time is not None),
+            "time": self.time,
+            "lateness": self.lateness,
+            "late": self.late,
+            "person": self.person,
+            "partitions": _partitions(self.partition, plan, columns),
+            "derived": dict(parse_derived(text) for text in self.derive or ()),
+            "needs": _needs(self.need, plan),
+            "nulls": self.nulls or (plan.data.nulls if plan is not None else None) or "category",
+            **({} if self.limit is None else {"limit": self.limit}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSourceOptions:
+    """Where the records come from, and how they are read."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="'-', a growing file (NDJSON, CSV), a folder of Parquet files, kafka://broker/topic, redis://host/stream.",
+            show_default=False,
+        ),
+    ]
+    missing: Missing = None
+    follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Whether to wait for more at the end of the source.")] = (
+        True
+    )
+    from_now: Annotated[bool, typer.Option("--from-now", help="Of a topic or stream, only what comes from now on.")] = False
+    setting: Annotated[
+        list[str] | None, typer.Option("--setting", metavar="NAME=VALUE", help="A property of the Kafka client; repeat it.")
+    ] = None
+    settings_file: Annotated[
+        Path | None, typer.Option("--settings-file", metavar="FILE", help="Properties of the Kafka client, NAME=VALUE by line.")
+    ] = None
+    avro: Annotated[
+        Path | None, typer.Option("--avro", metavar="SCHEMA", help="Messages are records in Avro, of this schema.")
+    ] = None
+
+    def options(self) -> StreamOptions:
+        """Return how the stream is read."""
+        from unveil.sources.streams import StreamOptions
+
+        client = _client_settings(self.setting, self.settings_file)
+        return StreamOptions(self.follow, tuple(self.missing or ()), client, self.avro, from_start=not self.from_now)
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmOptions:
+    """What raises an alarm, and what it does."""
+
+    alarm: Annotated[
+        list[str] | None, typer.Option("--alarm", metavar="TEXT", help="A condition, as 'dr > 0.8' or 'k < 5 until 7'.")
+    ] = None
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="FILE|PRESET", help="A policy, each rule of which is an alarm.")
+    ] = None
+    alarm_command: Annotated[
+        str | None,
+        typer.Option("--alarm-command", metavar="COMMAND", help="Run when an alarm is raised, the JSON line as its input."),
+    ] = None
+    stop_on_alarm: Annotated[bool, typer.Option("--stop-on-alarm", help="End the run, with exit code 1, at the first alarm.")] = (
+        False
+    )
+
+    def judge(self, plan: Project | None, settings: Mapping[str, Any]) -> Judge | None:
+        """Return what says of a window which rules of a policy it breaks, if there is a policy."""
+        from unveil.assess.policy.check import check, policy_of
+
+        if self.policy is None and (plan is None or not plan.policy):
+            return None
+        asked = policy_of(self.policy)[0] if self.policy is not None else plan.policy if plan is not None else None
+
+        def judge(window: Window) -> dict[str, bool | None]:
+            verdict = check(window.frame(), asked, key=settings["key"][0], sensitive=settings["sensitive"])
+            return {
+                f"{outcome.rule.name} {outcome.rule.requirement} ({outcome.of})": None if outcome.met is None else not outcome.met
+                for outcome in verdict.outcomes
+            }
+
+        return judge
+
+
+@dataclass(frozen=True, slots=True)
+class KeepingOptions:
+    """What a run keeps: its lines, what could not be read, and its state."""
+
+    lines: Annotated[
+        str | None, typer.Option("--lines", metavar="SINK", help="Append the JSON lines to a file, kafka://... or redis://...")
+    ] = None
+    malformed: Annotated[
+        str | None, typer.Option("--malformed", metavar="SINK", help="Keep records apart that cannot be read; none: count them.")
+    ] = None
+    checkpoint: Annotated[
+        Path | None, typer.Option("--checkpoint", metavar="FILE", help="Keep the state here; the same command then goes on.")
+    ] = None
+    checkpoint_every: Annotated[str, typer.Option("--checkpoint-every", metavar="TIME", help="How often to keep it.")] = "5s"
+
+    def kept(self, source: str, settings: Mapping[str, Any], alarms: AlarmOptions) -> Checkpoint | None:
+        """Return where the state is kept, if anywhere."""
+        from unveil.stream.checkpoint import Checkpoint
+
+        if self.checkpoint is None:
+            return None
+        if source == "-":
+            raise ArgumentError(
+                "standard input cannot be read again, so no run goes on from a --checkpoint; name a file or a topic."
+            )
+        return Checkpoint(self.checkpoint, _fingerprint(source, settings, alarms, self))
+
+    def require_apart(self, source: str, out: Path | None) -> None:
+        """Refuse two of the places that are the same file."""
+        named = {
+            "the source": source, "--lines": self.lines, "--malformed": self.malformed, "--checkpoint": self.checkpoint,
+            "--out": out,
+        }  # fmt: skip
+        places: dict[Path, str] = {}
+        for name, place in named.items():
+            if place is None or str(place) == "-" or "://" in str(place):
+                continue
+            real = Path(place).resolve()
+            if real in places:
+                raise ArgumentError(f"{places[real]} and {name} name the same file; they are different files.")
+            places[real] = name
+
+
+@dataclass(frozen=True, slots=True)
+class ShowingOptions:
+    """Where the figures are shown."""
+
+    metrics: Annotated[
+        int | None, typer.Option("--metrics", metavar="PORT", min=0, max=65535, help="Gauges at http://127.0.0.1:PORT/metrics.")
+    ] = None
+    as_json: Json = False
+    out: Out = None
+
+
+def _extent(window: str, every: str | None, *, timed: bool) -> dict[str, Any]:
+    """Return the extent of the window, and when figures are due."""
+    if window == "all":
+        extent: dict[str, Any] = {}
+        step: Any = every or ("1m" if timed else "1000")
+    elif window.replace("_", "").isdigit():
+        if timed:
+            raise ArgumentError("a window of a number of records goes by their order, not by --time; leave --time out.")
+        extent = {"size": int(window)}
+        step = every or str(max(int(window) // 10, 1))
+    else:
+        from unveil.stream.times import MICROS, duration_of
+
+        micros = duration_of("--window", window)
+        extent = {"duration": window}
+        step = every or f"{max(micros // 10, 1000) / MICROS}s"
+    by_number = str(step).replace("_", "").isdigit()
+    if by_number == timed:
+        wanted = (
+            "a duration such as 1m, as the window goes by time" if timed else "a number of records, or name a column with --time"
+        )
+        raise ArgumentError(f"--every is {shown(every)}; it must be {wanted}.")
+    if "duration" in extent and not timed:
+        raise ArgumentError("a window by time needs the records' own times; name their column with --time.")
+    return {**extent, "every": int(step) if by_number else step}
+
+
+def _role(plan: Project | None, role: Role) -> list[str]:
+    return [] if plan is None else list(plan.names(role))
+
+
+def _needs(texts: list[str] | None, plan: Project | None) -> list[Need]:
+    from unveil.project import Need
+
+    if texts:
+        return [Need.parse(text) for text in texts]
+    return [] if plan is None else list(plan.needs.values())
+
+
+def _partitions(texts: list[str] | None, plan: Project | None, columns: list[str]) -> dict[str, Any]:
+    from unveil.partitions import Partition
+
+    blocks: dict[str, Any] = {}
+    for text in texts or ():
+        column, file = pair_of(text, columns, "--partition", "COLUMN=FILE")
+        own = plan is not None and column in plan.attributes and file in plan.attributes[column].partitions
+        blocks[column] = plan.partition(column, file) if plan is not None and own else Partition.read(file, column=column)
+    return blocks
+
+
+def _client_settings(texts: list[str] | None, file: Path | None) -> dict[str, str]:
+    """Return the properties of the client, from a file first: secrets do not belong on a command line."""
+    rows = list(texts or ())
+    if file is not None:
+        try:
+            own = file.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            raise ArgumentError(f"the settings file {shown(file)} cannot be read.") from None
+        rows = [line.strip() for line in own if line.strip() and not line.lstrip().startswith("#")] + rows
+    found = {}
+    for row in rows:
+        name, equals, value = row.partition("=")
+        if not equals or not name.strip():
+            raise ArgumentError("a setting of the client reads NAME=VALUE, as in security.protocol=SASL_SSL.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _fingerprint(source: str, settings: Mapping[str, Any], alarms: AlarmOptions, kept: KeepingOptions) -> dict[str, Any]:
+    """Return what makes a command this one: options that change what is counted, or what becomes of it."""
+    from unveil.credentials import without_credentials
+
+    plain = {name: value for name, value in settings.items() if name not in ("partitions", "derived", "needs")}
+    plain["partitions"] = {column: block.to_dict() for column, block in settings["partitions"].items()}
+    plain["derived"] = {name: repr(rule) for name, rule in settings["derived"].items()}
+    plain["needs"] = [f"{need!r} {sorted(need.partitions)}" for need in settings["needs"]]
+    others = {"alarms": alarms.alarm, "policy": alarms.policy, "lines": kept.lines, "malformed": kept.malformed}
+    rest = {name: without_credentials(value) if isinstance(value, str) else value for name, value in others.items()}
+    return {"source": without_credentials(source), **plain, **rest}

@@ -1,0 +1,155 @@
+"""A watch as it runs in a terminal: figures shown as they come, alarms that call a command, signals that end it, its report."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unveil.errors import ArgumentError, OutputError
+
+if TYPE_CHECKING:
+    from unveil.stream.figures import WindowFigures
+    from unveil.stream.series import WatchRun
+    from unveil.stream.watch import Watch
+    from unveil.stream.window import Window
+
+__all__ = ["show_run", "stopping", "write_report"]
+
+_PATIENCE = 10.0
+"""Seconds that the commands of alarms have to end when the run does."""
+
+
+def show_run(running: Watch, *, as_json: bool, command: str | None, stop: bool, port: int | None) -> int:
+    """Show what the run gives until it ends; return the signal that ended it, 0 where none did."""
+    output = _Output(as_json=as_json, command=command, port=port)
+    with stopping(running.stop) as heard:
+        try:
+            for figures in running.run():
+                if figures is not None:
+                    output.show(figures, running.window)
+                    if figures.alarms and stop:
+                        running.stop()
+        finally:
+            output.close()
+    return heard[0] if heard else 0
+
+
+class _Output:
+    """Where figures go as they come: lines or a view, the page of metrics, the command of an alarm."""
+
+    def __init__(self, *, as_json: bool, command: str | None, port: int | None) -> None:
+        from unveil.cli.live import view_of
+        from unveil.stream.metrics import MetricsPage
+
+        self._words = [] if command is None else _words(command)
+        self._page = None if port is None else MetricsPage(port)
+        if self._page is not None:
+            sys.stderr.write(f"metrics: http://127.0.0.1:{self._page.port}/metrics\n")
+        self._view = None if as_json else view_of()
+        self._raised: tuple[str, ...] = ()
+        self._called: list[subprocess.Popen[bytes]] = []
+
+    def show(self, figures: WindowFigures, window: Window) -> None:
+        """Show figures everywhere."""
+        if self._view is None:
+            _print_line(figures)
+        else:
+            self._view.show(figures, window)
+        if self._page is not None:
+            self._page.show(figures)
+        if self._words and set(figures.alarms) - set(self._raised):
+            self._called.append(_alarmed(self._words, figures))
+        self._raised = figures.alarms
+
+    def close(self) -> None:
+        """End the view and the page, and give the commands of alarms time to end."""
+        if self._view is not None:
+            self._view.close()
+        if self._page is not None:
+            self._page.close()
+        for process in self._called:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE)
+
+
+@contextlib.contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
+    """Let the first signal end the run between two batches, with its last window written; a second one as anywhere else."""
+    heard: list[int] = []
+    before: dict[int, Any] = {}
+
+    def hear(number: int, frame: Any) -> None:
+        if heard:
+            signal.signal(number, before[number])
+            if callable(before[number]):
+                before[number](number, frame)
+            return
+        heard.append(number)
+        stop()
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            with contextlib.suppress(ValueError):  # not in the main thread: whoever runs this hears signals
+                before[number] = signal.signal(number, hear)
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print_line(figures: WindowFigures) -> None:
+    try:
+        sys.stdout.write(json.dumps(figures.to_dict(), allow_nan=False) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to standard output: {(error.strerror or 'no reason given').lower()}.") from error
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if not words:
+        raise ArgumentError("--alarm-command takes a program and its words, as a shell would read them.")
+    return words
+
+
+def _alarmed(words: list[str], figures: WindowFigures) -> subprocess.Popen[bytes]:
+    """Run the command of an alarm with the line of figures as its input; it is not waited for before the run ends."""
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+        assert process.stdin is not None  # noqa: S101
+        with contextlib.suppress(OSError), process.stdin as pipe:
+            pipe.write(json.dumps(figures.to_dict()).encode() + b"\n")
+    except OSError as error:
+        raise ArgumentError(f"the command of the alarm cannot be run: {(error.strerror or 'no reason given').lower()}.") from None
+    return process
+
+
+def write_report(running: Watch, moving: Window, out: Path) -> None:
+    """Write the report of the whole run."""
+    from unveil import report
+
+    report.write(_whole(running, moving), out)
+    sys.stderr.write(f"written: {out}\n")
+
+
+def _whole(running: Watch, moving: Window) -> WatchRun:
+    from unveil.stream.series import WatchRun
+
+    left_out = {**moving.counters, "malformed": running.malformed}
+    question = repr(moving).removeprefix("Window(").rpartition(":")[0]
+    series = running.series
+    return WatchRun(question, series.points, series.total, left_out, running.ever_raised, moving.riskiest())
