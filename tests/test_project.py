@@ -158,7 +158,7 @@ class TestErrors:
                 "[data]\npth = 'x'",
                 (
                     "line 2: data.pth: the key 'pth' is unknown; keys are: path, separator, encoding, "
-                    "missing, nulls, only_roles. Hint: did you mean 'path'?"
+                    "missing, text, nulls, only_roles. Hint: did you mean 'path'?"
                 ),
             ),
             ("[data]\npath = 3", "line 2: data.path: expected a text, found a whole number."),
@@ -193,7 +193,7 @@ class TestErrors:
                 "[attributes.'a b']\nrol = 'key'",
                 (
                     "line 2: attributes.\"a b\".rol: the key 'rol' is unknown; keys are: "
-                    "role, kind, order, hierarchy, partitions. Hint: did you mean 'role'?"
+                    "role, kind, order, missing, hierarchy, partitions. Hint: did you mean 'role'?"
                 ),
             ),
             (

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
 
+from unveil.attributes import require_columns
 from unveil.cli.overwrite import check_read
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, listed, shown
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Inputs", "Json", "Keep", "Key", "KeyFile", "Missing",
     "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive",
-    "Separator", "SpreadsheetSafe", "Testing", "Weights", "gather", "gather_two",
+    "Separator", "SpreadsheetSafe", "Testing", "TextColumns", "Weights", "gather", "gather_two",
     "give", "one_sensitive", "pair_of", "showing_progress",
 ]  # fmt: skip
 
@@ -123,6 +124,10 @@ ReleaseKeyFile = Annotated[
 Missing = Annotated[
     list[str] | None, typer.Option("--missing", metavar="TEXT", help="A text that stands for a null, such as '?'.")
 ]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar="COLUMN", help="A column of codes: read as text, lost zeros in front put back; repeat it."),
+]
 KeyFile = Annotated[
     Path | None,
     typer.Option("--key-file", metavar="FILE", help="A secret key: the answer then holds the HMAC of its input files."),
@@ -202,6 +207,7 @@ def gather(
     separator: str | None,
     encoding: str | None,
     missing: Sequence[str] | None,
+    text: Sequence[str] | None = None,
     partial: bool = False,
     person: str | None = None,
     household: str | None = None,
@@ -210,6 +216,7 @@ def gather(
 ) -> Inputs:
     """Open the study of a command line; what it does not name is the project's. One connection serves the whole command."""
     from unveil.sources import ReadOptions, open_source
+    from unveil.sources.opening import read_options
     from unveil.study import Study
 
     plan = _project(project, data)
@@ -220,12 +227,9 @@ def gather(
             "no data is named; give a file, '-' for standard input, or a built-in data set (see: unveil datasets)."
         )
     check_read(path)
-    options = ReadOptions(
-        separator=separator or (section.separator if section else None),
-        encoding=encoding or (section.encoding if section else None),
-        missing=tuple(missing or (section.missing if section else ())),
-    )
-    source = open_source(path, options, held=_held())
+    own = ReadOptions(separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
+    source = open_source(path, read_options(plan, own), held=_held())
+    require_columns(own.text, source.names)
     _read_here.set((Path(source.place).name, *(() if plan is None else (Path(plan.path).name,))))
     partitions = dict(_partition(text, plan, source.names) for text in partition or ())
     return Inputs(
@@ -267,17 +271,18 @@ def gather_two(
 ) -> tuple[Study, Study]:
     """Open the studies of an original and its release.
 
-    How the project reads its data holds for the original, its missing texts and its roles for both.
+    How the project reads its data holds for the original, its missing texts, its codes and its roles for both.
     """
     from unveil.sources import ReadOptions, open_source
+    from unveil.sources.opening import read_options
     from unveil.study import Study
 
     inputs = gather(
         original, key=None, sensitive=None, partition=None, nulls=None, weights=None, project=project,
         separator=separator, encoding=encoding, missing=missing, partial=True,
     )  # fmt: skip
-    texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
-    options = ReadOptions(separator=separator, encoding=encoding, missing=texts)
+    planned = read_options(inputs.project, ReadOptions(missing=tuple(missing or ())))
+    options = replace(planned, separator=separator, encoding=encoding)
     after = Study(open_source(release, options, held=_held()), project=inputs.project, partial=True)
     _read_here.set((*_read_here.get(), Path(after.place).name))
     return inputs.study, after

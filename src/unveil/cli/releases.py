@@ -26,6 +26,7 @@ from unveil.cli.options import (
     Seed,
     Separator,
     Testing,
+    TextColumns,
     gather,
 )
 from unveil.cli.requirements import SensitiveColumns
@@ -80,12 +81,13 @@ class TableOptions:
     separator: Separator = None
     encoding: Encoding = None
     missing: Missing = None
+    text: TextColumns = None
 
     def gathered(self) -> Inputs:
         """Return what the command line and the project file say of the table."""
         return gather(
             self.data, key=self.key, sensitive=self.sensitive, partition=None, nulls=self.nulls, weights=None,
-            project=self.project, separator=self.separator, encoding=self.encoding, missing=self.missing,
+            project=self.project, separator=self.separator, encoding=self.encoding, missing=self.missing, text=self.text,
             person=self.person, household=self.household, keep=self.keep, only_roles=self.only_roles,
         )  # fmt: skip
 
@@ -95,7 +97,8 @@ class TableOptions:
 
         if place is None:
             return None
-        return source(place, separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()))
+        missing, text = tuple(self.missing or ()), tuple(self.text or ())
+        return source(place, separator=self.separator, encoding=self.encoding, missing=missing, text=text)
 
 
 @dataclass(frozen=True, slots=True)

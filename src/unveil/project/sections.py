@@ -44,6 +44,8 @@ class DataSection:
         What stands between the columns of a text file, and its encoding; None: found out.
     missing
         Texts that stand for a null.
+    text
+        Columns of codes, read as text with the zeros in front that a spreadsheet lost.
     nulls
         What a null means: ``"category"``, ``"drop"`` or ``"error"``.
     only_roles
@@ -61,6 +63,7 @@ class DataSection:
     missing: tuple[str, ...] = ()
     nulls: Nulls = "category"
     only_roles: bool = False
+    text: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line: every field, and of an address no credentials."""
@@ -87,6 +90,8 @@ class Attribute:
         The file of its hierarchy, taken from the project file's folder.
     partitions
         Its semantic partitions by name.
+    missing
+        Texts that stand for a null in it, such as -9.
 
     Examples
     --------
@@ -100,6 +105,7 @@ class Attribute:
     order: tuple[Any, ...] | None = None
     hierarchy: Path | None = None
     partitions: dict[str, Partition] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +117,13 @@ class Section:
 
 
 def _read_data(table: TomlTable) -> DataSection:
-    table.only(("path", "separator", "encoding", "missing", "nulls", "only_roles"))
+    table.only(("path", "separator", "encoding", "missing", "text", "nulls", "only_roles"))
     return DataSection(
         path=_read_place(table),
         separator=table.checked("separator", lambda text: len(text) == 1, "expected one character."),
         encoding=table.checked("encoding", _is_encoding, "this encoding is unknown. Hint: most files are 'utf-8'."),
         missing=table.elements("missing", (str,), "text") or (),
+        text=table.elements("text", (str,), "text") or (),
         nulls=table.word("nulls", NULLS) or "category",
         only_roles=table.flag("only_roles"),
     )
@@ -143,7 +150,7 @@ def _write_data(data: DataSection, relative: Callable[[Path], str]) -> Iterator[
     yield "[data]"
     if data.path is not None:
         yield f"path = {written(data.path if isinstance(data.path, str) else relative(data.path))}"
-    for name in ("separator", "encoding", "missing", "nulls", "only_roles"):
+    for name in ("separator", "encoding", "missing", "text", "nulls", "only_roles"):
         value = getattr(data, name)
         if value != getattr(default, name):
             yield f"{name} = {written(value)}"
@@ -155,7 +162,7 @@ def _read_attributes(table: TomlTable) -> dict[str, Attribute]:
 
 
 def _read_attribute(name: str, table: TomlTable) -> Attribute:
-    table.only(("role", "kind", "order", "hierarchy", "partitions"))
+    table.only(("role", "kind", "order", "missing", "hierarchy", "partitions"))
     kind, order = table.word("kind", KINDS), _read_order(table)
     if order is not None and kind not in {None, "ordinal"}:
         raise table.wrong(f"only an ordinal attribute has an order, and this one's kind is {kind}.", "order")
@@ -166,6 +173,7 @@ def _read_attribute(name: str, table: TomlTable) -> Attribute:
         order=order,
         hierarchy=_read_hierarchy(table),
         partitions=_read_partitions(table.table("partitions")),
+        missing=table.elements("missing", (str,), "text") or (),
     )
 
 
@@ -206,6 +214,8 @@ def _write_attributes(attributes: Mapping[str, Attribute], relative: Callable[[P
             yield f"kind = {written(attribute.kind)}"
         if attribute.order is not None:
             yield f"order = {written(attribute.order)}"
+        if attribute.missing:
+            yield f"missing = {written(attribute.missing)}"
         if attribute.hierarchy is not None:
             yield f"hierarchy = {written(relative(attribute.hierarchy))}"
         yield ""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import Nulls, checked_nulls
+from unveil.attributes import Nulls, checked_nulls, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.base import Data, Source, Tally
 from unveil.sources.coding import Coded, encode, require_countable, without_nan
@@ -64,7 +64,14 @@ class CodedTable:
 
 
 @checked_arguments
-def source(data: Data, *, separator: str | None = None, encoding: str | None = None, missing: str | Sequence[str] = ()) -> Source:
+def source(
+    data: Data,
+    *,
+    separator: str | None = None,
+    encoding: str | None = None,
+    missing: str | Sequence[str] = (),
+    text: str | Sequence[str] = (),
+) -> Source:
     """Open a file with what cannot be found out from it; every call that takes data takes the result.
 
     Parameters
@@ -75,6 +82,8 @@ def source(data: Data, *, separator: str | None = None, encoding: str | None = N
         What separates fields, and the encoding, of a text file; none: found.
     missing
         Texts that stand for a null, besides the empty field.
+    text
+        Columns of codes, read as text; zeros in front that a spreadsheet lost are put back.
 
     Examples
     --------
@@ -83,7 +92,10 @@ def source(data: Data, *, separator: str | None = None, encoding: str | None = N
     ('Age*', 'Disease')
     """
     texts = (missing,) if isinstance(missing, str) else tuple(missing)
-    return open_source(data, ReadOptions(separator=separator, encoding=encoding, missing=texts))
+    codes = (text,) if isinstance(text, str) else tuple(text)
+    opened = open_source(data, ReadOptions(separator=separator, encoding=encoding, missing=texts, text=codes))
+    require_columns(codes, opened.names)
+    return opened
 
 
 def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:

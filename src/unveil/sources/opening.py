@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from dataclasses import replace
 
 import narwhals as nw
 
@@ -12,12 +13,13 @@ from unveil.project import Project
 from unveil.sources import datasets
 from unveil.sources.base import Countable, Data, Source
 from unveil.sources.batches.counting import open_stream
+from unveil.sources.columns import read_as
 from unveil.sources.engines import open_engine
 from unveil.sources.files import FileSource
 from unveil.sources.frames import FrameSource, open_frame
 from unveil.sources.options import ReadOptions
 
-__all__ = ["is_project", "open_project", "open_source"]
+__all__ = ["is_project", "open_project", "open_source", "read_options"]
 
 
 def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
@@ -59,17 +61,35 @@ def open_project(project: Project, options: ReadOptions | None = None, *, held: 
     section, own = project.data, options or ReadOptions()
     if section.path is None:
         raise ArgumentError(f"{project.path} names no data; add data.path, or give the data and the project.")
-    chosen = ReadOptions(
+    return open_source(str(section.path), read_options(project, own), held=held)
+
+
+def read_options(project: Project | None, own: ReadOptions) -> ReadOptions:
+    """Return how data is read: as the options say, else as the project does."""
+    if project is None:
+        return own
+    section = project.data
+    codes = tuple((name, one.missing) for name, one in project.attributes.items() if one.missing)
+    return ReadOptions(
         separator=own.separator or section.separator,
         encoding=own.encoding or section.encoding,
         missing=own.missing or section.missing,
+        text=own.text or section.text,
+        missing_in=own.missing_in or codes,
     )
-    return open_source(str(section.path), chosen, held=held)
 
 
 def _open_path(name: str, options: ReadOptions) -> Source:
+    if options.text or options.missing_in:
+        plain = replace(options, text=(), missing_in=())
+        return read_as(_open_whole(name, plain), options.text, dict(options.missing_in))
     if (stream := open_stream(name, options)) is not None:
         return stream
+    return _open_whole(name, options)
+
+
+def _open_whole(name: str, options: ReadOptions) -> Source:
+    """Open a file that is read whole, or a built-in data set."""
     try:
         return FileSource(name, options)
     except DataNotFoundError:

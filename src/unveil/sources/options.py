@@ -22,6 +22,10 @@ class ReadOptions:
         A Python codec name; none: UTF-8, or what a byte order mark says.
     missing
         Texts that stand for a null besides the empty field, in delimited text and JSON lines.
+    text
+        Columns of codes, read as text with the zeros in front that a spreadsheet lost.
+    missing_in
+        Texts that stand for a null in one column, by its name.
 
     Raises
     ------
@@ -32,6 +36,8 @@ class ReadOptions:
     separator: str | None = None
     encoding: str | None = None
     missing: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    missing_in: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         """Check what was given."""

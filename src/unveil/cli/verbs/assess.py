@@ -19,6 +19,7 @@ from unveil.cli.options import (
     ProjectFile,
     Separator,
     SpreadsheetSafe,
+    TextColumns,
     Weights,
     gather,
     give,
@@ -50,6 +51,7 @@ def assess(
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
+    text: TextColumns = None,
     as_json: Json = False,
     out: Out = None,
     spreadsheet_safe: SpreadsheetSafe = True,
@@ -60,7 +62,7 @@ def assess(
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=weights, project=project,
-        separator=separator, encoding=encoding, missing=missing,
+        separator=separator, encoding=encoding, missing=missing, text=text,
     )  # fmt: skip
     with showing_progress():
         result = assess_table(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Data, Encoding, Json, Missing, ProjectFile, Separator, gather, gather_two, give
+from unveil.cli.options import Data, Encoding, Json, Missing, ProjectFile, Separator, TextColumns, gather, gather_two, give
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable
@@ -67,6 +67,7 @@ def build(
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
+    text: TextColumns = None,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
@@ -75,7 +76,7 @@ def build(
 
     inputs = gather(
         data, key=None, sensitive=None, partition=None, nulls=None, weights=None, project=project,
-        separator=separator, encoding=encoding, missing=missing,
+        separator=separator, encoding=encoding, missing=missing, text=text,
     )  # fmt: skip
     if column is None:
         raise ArgumentError("no column is named; name the one to make coarser with --column.")

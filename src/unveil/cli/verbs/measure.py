@@ -19,6 +19,7 @@ from unveil.cli.options import (
     ProjectFile,
     Separator,
     SpreadsheetSafe,
+    TextColumns,
     Weights,
     gather,
     give,
@@ -83,6 +84,7 @@ def measure(
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
+    text: TextColumns = None,
     as_json: Json = False,
     out: Out = None,
     spreadsheet_safe: SpreadsheetSafe = True,
@@ -94,7 +96,7 @@ def measure(
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
-        separator=separator, encoding=encoding, missing=missing,
+        separator=separator, encoding=encoding, missing=missing, text=text,
     )  # fmt: skip
     inputs.required_key()
     secrets = inputs.sensitive or ()

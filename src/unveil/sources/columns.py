@@ -1,0 +1,81 @@
+"""Columns read as the user says: codes as text with the zeros that a spreadsheet lost, and codes that stand for a null."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+import polars as pl
+
+from unveil.sources.base import Source
+from unveil.sources.files.lossless import typed
+
+__all__ = ["ReadAsSource", "read_as"]
+
+_DIGITS = r"^[0-9]+$"
+_LONGEST_CODE = 30
+
+
+def read_as(source: Source, text: Sequence[str], missing_in: Mapping[str, Sequence[str]]) -> Source:
+    """Return the source with some columns read as text, and codes of some columns read as nulls.
+
+    Parameters
+    ----------
+    source
+        The data.
+    text
+        Columns of codes: numbers become texts, and those of digits alone get zeros in front up to the longest.
+    missing_in
+        Texts that stand for a null, by column. Columns that the data does not have, as a release may not, are left out.
+    """
+    present = set(source.names)
+    texts = tuple(name for name in text if name in present)
+    codes = {name: tuple(said) for name, said in missing_in.items() if name in present and said}
+    return ReadAsSource(source, texts, codes) if texts or codes else source
+
+
+class ReadAsSource(Source):
+    """A source of which some columns are read in another way than they stand there."""
+
+    def __init__(self, source: Source, text: Sequence[str], missing_in: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(source.place, source.names)
+        self._source, self._text, self._missing_in = source, frozenset(text), missing_in
+        self.ordered = source.ordered
+
+    def held(self) -> AbstractContextManager[object]:
+        """Keep what the source within is asked through."""
+        return self._source.held()
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        frame = self._source.collect(columns)
+        return pl.DataFrame([self._read_as(frame.get_column(name)) for name in columns])
+
+    def _read_as(self, column: pl.Series) -> pl.Series:
+        if codes := self._missing_in.get(column.name):
+            column = _without(column, codes)
+        return _as_code(column) if column.name in self._text else column
+
+
+def _without(column: pl.Series, codes: Sequence[str]) -> pl.Series:
+    """Return a column with its codes for a null as nulls; what is left is typed anew."""
+    if column.dtype == pl.String:
+        return typed(column.to_frame(), codes).to_series()
+    if not column.dtype.is_numeric():
+        return column
+    numbers = pl.Series([*codes], dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+    return column.set(column.cast(pl.Float64).is_in(numbers.to_list()), None)
+
+
+def _as_code(column: pl.Series) -> pl.Series:
+    """Return a column as text; where it holds digits alone, zeros in front make it as long as the longest."""
+    if column.dtype.is_float() and column.drop_nulls().is_finite().all() and (column.drop_nulls() % 1 == 0).all():
+        column = column.cast(pl.Int64)
+    texts = column.cast(pl.String)
+    digits = texts.filter(texts.str.contains(_DIGITS).fill_null(value=False))
+    width = digits.str.len_chars().max()
+    if not isinstance(width, int) or width > _LONGEST_CODE:
+        return texts
+    name = texts.name
+    code = pl.col("code")
+    padded = pl.when(code.str.contains(_DIGITS)).then(code.str.zfill(width)).otherwise(code)
+    return texts.alias("code").to_frame().select(padded.alias("code")).to_series().alias(name)

@@ -1,0 +1,59 @@
+"""Columns are read as the user says: codes as text with their zeros, and codes for a null as nulls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import unveil
+from unveil.errors import ColumnNotFoundError
+from unveil.sources import ReadOptions, open_source
+from unveil.sources.columns import read_as
+
+
+@given(st.lists(st.none() | st.integers(0, 99_999), min_size=1))
+def test_codes_are_as_long_as_the_longest(numbers: list[int | None]) -> None:
+    frame = pl.DataFrame({"zip": numbers, "n": range(len(numbers))}, schema={"zip": pl.Int64, "n": pl.Int64})
+    found = read_as(open_source(frame), ["zip"], {}).collect(["n", "zip"])
+    width = max((len(str(number)) for number in numbers if number is not None), default=0)
+    assert found["zip"].to_list() == [None if number is None else f"{number:0{width}}" for number in numbers]
+    assert found["n"].to_list() == list(range(len(numbers)))
+
+
+def test_texts_that_are_no_digits_stay() -> None:
+    frame = pl.DataFrame(
+        {"code": ["7", "0123", "A1", " 5", None], "half": [1.5, 2.0, None, 3.0, 4.0], "whole": [1.0, None, 20.0, 3.0, 4.0]}
+    )
+    found = read_as(open_source(frame), ["code", "half", "whole"], {}).collect(["code", "half", "whole"])
+    assert found["code"].to_list() == ["0007", "0123", "A1", " 5", None]
+    assert found["half"].to_list() == ["1.5", "2.0", None, "3.0", "4.0"]
+    assert found["whole"].to_list() == ["01", None, "20", "03", "04"]
+
+
+def test_codes_for_a_null_hold_for_their_column_alone(tmp_path: Path) -> None:
+    place = tmp_path / "people.csv"
+    place.write_text("income,warmth,age\n1200,-9,31\n-9,4,unknown\n3400,-9,29\n", encoding="utf-8")
+    options = ReadOptions(missing_in=(("income", ("-9", "-99")), ("age", ("unknown",)), ("gone", ("x",))))
+    found = open_source(str(place), options).collect(["income", "warmth", "age"])
+    assert found.to_dict(as_series=False) == {"income": [1200, None, 3400], "warmth": [-9, 4, -9], "age": [31, None, 29]}
+
+
+def test_a_project_says_how_columns_are_read(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("zip,income\n2139,-9\n75011,100\n", encoding="utf-8")
+    project = tmp_path / "unveil.toml"
+    project.write_text(
+        '[data]\npath = "people.csv"\ntext = ["zip"]\n\n[attributes.zip]\nrole = "key"\n\n[attributes.income]\nmissing = ["-9"]\n',
+        encoding="utf-8",
+    )
+    study = unveil.Study.of(project)
+    assert study.source.collect(["zip", "income"]).rows() == [("02139", None), ("75011", 100)]
+    assert unveil.Project.read(project).to_toml() == project.read_text("utf-8").replace("income]\n", 'income]\nrole = "other"\n')
+
+
+def test_an_unknown_column_is_refused() -> None:
+    with pytest.raises(ColumnNotFoundError, match="column 'Zipp' not found"):
+        unveil.source("paper-4", text="Zipp")
