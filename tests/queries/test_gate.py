@@ -288,6 +288,21 @@ def test_what_exact_answers_leave_is_what_linear_programming_says(tmp_path: Path
     assert found.rates[3] == 1.0
 
 
+def test_extremes_bound_everybody_in_their_set(tmp_path: Path) -> None:
+    """MAX over {0, 1, 2} is 30 and MIN over {1, 2, 3} is 20; the sum of all pins the last one down; MAX of one is its value."""
+    table = pl.DataFrame({"id": [0, 1, 2, 3, 4], "pay": [10.0, 20.0, 30.0, 60.0, 5.0]})
+    door = unveil.Gate(table, ledger=tmp_path / "g.db", policy="open", sensitive="pay", bounds={"pay": (0.0, 100.0)})
+    for text in ("MAX(pay) FROM t WHERE id < 3", "MIN(pay) FROM t WHERE id BETWEEN 1 AND 3", "MAX(pay) FROM t WHERE id = 4"):
+        door.ask(f"SELECT {text}")
+    (found,) = door.attack().columns_
+    order = np.lexsort((found.high, found.low))
+    assert found.low[order] == pytest.approx([0, 5, 20, 20, 20])
+    assert found.high[order] == pytest.approx([30, 5, 30, 30, 100])
+    door.ask("SELECT SUM(pay) FROM t")
+    (found,) = door.attack().columns_
+    assert found.low.max() == pytest.approx(30.0)  # 125 - 30 - 30 - 30 - 5: what is left for the one without a bound
+
+
 def test_a_number_that_is_refused_beside_others_says_why(tmp_path: Path) -> None:
     answer = gate(tmp_path, Restriction(k=5)).ask("SELECT COUNT(*), AVG(pay), MAX(pay) FROM t WHERE sex = 'F'")
     assert [(one["answered"], one["reason"]) for one in answer.to_dict()["numbers"]] == [

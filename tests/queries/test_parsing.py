@@ -127,6 +127,11 @@ def test_everything_else_is_refused(text: str) -> None:
     assert "'a%'" not in str(problem.value)
 
 
+def test_what_is_not_accepted_beside_a_constant_is_named() -> None:
+    with pytest.raises(QuestionError, match="holds UPPER in WHERE"):
+        inquiry_of_sql("SELECT COUNT(*) FROM people WHERE UPPER(town) = 'A'", NAMES)
+
+
 @pytest.mark.parametrize("text", ["SELECT COUNT(*) FROM people # x", "SELECT /*! 1, */ COUNT(*) FROM people"])
 def test_comments_of_a_dialect_are_refused(text: str) -> None:
     with pytest.raises(QuestionError):

@@ -14,7 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import unveil
 from unveil.errors import ArgumentError
 from unveil.queries import Camouflage, Differential, PerturbedRecords, Restriction, Sticky, policy_of
-from unveil.queries.policies.camouflage import _grouped, camouflaged
+from unveil.queries.policies.camouflage import _extremes_of, _grouped, camouflaged
 from unveil.queries.policies.differential import epsilon_of
 from unveil.queries.policies.sticky import noise_table
 
@@ -148,6 +148,47 @@ def test_camouflage_holds_the_exact_answer_whatever_is_asked(tmp_path: Path) -> 
             assert answer.low is not None
             assert answer.high is not None
             assert answer.low <= truth <= answer.high
+
+
+def test_extremes_over_a_hull_are_those_of_its_points() -> None:
+    """The least "max" over many points of the hull comes near the linear program's from above; the greatest is a vector's."""
+    for _ in range(20):
+        vectors = RANDOM.normal(0.0, 10.0 ** RANDOM.integers(0, 6), (4, int(RANDOM.integers(1, 12))))
+        points = np.vstack([np.eye(4), RANDOM.dirichlet(np.full(4, 0.7), 20_000)]) @ vectors
+        spread = float(np.ptp(vectors)) + 1e-9
+        for function, results in (("max", points.max(axis=1)), ("min", points.min(axis=1))):
+            low, high = _extremes_of(vectors, function)
+            assert low <= results.min() + 1e-6 * spread
+            assert high >= results.max() - 1e-6 * spread
+            assert low == pytest.approx(results.min(), abs=0.05 * spread)
+            assert high == pytest.approx(results.max(), abs=0.05 * spread)
+
+
+def test_camouflaged_extremes_hold_the_exact_ones_and_need_single_records(tmp_path: Path) -> None:
+    gate, pay = door(tmp_path, "camouflage"), PAY["pay"].to_numpy()
+    for at in range(0, 200, 10):
+        for function, truth in (("MAX", pay[at:].max()), ("MIN", pay[at:].min())):
+            answer = gate.ask(f"SELECT {function}(pay) FROM t WHERE id >= {at}")
+            assert answer.low is not None
+            assert answer.high is not None
+            assert answer.low <= truth <= answer.high
+            assert answer.low < answer.high
+    towns = pl.DataFrame({"town": ["a", "b"] * 10, "pay": [float(at) for at in range(20)]})
+    shared = unveil.Gate(towns, ledger=tmp_path / "towns.db", policy="camouflage", sensitive="pay")
+    assert shared.ask("SELECT MAX(pay) FROM t").reason == "aggregate"
+
+
+def test_a_widened_count_is_widened_to_the_same_side_in_all_words(tmp_path: Path) -> None:
+    """Every exchange leaves the count over all records as it is: the sides must not give it away."""
+    sides = set()
+    for at in range(12):
+        table = PAY.with_columns(sick=pl.Series(RANDOM.permutation([True] * 60 + [False] * 140)))
+        gate = unveil.Gate(table, ledger=tmp_path / f"g{at}.db", policy="camouflage", sensitive=["pay", "sick"])
+        texts = [f"SELECT COUNT(*) FROM t WHERE sick = TRUE AND id < {200 + more}" for more in range(8)]
+        intervals = {(answer.low, answer.high) for answer in map(gate.ask, texts)}
+        assert len(intervals) == 1
+        sides |= intervals
+    assert sides == {(59, 60), (60, 61)}
 
 
 def test_camouflage_gives_the_same_interval_when_it_is_opened_again(tmp_path: Path) -> None:

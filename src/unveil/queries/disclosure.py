@@ -2,8 +2,9 @@ r"""What do all answers together disclose? For every atom the interval that they
 
 The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the
 declared bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are
-inequalities; the least and the greatest value that fit all of them follow by linear programming. Atoms that stand in the same
-answers are interchangeable, so there is one program per class of them.
+inequalities, a least or greatest value of a set bounds the value of everybody in it; the least and the greatest value that fit
+all of them follow by linear programming. Atoms that stand in the same answers are interchangeable, so there is one program per
+class of them.
 
 Of M values equally likely before, m are left: the Discrimination Rate of the answers for that atom is
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,8 @@ __all__ = ["ColumnDisclosure", "LedgerDisclosure", "disclosed"]
 _VALUES = 1024
 _MOST_CLASSES = 300
 _TOLERANCE = 1e-7
+_TELLING = ("sum", "avg", "min", "max")
+_ANY = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,12 +152,12 @@ class LedgerDisclosure(Result):
 
 @dataclass(slots=True)
 class _System:
-    """The answers about one column, or one condition."""
+    """The answers about one column, or one condition: between what sums lie and, for extremes, each record of a set."""
 
-    sets: list[NDArray[np.bool_]]
-    low: list[float]
-    high: list[float]
     sizes: NDArray[np.int64]
+    sets: list[NDArray[np.bool_]] = field(default_factory=list)
+    sums: list[tuple[float, float]] = field(default_factory=list)
+    each: list[tuple[float, float]] = field(default_factory=list)
 
 
 def disclosed(holding: Holding, entries: Sequence[Entry], policies: dict[str, GatePolicy]) -> LedgerDisclosure:
@@ -185,16 +188,17 @@ def _add(systems: dict[str, _System], holding: Holding, policy: GatePolicy, stat
             return
         name = " AND ".join(sorted(part.sql(str, repr) for part in secret))
         members, sizes, n = holding.atoms_where(All(tuple(open_))), holding.sizes, 1
-    elif selection.function in ("sum", "avg") and selection.members is not None and str(selection.column) in holding.sensitive:
+    elif selection.function in _TELLING and selection.members is not None and str(selection.column) in holding.sensitive:
         name, members, sizes = str(selection.column), selection.members, selection.sizes
         n = selection.size if selection.function == "avg" else 1
     else:
         return
     low, high = _ends(answer, policy.noise_bound(holding, selection))
-    system = systems.setdefault(name, _System([], [], [], sizes))
+    system = systems.setdefault(name, _System(sizes))
     system.sets.append(members)
-    system.low.append(low * n)
-    system.high.append(high * n)
+    bounding = selection.function in ("min", "max") and selection.size > 1
+    system.sums.append(_ANY if bounding else (low * n, high * n))
+    system.each.append((low, math.inf) if bounding and selection.function == "min" else (-math.inf, high) if bounding else _ANY)
 
 
 def _parts(condition: Predicate) -> list[Predicate]:
@@ -225,31 +229,33 @@ def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDiscl
     classes, of_atom = np.unique(table, axis=1, return_inverse=True)
     of_atom = of_atom.reshape(-1)
     n = np.bincount(of_atom, sizes.astype(np.float64)).astype(np.float64)
-    least, most = _extremes(classes, n, prior, np.array(system.low), np.array(system.high))
+    ends = np.array([prior, *system.each])[:, :, None]
+    known = np.vstack([np.ones((1, len(n)), dtype=bool), classes])
+    bottom = np.where(known, ends[:, 0], -np.inf).max(axis=0)
+    top = np.where(known, ends[:, 1], np.inf).min(axis=0)
+    least, most = _extremes(classes, np.array(system.sums), n * bottom, n * top)
     rest = n[of_atom] - sizes
-    low = np.maximum(sizes * prior[0], least[of_atom] - rest * prior[1]) / sizes
-    high = np.minimum(sizes * prior[1], most[of_atom] - rest * prior[0]) / sizes
+    low = np.maximum(sizes * bottom[of_atom], least[of_atom] - rest * top[of_atom]) / sizes
+    high = np.minimum(sizes * top[of_atom], most[of_atom] - rest * bottom[of_atom]) / sizes
     return ColumnDisclosure(name, len(system.sets), np.minimum(low, high), np.maximum(low, high), prior, sizes)
 
 
 def _extremes(
-    classes: NDArray[np.bool_],
-    n: NDArray[np.float64],
-    prior: tuple[float, float],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    classes: NDArray[np.bool_], sums: NDArray[np.float64], bottom: NDArray[np.float64], top: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the greatest sum of every class; of many classes, of the smallest ones only."""
+    """Return the least and the greatest sum of every class; of many classes, of the narrowest ones only."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
 
+    linear = np.isfinite(sums).any(axis=1)
+    low, high = sums[linear].T
     slack = _TOLERANCE * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))
-    system = csr_array(classes.astype(np.float64))
+    system = csr_array(classes[linear].astype(np.float64))
     both, limits = vstack([system, -system]), np.concatenate([high + slack, slack - low])
-    bounds = np.stack([n * prior[0], n * prior[1]], axis=1)
-    least, most = bounds[:, 0].copy(), bounds[:, 1].copy()
-    for at in np.argsort(n, kind="stable")[:_MOST_CLASSES]:
-        goal = np.zeros(len(n))
+    bounds = np.stack([bottom, top], axis=1)
+    least, most = bottom.copy(), top.copy()
+    for at in np.argsort(top - bottom, kind="stable")[: _MOST_CLASSES if linear.any() else 0]:
+        goal = np.zeros(len(bottom))
         for sign, ends in ((1.0, least), (-1.0, most)):
             goal[at] = sign
             found = linprog(goal, A_ub=both, b_ub=limits, bounds=bounds, method="highs")

@@ -78,17 +78,20 @@ class Door:
         """How many people there are."""
         return len(self.people.pay)
 
-    def ask(self, what: str, where: str = "", analyst: str | None = None) -> float | None:
-        """Ask for one number; None where it is refused; the middle where the answer is an interval."""
+    def between(self, what: str, where: str = "", analyst: str | None = None) -> tuple[float, float] | None:
+        """Ask for one number; None where it is refused; both ends are the same where the answer is no interval."""
         self.asked += 1
         name = analyst or self.names[self.asked % len(self.names)]
         text = f"SELECT {what} FROM people" + (f" WHERE {where}" if where else "")  # noqa: S608 - the gate reads it
         answer = self.gate.ask(text, analyst=name)
-        if not answer.answered:
-            return None
         if answer.low is not None and answer.high is not None:
-            return (answer.low + answer.high) / 2.0
-        return None if answer.value is None else float(answer.value)
+            return float(answer.low), float(answer.high)
+        return None if answer.value is None else (float(answer.value), float(answer.value))
+
+    def ask(self, what: str, where: str = "", analyst: str | None = None) -> float | None:
+        """Ask for one number; None where it is refused; the middle where the answer is an interval."""
+        found = self.between(what, where, analyst)
+        return None if found is None else (found[0] + found[1]) / 2.0
 
     def combined(self, terms: Iterable[tuple[float, str]]) -> float | None:
         """Add sums of pay with signs; None where one is refused."""
@@ -209,38 +212,41 @@ def _extremes(door: Door) -> float:
     while high - low > 1:
         middle = (low + high) // 2
         upper = door.ask("MAX(pay)", f"id >= {middle} AND id < {high}")
-        low, high = (middle, high) if upper == top else (low, middle)
+        low, high = (middle, high) if upper is not None and np.isclose(upper, top) else (low, middle)
     return door.got({low: top})
 
 
-def _averaging(door: Door) -> float:
-    """Ask for a count again and again, in other words, and average the noise away."""
-    return _gain(door, lambda where, at: door.ask("COUNT(*)", f"{where} AND id < {door.size + at}"))
+def _averaging(door: Door, times: int = 24) -> float:
+    """Ask for a count again and again, in other words, and average the noise away, or intersect the intervals."""
+    return _gain(door, lambda where, at: door.between("COUNT(*)", f"{where} AND id < {door.size + at}"), times)
 
 
 def _splitting(door: Door) -> float:
-    """Ask for the two parts of a set, split in many ways, and average the noise away."""
+    """Ask for the two parts of a set, split in many ways, and average the noise away, or intersect the intervals."""
 
-    def split(where: str, at: int) -> float | None:
+    def split(where: str, at: int) -> tuple[float, float] | None:
         rest = at % (door.size - 1) + 1
-        one, other = (door.ask("COUNT(*)", f"{where} AND {side}") for side in (f"id < {rest}", f"id >= {rest}"))
-        return None if one is None or other is None else one + other
+        one, other = (door.between("COUNT(*)", f"{where} AND {side}") for side in (f"id < {rest}", f"id >= {rest}"))
+        return None if one is None or other is None else (one[0] + other[0], one[1] + other[1])
 
     return _gain(door, split)
 
 
-def _gain(door: Door, ask: Callable[[str, int], float | None], times: int = 24) -> float:
-    """Return how much nearer the average of many answers is to the truth than the first one, over counts of the sick."""
-    first, mean = [], []
+def _gain(door: Door, ask: Callable[[str, int], tuple[float, float] | None], times: int = 24) -> float:
+    """Return how much nearer all answers together are to the truth than one of them, over counts of the sick."""
+    one, together = [], []
     for start in range(4):
         where = f"sick = 'yes' AND id >= {start}"
         truth = int(door.people.sick[start:].sum())
-        answers = [answer for at in range(times) if (answer := ask(where, at)) is not None]
-        if not answers:
-            return 0.0
-        first.append(float(np.mean(np.abs(np.array(answers) - truth))))
-        mean.append(abs(float(np.mean(answers)) - truth))
-    return 1.0 if not sum(first) else max(0.0, 1.0 - sum(mean) / sum(first))
+        answers = np.array([answer for at in range(times) if (answer := ask(where, at)) is not None])
+        if not len(answers):
+            continue
+        low, high = (answers[:, 0].max(), answers[:, 1].min()) if (answers[:, 0] < answers[:, 1]).any() else answers.mean(axis=0)
+        one.append(float(np.mean(np.abs(answers.mean(axis=1) - truth))))
+        together.append(abs(float(low + high) / 2.0 - truth))
+    if not one:
+        return 0.0
+    return 1.0 if not sum(one) else max(0.0, 1.0 - sum(together) / sum(one))
 
 
 def _denial(door: Door) -> float:

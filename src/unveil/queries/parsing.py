@@ -196,7 +196,7 @@ class _Reader:
     def _compared(self, node: Any) -> Predicate:
         self.only(node, "this", "expression")
         sign, left, right = self._signs[type(node)], node.this, node.expression
-        if type(left) is not self._exp.Column:
+        if type(right) is self._exp.Column and type(left) is not self._exp.Column:
             sign, left, right = self._turned.get(sign, sign), right, left
         return Compared(self._column(left, "in WHERE"), sign, self._constant(right))
 

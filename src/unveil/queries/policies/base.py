@@ -23,7 +23,7 @@ REASONS: Mapping[str, str] = {
     "size": "the set, or what is left without it, holds too few records",
     "audit": "together with earlier answers it would determine somebody's value, or tie two people's",
     "indicator": "counting by a sensitive column adds up secrets of zero and one, which exact answers cannot protect",
-    "aggregate": "this policy does not offer this aggregate",
+    "aggregate": "this policy does not offer this aggregate; COUNT, SUM and AVG are offered by every policy",
     "bounds": "no bounds are declared for the column; declare the least and the greatest value that a record may have",
     "budget": "the budget of the analyst or of the data does not cover it",
     "limit": "the analyst, or all together, have asked as many questions as the policy allows",

@@ -3,7 +3,8 @@ r"""Camouflage: an interval that always holds the exact answer, without chance a
 **Sums and averages.** The values a are hidden among k vectors :math:`P^1, \dots, P^k` with secret weights :math:`\gamma_j >
 0, \sum_j \gamma_j = 1` such that :math:`\sum_j \gamma_j P^j = a`. A sum over a set is answered by the least and the greatest
 of the k sums: the exact one is their weighted average, so it lies between. Answers depend on the vectors alone; any other
-point of their hull could be the data. A hull of few vectors holds hardly any point of whole numbers besides the data, so
+point of their hull could be the data. A least or greatest value is answered by its own least and greatest over the hull, where
+every atom has one value. A hull of few vectors holds hardly any point of whole numbers besides the data, so
 values are first moved at random by up to half of the step that they are multiples of: then every point of the hull is near to
 data that could be. Where a value lies in its interval is drawn, as a value always in the middle would be given away; and so
 is the width, as one in proportion to the value would give that away.
@@ -11,8 +12,8 @@ is the width, as one in proportion to the value would give that away.
 **Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l records
 with different values, near in their keys; the interval is the least and the greatest count over all cyclic exchanges of the
 values within each group. The answers would be the same had the values been exchanged, so any value of the group could be
-anybody's. A value held by more than one record in l stands more than once in a group. An exact count is never given: an
-interval of one number is widened by one, to a side that follows from a secret.
+anybody's. A value held by more than one record in l stands more than once in a group. No answer is an exact count: an interval of
+one number is widened by one, to a side that follows from a secret and the set, so that asking in other words gains nothing.
 
 Not against insiders: whoever knows k - 1 values, and has found the vectors out, recovers all others. The coalition audit in
 every answer says what one insider leaves.
@@ -50,6 +51,7 @@ _CHUNK = 64
 """Records next to each other in key order, among which groups are made; more where one value is too frequent for that."""
 _SAMPLE = 200
 _HALVINGS = 60
+_EXTREMES = ("min", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +163,16 @@ class _Camouflaged:
         self._groups = cache(self._group)
 
     def offers(self, selection: Selection) -> str:
-        if selection.function not in ("count", "sum", "avg"):
+        if selection.function not in ("count", "sum", "avg") and not self._extreme(selection):
             return "aggregate"
         if not selection.indicator:
             return ""
         secret = selection.statistic.condition.columns & set(self._holding.sensitive)
         return "indicator" if len(secret) > 1 or not self._holding.cells.in_hand else ""
+
+    def _extreme(self, selection: Selection) -> bool:
+        """Whether it is a least or greatest value, and every atom has one value at most: the vectors hide sums of atoms."""
+        return selection.function in _EXTREMES and not (selection.sizes > 1).any()
 
     def price(self, selection: Selection) -> int:  # noqa: ARG002
         return 1
@@ -184,23 +190,29 @@ class _Camouflaged:
         if selection.column is None:
             within = self._policy.k <= size <= whole - self._policy.k
             return Decision(value=exact(self._holding, selection)) if within else refused("size")
-        return self._summed(selection, size) if size else refused("size")
+        return self._hulled(selection, size) if size else refused("size")
 
-    def _summed(self, selection: Selection, size: int) -> Decision:
-        name = str(selection.column)
+    def _hulled(self, selection: Selection, size: int) -> Decision:
+        """Answer by the least and the greatest result over the hull of the vectors."""
+        name, records = str(selection.column), size
         vectors, _, audit = self._hidden(name)
-        sums = vectors[:, selection.members].sum(axis=1)
-        total = float(self._holding.amounts(name).total[selection.members].sum())
-        low, high = float(sums.min()), float(sums.max())
-        if not low <= total <= high:  # as values were moved; the end is not the exact sum
+        members = np.flatnonzero(selection.sizes * np.asarray(selection.members, dtype=np.int64))
+        chosen = vectors[:, members]
+        if selection.function in _EXTREMES:
+            low, high = _extremes_of(chosen, selection.function)
+            truth, records = float(exact(self._holding, selection) or 0.0), 1
+        else:
+            sums = chosen.sum(axis=1)
+            truth, low, high = float(self._holding.amounts(name).total[members].sum()), sums.min(), sums.max()
+        if not low <= truth <= high:  # as values were moved; the end is not the exact result
             beyond = 0.05 + share_of(self._secret("ends"), selection.mark())
-            low, high = min(low, total - beyond * (high - low)), max(high, total + beyond * (high - low))
+            low, high = min(low, truth - beyond * (high - low)), max(high, truth + beyond * (high - low))
         if name in self._holding.bounds:
             least, most = self._holding.bounds[name]
-            low, high = max(low, size * least), min(high, size * most)
+            low, high = max(low, records * least), min(high, records * most)
         if selection.function == "avg":
             low, high = low / size, high / size
-        return Decision(low=low, high=high, notes=audit)
+        return Decision(low=float(low), high=float(high), notes=audit)
 
     def _hide(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
         """Return the vectors and weights of a column, which follow from the ledger's key, and the coalition audit."""
@@ -234,9 +246,28 @@ class _Camouflaged:
         table = np.stack(counts)
         low, high = int(table.min(axis=0).sum()), int(table.max(axis=0).sum())
         if low == high:
-            up = share_of(self._secret("ends"), selection.statistic.written().encode()) < low / (low + 1.0)
-            low, high = (low - 1, high) if up and low else (low, high + 1)
+            below = low > 0 and share_of(self._secret("ends"), selection.mark()) < 0.5  # noqa: PLR2004 - a fair coin
+            low, high = (low - 1, high) if below else (low, high + 1)
         return Decision(low=low, high=high, notes={"group": int(size.min())})
+
+
+def _extremes_of(vectors: NDArray[np.float64], function: str) -> tuple[float, float]:
+    """Return the least and the greatest "max" (or "min") of a point's coordinates, over all points of a hull.
+
+    The greatest is a convex function, so that it is greatest at a vector; where it is least, a linear program in the weights
+    says.
+    """
+    from scipy.optimize import linprog
+
+    signed = vectors if function == "max" else -vectors
+    k, n = signed.shape
+    unit = float(np.abs(signed).max()) or 1.0
+    above = np.hstack([signed.T / unit, np.full((n, 1), -1.0)])
+    weights = np.append(np.ones(k), 0.0)[None, :]
+    ends = [(0.0, 1.0)] * k + [(-1.0, 1.0)]
+    found = linprog(np.append(np.zeros(k), 1.0), A_ub=above, b_ub=np.zeros(n), A_eq=weights, b_eq=[1.0], bounds=ends)
+    low, high = float(found.fun) * unit, float(signed.max())
+    return (low, high) if function == "max" else (-high, -low)
 
 
 def _exchanged(
