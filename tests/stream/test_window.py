@@ -300,10 +300,30 @@ def test_forgetting_changes_no_figure() -> None:
     assert timed.rate == expected
 
 
-def test_a_table_that_outgrows_its_limit_is_refused() -> None:
-    window = Window("a", limit=1500)
-    with pytest.raises(CountsError, match="2,048 combinations"):
-        window.update(pl.DataFrame({"a": np.arange(5000)}))
+@settings(max_examples=40, deadline=None)
+@given(RECORDS, st.lists(st.integers(0, 30), min_size=40, max_size=40), st.lists(st.integers(0, 100), max_size=3))
+def test_several_partitions_by_time_are_those_of_a_table(records: list[Any], times: list[int], places: list[int]) -> None:
+    """The last ten seconds, in whatever order records came, with two key columns and the sensitive one in blocks."""
+    blocks = {
+        "a": [[1, 2], [3, 40], [None]],
+        "b": [["x", "y"], ["é", None]],
+        "s": [["flu", "cold"], ["hiv"]],
+    }
+    came = table(records).with_columns(t=pl.Series(times[: len(records)]))
+    window = Window(["a", "b"], "s", duration="10s", time="t", lateness="40s", partitions=blocks)
+    for batch in cut(list(range(came.height)), places):
+        window.update(came[batch])
+    window.finish()
+    held = came.filter(pl.col("t") > max(times[: len(records)]) - 10)
+    try:
+        expected = unveil.discrimination_rate(held, ["a", "b"], "s", partitions=blocks)
+    except UndefinedMeasureError:
+        with pytest.raises(UndefinedMeasureError):
+            _ = window.rate
+    else:
+        assert (window.rate, window.kind, window.records) == (expected.value, expected.kind, held.height)
+        assert window.counts() == unveil.count(held, ["a", "b", "s"], partitions=blocks)
+        assert window.k == unveil.count(held, ["a", "b", "s"], partitions=blocks).over(["a", "b"]).n.min()
 
 
 def test_moving_counts_take_counted_batches() -> None:

@@ -32,12 +32,22 @@ def sparkline(values: list[float | None]) -> str:
     return "".join(" " if value is None else _BLOCKS[round(min(max(value, 0.0), 1.0) * (len(_BLOCKS) - 1))] for value in values)
 
 
+def _rate(figures: WindowFigures) -> str:
+    """Return the rate; with the error of an estimate and what it is estimated from."""
+    rate = "-" if figures.dr is None else number(figures.dr)
+    about = figures.approximate
+    if about is None:
+        return rate
+    error = "" if about.dr_error is None else f" +/- {number(about.dr_error)}"
+    return f"{rate}{error} (estimated from {number(about.share)} of the classes)"
+
+
 class PlainView:
     """One line per window, where nobody watches a terminal."""
 
     def show(self, figures: WindowFigures, window: Window) -> None:  # noqa: ARG002 - as the live view has it
         """Print a line."""
-        rate = "-" if figures.dr is None else number(figures.dr)
+        rate = _rate(figures)
         needs = "".join(f", {name} {'-' if n.degree is None else number(n.degree)}" for name, n in figures.needs.items())
         alarms = f"  ALARM: {'; '.join(figures.alarms)}" if figures.alarms else ""
         sys.stdout.write(
@@ -79,7 +89,7 @@ class LiveView:
         head = Table.grid(padding=(0, 2))
         rows = [
             ("window", f"{figures.number:,}: {figures.records:,} records, {figures.start} to {figures.to}"),
-            ("rate", "-" if figures.dr is None else f"{number(figures.dr)}  {figures.kind}"),
+            ("rate", f"{_rate(figures)}  {figures.kind or ''}"),
             ("", sparkline(list(self._rates))),
             ("k, uniques", f"{figures.k:,}, {figures.uniques:,}"),
             *((f"need {name}", "-" if need.degree is None else number(need.degree)) for name, need in figures.needs.items()),

@@ -56,9 +56,9 @@ class WindowOptions:
     need: Annotated[
         list[str] | None, typer.Option("--need", metavar="TEXT", help="A use, as 'NAME: TARGET given A, B at least 0.1'.")
     ] = None
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="The most combinations of values to hold.")] = (
-        None
-    )
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="The most combinations of values to hold; estimates beyond.")
+    ] = None
     nulls: NullPolicy = None
     project: ProjectFile = None
 
@@ -160,6 +160,8 @@ class AlarmOptions:
         asked = policy_of(self.policy)[0] if self.policy is not None else plan.policy if plan is not None else None
 
         def judge(window: Window) -> dict[str, bool | None]:
+            if window.share < 1.0:
+                return {}
             verdict = check(window.frame(), asked, key=settings["key"][0], sensitive=settings["sensitive"])
             return {
                 f"{outcome.rule.name} {outcome.rule.requirement} ({outcome.of})": None if outcome.met is None else not outcome.met

@@ -6,7 +6,7 @@ Times are microseconds since 1970.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from unveil.errors import CountsError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ByNumber", "ByTime", "Expiry", "Never"]
+__all__ = ["ByNumber", "ByTime", "Expiry", "Never", "hold_to_limit"]
 
 _MOST_RUNS = 256
 """Runs of records that are kept apart, each in the order of time, before they are put together."""
@@ -222,6 +222,15 @@ class ByTime:
         parts = [np.concatenate(part) for part in zip(*self._runs, strict=True)]
         order = np.argsort(parts[0], kind="stable")
         return _Run(*(part[order] for part in parts))
+
+
+def hold_to_limit(expiry: Expiry, waiting: Sequence[NDArray[np.uint32]]) -> None:
+    """Forget what no record holds where the count table is above its limit, and keep a sample where that is not enough."""
+    counts = expiry.counts
+    if counts.crowded:
+        expiry.renumber(counts.forget(waiting))
+        while counts.crowded:
+            expiry.renumber(counts.thin())
 
 
 def _require_held(counts: MovingCounts, places: NDArray[np.int64]) -> None:

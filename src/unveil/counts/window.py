@@ -3,16 +3,23 @@
 Every column has a dictionary that grows as values come; a record is a row of their codes. The combinations that occur are kept
 with their records as integers, so a record that expires leaves exactly what was there before it came, however many came and went.
 What no record holds any more is forgotten from time to time, so memory follows the window, not the stream.
+
+Beyond a limit of combinations the table becomes a sample (`thin`): of the combinations of some columns the most frequent ones of
+that moment stay for certain, and of the others those whose hash falls into a share of all hashes, with all their records. Of the
+other records some columns only are counted still, the rest is blank. A hash follows from the values alone, so which combinations
+stay does not depend on the order of records.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from unveil.counts import Column, Counts
+from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, CountsError
 from unveil.sources import Coded
 from unveil.sources.coding import encode_values
@@ -31,18 +38,29 @@ _FORGET_FROM = 1 << 12
 """Combinations, or values, that no record holds are forgotten once there are this many, and as many as those in use."""
 LARGEST_TABLE = 50_000_000
 """Combinations held at once, unless another limit is chosen."""
+_BLANK = 0xFFFFFFFF
+"""The code of whatever a record outside of the sample holds in a column."""
+_MOST_HALVINGS = 48
+_CERTAIN = 4
+"""The combinations that stay for certain take up a quarter of the limit at most."""
 
 
 class _Dictionary:
     """The values of one column in the order in which they came; a code is a position among them."""
 
-    __slots__ = ("_codes", "_order", "_rank", "values")
+    __slots__ = ("_codes", "_hashes", "_order", "_rank", "values")
 
     def __init__(self, values: Sequence[Any] = (), rank: Rank | None = None) -> None:
         self.values: list[Any] = list(values)
         self._rank = rank
         self._codes: dict[Hashable, int] = {_known_as(value): code for code, value in enumerate(self.values)}
         self._order: tuple[Sequence[Any], NDArray[Any]] | None = None
+        self._hashes: list[int] = []
+
+    def hashes(self) -> NDArray[np.uint64]:
+        """Return the hash of every value: the same for the same value in whatever stream it comes, as a number or as a text."""
+        self._hashes += [_hashed(value) for value in self.values[len(self._hashes) :]]
+        return np.array(self._hashes, dtype=np.uint64)
 
     def codes(self, column: Coded) -> NDArray[np.uint32]:
         """Return the code of every record; values that are new get the next ones."""
@@ -58,11 +76,6 @@ class _Dictionary:
             places[at] = code
         return np.asarray(places[column.codes])
 
-    def found(self, column: Coded) -> NDArray[np.int64]:
-        """Return the code of every record; -1 for a value that never came."""
-        places = np.array([self._codes.get(_known_as(value), -1) for value in column.values], dtype=np.int64)
-        return np.asarray(places[column.codes])
-
     def ordered(self) -> tuple[Sequence[Any], NDArray[Any]]:
         """Return the values in the order that a table would give them, and the place of each code among them."""
         if self._order is None and self._rank is not None:
@@ -75,7 +88,27 @@ class _Dictionary:
 
     def kept(self, codes: NDArray[Any]) -> _Dictionary:
         """Return the dictionary of some of the codes, in their order."""
-        return _Dictionary([self.values[code] for code in codes.tolist()], self._rank)
+        cut = _Dictionary([self.values[code] for code in codes.tolist()], self._rank)
+        if self._hashes:
+            cut._hashes = [self._hashes[code] for code in codes[codes < len(self._hashes)].tolist()]
+        return cut
+
+
+def _hashed(value: Any) -> int:
+    text = text_of_value(value)
+    content = b"\0" if text is None else b"\1" + text.encode(errors="surrogatepass")
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
+
+
+def _most_frequent(hashes: NDArray[np.uint64], n: NDArray[np.int64], most: int) -> NDArray[np.uint64]:
+    """Return the hashes, in order, that stand for far more records than the mean, the most frequent in up to `most` cells."""
+    distinct, of_cell, cells = np.unique(hashes, return_inverse=True, return_counts=True)
+    if not len(distinct):
+        return distinct
+    records = np.bincount(of_cell, n)
+    order = np.argsort(-records, kind="stable")
+    order = order[(records[order] > 2.0 * records.mean()) & (np.cumsum(cells[order]) <= most)]
+    return np.asarray(np.sort(distinct[order]))
 
 
 def _known_as(value: Any) -> Hashable:
@@ -102,9 +135,13 @@ class MovingCounts:
     names
         The columns.
     limit
-        The most combinations to hold; beyond it `CountsError` is raised.
+        The most combinations to hold, after which the table is `crowded`.
     ranks
         For columns whose values are not in the order of values, such as blocks of a partition, what gives each value its place.
+    sampled
+        The columns by whose combinations a crowded table is thinned; none: it cannot be.
+    kept
+        The columns whose values are counted for records outside of the sample too.
 
     Examples
     --------
@@ -116,8 +153,20 @@ class MovingCounts:
     [{'age': 30, 'n': 1}, {'age': 41, 'n': 1}]
     """
 
-    def __init__(self, names: Sequence[str], *, limit: int = LARGEST_TABLE, ranks: Mapping[str, Rank] | None = None) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        limit: int = LARGEST_TABLE,
+        ranks: Mapping[str, Rank] | None = None,
+        sampled: Sequence[str] = (),
+        kept: Sequence[str] = (),
+    ) -> None:
         self.names = tuple(names)
+        self.sampled = tuple(sampled)
+        self.halvings = 0
+        self.certain: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+        self._blank = [at for at, name in enumerate(self.names) if name not in kept]
         self._limit = limit
         self._ranks = dict(ranks or {})
         self._dictionaries = [_Dictionary(rank=self._ranks.get(name)) for name in self.names]
@@ -135,6 +184,65 @@ class MovingCounts:
         """The records held."""
         return int(self._n[: self._used].sum())
 
+    @property
+    def share(self) -> float:
+        """The share of all combinations of the sampled columns that is kept; 1: all are."""
+        return float(0.5**self.halvings)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are more combinations than the limit allows."""
+        return self._used > self._limit and len(self) > self._limit
+
+    def thin(self) -> NDArray[np.int64]:
+        """Keep half of the combinations of the sampled columns; return the new place of each old place."""
+        live = self._live()
+        if not self.sampled or not len(live) or self.halvings == _MOST_HALVINGS:
+            raise CountsError(
+                f"the window holds {len(self):,} combinations of values, above the limit of {self._limit:,}, and they cannot be "
+                "sampled: the keys share no column, or the sensitive values alone are too many. Measure fewer columns, give "
+                "them partitions, take a smaller window, or raise the limit."
+            )
+        hashes = self._hashes(self._rows[live])
+        known = np.ones(len(live), dtype=bool) if not self.halvings else np.isin(hashes, self.certain)
+        self.certain = _most_frequent(hashes[known], self._n[live[known]], self._limit // _CERTAIN)
+        self.halvings += 1
+        self._rows[: self._used] = self.in_sample(self._rows[: self._used])
+        return self._renumbered(np.flatnonzero(self._n[: self._used]))
+
+    def in_sample(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return rows of codes with blanks in those that are not in the sample."""
+        if not self.halvings:
+            return codes
+        whole, out = np.flatnonzero(self._whole(codes)), codes.copy()
+        hashes = self._hashes(codes[whole])
+        gone = (hashes >> np.uint64(64 - self.halvings) != 0) & ~np.isin(hashes, self.certain)
+        out[np.ix_(whole[gone], self._blank)] = _BLANK
+        return out
+
+    def _hashes(self, codes: NDArray[np.uint32]) -> NDArray[np.uint64]:
+        """Return the hash of each combination of the sampled columns."""
+        mixed = np.full(len(codes), 0x9E3779B97F4A7C15, dtype=np.uint64)
+        for name in self.sampled:
+            at = self.names.index(name)
+            mixed = (mixed ^ self._dictionaries[at].hashes()[codes[:, at]]) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(29)
+        mixed *= np.uint64(0x94D049BB133111EB)
+        return np.asarray(mixed ^ (mixed >> np.uint64(32)))
+
+    def _whole(self, codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Return which rows are not blank."""
+        return codes[:, self._blank[0]] != _BLANK if self._blank else np.ones(len(codes), dtype=bool)
+
+    def marginal(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return how many records hold each combination of columns that are counted for all records."""
+        live = np.flatnonzero(self._n[: self._used])
+        columns = [self.names.index(name) for name in names]
+        of_row, kept = group([self._rows[live, at] for at in columns], [len(self._dictionaries[at].values) for at in columns])
+        total = np.zeros(len(kept[0]), dtype=np.int64)
+        np.add.at(total, of_row, self._n[live])
+        return total
+
     def coded(self, columns: Sequence[Coded]) -> NDArray[np.uint32]:
         """Return the rows of codes of a batch, one coded column per name; new values join the dictionaries."""
         rows = np.empty((len(columns[0].codes), len(columns)), dtype=np.uint32)
@@ -151,7 +259,7 @@ class MovingCounts:
         while at < len(codes):
             at, self._used = add_records(codes, at, self._rows, self._n, self._slots, self._used, places)
             if at < len(codes):
-                self._make_room(undo=places[:at])
+                self._make_room()
         return places
 
     def add_counted(self, codes: NDArray[np.uint32], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -190,14 +298,12 @@ class MovingCounts:
             subtract_counted(places, amounts, self._n)
 
     def places_of(self, columns: Sequence[Coded]) -> NDArray[np.int64]:
-        """Return where the combinations of some records stand; -1 where no record like it ever came."""
+        """Return where the combinations of some records stand; -1 where no record like it is held."""
         from unveil.counts.window_kernels import find_rows
 
-        found = np.stack([self._dictionaries[at].found(column) for at, column in enumerate(columns)], axis=1)
-        unknown = (found < 0).any(axis=1)
-        places = np.empty(len(found), dtype=np.int64)
-        find_rows(np.where(found < 0, 0, found).astype(np.uint32), self._rows, self._slots, places)
-        places[unknown] = -1
+        codes = self.in_sample(self.coded(columns))
+        places = np.empty(len(codes), dtype=np.int64)
+        find_rows(codes, self._rows, self._slots, places)
         return places
 
     def held_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -205,10 +311,24 @@ class MovingCounts:
         return np.where(places < 0, 0, self._n[places])
 
     def table(self) -> Counts:
-        """Return the joint count table, as counting the same records in a table would give it."""
-        live = np.flatnonzero(self._n[: self._used])
+        """Return the joint count table, as counting the same records in a table would give it; of a sample, its own."""
+        live = self._live()
         if not len(live):
             raise CountsError("the window holds no records.")
+        return self._table_of(live)
+
+    def strata(self) -> tuple[Counts | None, Counts | None]:
+        """Return the count tables of what stays for certain and of what was drawn; None where there is nothing."""
+        live = self._live()
+        certain = np.isin(self._hashes(self._rows[live]), self.certain)
+        certainly, drawn = (self._table_of(part) if len(part) else None for part in (live[certain], live[~certain]))
+        return certainly, drawn
+
+    def _live(self) -> NDArray[np.int64]:
+        """Return the places of combinations that some record holds and that are no blanks."""
+        return np.flatnonzero((self._n[: self._used] > 0) & self._whole(self._rows[: self._used]))
+
+    def _table_of(self, live: NDArray[np.int64]) -> Counts:
         columns, codes = [], []
         for at, name in enumerate(self.names):
             values, place = self._dictionaries[at].ordered()
@@ -237,7 +357,8 @@ class MovingCounts:
         code = np.array([place[value] for value in texts], dtype=np.uint32)
         self._dictionaries[at] = new
         for rows in (self._rows[: self._used], *waiting):
-            rows[:, at] = code[rows[:, at]]
+            there = rows[:, at] != _BLANK
+            rows[there, at] = code[rows[there, at]]
         return self._renumbered(np.arange(self._used))
 
     def values_of(self, name: str) -> list[Any]:
@@ -258,14 +379,15 @@ class MovingCounts:
         """
         live = np.flatnonzero(self._n[: self._used])
         for at, dictionary in enumerate(self._dictionaries):
+            there = live[self._rows[live, at] != _BLANK]
             used = np.zeros(len(dictionary.values), dtype=bool)
-            used[self._rows[live, at]] = True
+            used[self._rows[there, at]] = True
             for codes in waiting:
                 used[codes[:, at]] = True
             kept = np.flatnonzero(used)
             code = (np.cumsum(used) - 1).astype(np.uint32)
             self._dictionaries[at] = dictionary.kept(kept)
-            self._rows[live, at] = code[self._rows[live, at]]
+            self._rows[there, at] = code[self._rows[there, at]]
             for codes in waiting:
                 codes[:, at] = code[codes[:, at]]
         return self._renumbered(live)
@@ -284,16 +406,9 @@ class MovingCounts:
         places[live] = of_live
         return places
 
-    def _make_room(self, undo: NDArray[np.int64] | None = None) -> None:
+    def _make_room(self) -> None:
         from unveil.counts.window_kernels import refill_slots
 
-        if self._used >= self._limit:
-            if undo is not None:
-                self.remove(undo)
-            raise CountsError(
-                f"the window holds {self._used:,} combinations of values, which is the limit; measure fewer columns, give them "
-                "partitions, or take a smaller window."
-            )
         room = 2 * len(self._rows)
         self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
         self._n = np.concatenate([self._n, np.zeros_like(self._n)])
@@ -304,7 +419,8 @@ class MovingCounts:
 
     def state(self) -> tuple[list[list[Any]], dict[str, NDArray[Any]]]:
         """Return the dictionaries, and the combinations with their records."""
-        return [d.values for d in self._dictionaries], {"rows": self._rows[: self._used], "n": self._n[: self._used]}
+        arrays: dict[str, NDArray[Any]] = {"rows": self._rows[: self._used], "n": self._n[: self._used], "certain": self.certain}
+        return [d.values for d in self._dictionaries], arrays
 
     def restore(self, values: Sequence[Sequence[Any]], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Put back what `state` gave, places included."""
@@ -319,6 +435,7 @@ class MovingCounts:
         self._n[:used] = arrays["n"]
         self._slots = np.full(2 * room, -1, dtype=np.int32)
         self._used = used
+        self.certain = arrays["certain"].astype(np.uint64)
         from unveil.counts.window_kernels import refill_slots
 
         refill_slots(self._rows, used, self._slots)

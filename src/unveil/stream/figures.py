@@ -24,7 +24,18 @@ from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import MASK, SMALL
 from unveil.results.numbers import number
 
-__all__ = ["KeyFigures", "KeySet", "NeedFigure", "NeedSet", "WindowFigures", "key_figures", "need_figure", "riskiest"]
+__all__ = [
+    "Approximation",
+    "KeyFigures",
+    "KeySet",
+    "NeedFigure",
+    "NeedSet",
+    "WindowFigures",
+    "class_sizes",
+    "key_figures",
+    "need_figure",
+    "riskiest",
+]
 
 _ALIKE = 1e-9
 
@@ -49,6 +60,29 @@ class NeedSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Approximation:
+    """How far figures are estimates from a sample of the classes.
+
+    Attributes
+    ----------
+    share
+        The share of the classes that the sample is drawn with.
+    dr_error, uniques_error, classes_error
+        The standard errors; None where there is no estimate. k is that of the sample: the true one is at most as large.
+    """
+
+    share: float
+    dr_error: float | None
+    uniques_error: float | None
+    classes_error: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        errors = {"dr_error": self.dr_error, "uniques_error": self.uniques_error, "classes_error": self.classes_error}
+        return {"share": self.share, **errors, "k": "at most"}
+
+
+@dataclass(frozen=True, slots=True)
 class KeyFigures:
     """What one key discloses.
 
@@ -62,6 +96,8 @@ class KeyFigures:
         The kind of identifier.
     k, uniques, classes
         The size of the smallest class, the classes of one record (or person), and all classes.
+    approximate
+        How far the figures are estimates; None: they are exact.
     """
 
     key: tuple[str, ...]
@@ -71,11 +107,13 @@ class KeyFigures:
     k: int
     uniques: int
     classes: int
+    approximate: Approximation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
         plain = {"dr": self.dr, "kind": self.kind, "k": self.k, "uniques": self.uniques, "classes": self.classes}
-        return {"key": list(self.key), **plain} | ({"reason": self.reason} if self.reason else {})
+        approximate = {} if self.approximate is None else {"approximate": self.approximate.to_dict()}
+        return {"key": list(self.key), **plain} | ({"reason": self.reason} if self.reason else {}) | approximate
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +172,11 @@ class WindowFigures(Result):
         return self.keys[0].dr if self.keys else None
 
     @property
+    def approximate(self) -> Approximation | None:
+        """How far the figures are estimates; None: they are exact."""
+        return self.keys[0].approximate if self.keys else None
+
+    @property
     def kind(self) -> IdentifierKind | None:
         """The kind of the first key."""
         return self.keys[0].kind if self.keys else None
@@ -161,6 +204,8 @@ class WindowFigures(Result):
         plain: dict[str, Any] = {"window": window, "dr": self.dr, "kind": self.kind, "k": self.k, "uniques": self.uniques}
         if self.dr is None:
             plain["reason"] = self.keys[0].reason if self.keys else "the window holds no records"
+        if self.approximate is not None:
+            plain["approximate"] = self.approximate.to_dict()
         if len(self.keys) > 1:
             plain["keys"] = [one.to_dict() for one in self.keys]
         plain["needs"] = {name: need.to_dict() for name, need in self.needs.items()}
@@ -183,7 +228,12 @@ class WindowFigures(Result):
         figures += [Figure(f"need {name}", "-" if need.degree is None else need.degree) for name, need in self.needs.items()]
         table = self.columns()
         keys = Table(tuple(table), tuple(zip(*table.values(), strict=True)), title="Keys")
-        return View(f"Window {self.number}", tuple(figures), (keys,), tuple(f"Alarm: {alarm}" for alarm in self.alarms))
+        notes = [f"Alarm: {alarm}" for alarm in self.alarms]
+        if self.approximate is not None:
+            notes.append(
+                f"Approximate: estimated from {number(self.approximate.share)} of the classes; k is at most the one shown."
+            )
+        return View(f"Window {self.number}", tuple(figures), (keys,), tuple(notes))
 
 
 def key_figures(counts: Counts, one: KeySet) -> KeyFigures:
@@ -191,8 +241,8 @@ def key_figures(counts: Counts, one: KeySet) -> KeyFigures:
     try:
         rate = _rate(counts, one)
     except UndefinedMeasureError as problem:
-        return _sized(one, _class_sizes(counts, one), None, str(problem))
-    sizes = _class_sizes(counts, one) if one.person is not None and one.sensitive else rate.table.classes.n
+        return _sized(one, class_sizes(counts, one), None, str(problem))
+    sizes = class_sizes(counts, one) if one.person is not None and one.sensitive else rate.table.classes.n
     return _sized(one, sizes, rate, None)
 
 
@@ -210,7 +260,7 @@ def _rate(counts: Counts, one: KeySet) -> DiscriminationRate:
     return rate_of(distinct, one.key, target, made, adjust=False)
 
 
-def _class_sizes(counts: Counts, one: KeySet) -> Any:
+def class_sizes(counts: Counts, one: KeySet) -> Any:
     """Return the records, or the distinct persons, of each class."""
     if one.person is None:
         return counts.classes(one.key).n

@@ -19,6 +19,7 @@ _GAUGES = {
     "windows": "Windows measured so far",
     "malformed": "Records that could not be read",
     "late": "Records that came too late",
+    "share": "Share of the classes that figures are estimated from; 1: they are exact",
 }
 
 
@@ -53,6 +54,7 @@ class MetricsPage:
             "windows": figures.number,
             "malformed": figures.counters.get("malformed", 0),
             "late": figures.counters.get("late", 0),
+            "share": 1.0 if figures.approximate is None else figures.approximate.share,
         }
         for name, value in values.items():
             self._gauges[name].set(value)

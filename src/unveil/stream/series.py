@@ -31,7 +31,7 @@ class Series:
         point = {
             "number": figures.number, "to": figures.to, "dr": figures.dr, "k": figures.k, "uniques": figures.uniques,
             "records": figures.records, "needs": {name: need.degree for name, need in figures.needs.items()},
-            "alarms": list(figures.alarms),
+            "alarms": list(figures.alarms), "share": 1.0 if figures.approximate is None else figures.approximate.share,
         }  # fmt: skip
         self.total += 1
         if self._open:
@@ -119,6 +119,12 @@ class WatchRun(Result):
             figures.append(Figure("smallest k", min(point["k"] for point in defined)))
         figures.append(Figure("alarms", len(self.alarms), "; ".join(self.alarms)))
         notes = [f"Left out: {name} {number(value)}." for name, value in self.left_out.items() if value]
+        if any(point["share"] < 1.0 for point in self.points):
+            least = min(point["share"] for point in self.points)
+            notes.append(
+                "Approximate: the window held more combinations than its limit, so that figures are estimates, at last from "
+                f"{number(least)} of the classes; k is at most the one shown."
+            )
         return View(f"Watched: {self.question}", tuple(figures), tuple(self._tables()), tuple(notes), tuple(self._charts()))
 
     def _charts(self) -> list[Chart]:

@@ -16,7 +16,7 @@ from unveil.stream.fields import Fields
 from unveil.stream.figures import KeySet, NeedSet
 from unveil.stream.times import Duration, duration_of
 
-__all__ = ["check_extent", "checked_step", "expiry_of", "key_sets", "need_sets"]
+__all__ = ["check_extent", "checked_step", "expiry_of", "key_sets", "need_sets", "sampling"]
 
 
 def checked_step(every: int | Duration | None, *, timed: bool) -> int | None:
@@ -65,6 +65,12 @@ def key_sets(
         of_person = None if person is None else fields.label(person, None)
         sets.append(KeySet(keys, fields.labels(keys, blocks), fields.labels(secrets, blocks), of_person))
     return sets
+
+
+def sampling(sets: Sequence[KeySet]) -> dict[str, tuple[str, ...]]:
+    """Return by which columns a window is sampled that holds too much, those of all keys, and which ones stay counted."""
+    shared = [name for name in sets[0].key if all(name in one.key for one in sets)]
+    return {"sampled": tuple(shared), "kept": tuple(dict.fromkeys(name for one in sets for name in one.sensitive))}
 
 
 def need_sets(fields: Fields, needs: Need | Sequence[Need]) -> list[NeedSet]:

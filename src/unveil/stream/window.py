@@ -16,19 +16,19 @@ import polars as pl
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, checked_nulls
 from unveil.counts import Counts
-from unveil.counts.expiry import ByTime
+from unveil.counts.expiry import ByTime, hold_to_limit
 from unveil.counts.window import LARGEST_TABLE, MovingCounts
-from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.errors import ArgumentError
 from unveil.measures.kinds import IdentifierKind
 from unveil.project import Need
 from unveil.sources import Data
-from unveil.sources.objects import column_of_objects
 from unveil.sources.streams.base import text_of_value
 from unveil.stream.derived import Derived
 from unveil.stream.fields import Fields
-from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures, key_figures, need_figure, riskiest
+from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures
+from unveil.stream.measuring import Measures
 from unveil.stream.reading import Reader, Reading
-from unveil.stream.settings import check_extent, checked_step, expiry_of, key_sets, need_sets
+from unveil.stream.settings import check_extent, checked_step, expiry_of, key_sets, need_sets, sampling
 from unveil.stream.times import Duration, as_text, duration_of, shown_moment
 from unveil.stream.waiting import Part, Waiting
 
@@ -71,7 +71,7 @@ class Window:
     nulls
         "category", "drop" or "error".
     limit
-        The most combinations of values to hold.
+        The most combinations of values to hold. Beyond it figures are estimates from a sample of the classes, and say so.
 
     Examples
     --------
@@ -112,17 +112,19 @@ class Window:
         check_extent(self._size, self._duration, self._lateness, timed=self._timed)
         fields = Fields()
         self._sets = key_sets(fields, key, sensitive, person, partitions)
-        self._needs = need_sets(fields, needs)
+        served = need_sets(fields, needs)
         self._reader = Reader(fields.all, time, dict(derived or {}), checked_nulls(nulls), strict)
         ranks = {one.label: one.rank for one in fields.all if one.partition is not None}
-        counts = MovingCounts([one.label for one in fields.all], limit=checked_count("limit", limit, least=1), ranks=ranks)
+        counts = MovingCounts(
+            [one.label for one in fields.all], limit=checked_count("limit", limit, least=1), ranks=ranks, **sampling(self._sets)
+        )
         self._expiry = expiry_of(counts, self._size, self._duration)
+        self._measures = Measures(counts, self._sets, served)
         self._waiting = Waiting()
         self._latest = self._end = self._began = _BEGINNING
         self._untidy = self._shown = self.seen = 0
         self._silent = True
         self.counters = {"dropped": 0, "outside": 0, "timeless": 0, "late": 0}
-        self._table: Counts | None = None
 
     # What it holds ------------------------------------------------------------------------------------------------------
 
@@ -177,62 +179,52 @@ class Window:
         """The columns that records must have."""
         return self._reader.columns
 
+    @property
+    def share(self) -> float:
+        """The share of the classes that figures are estimated from; 1: they are exact."""
+        return self._measures.share
+
     def counts(self) -> Counts:
         """Return the joint count table of the records that it holds; names may differ where a column has two partitions."""
-        if self._table is None:
-            self._table = self._expiry.counts.table()
-        return self._table
+        return self._measures.table()
 
     @property
     def rate(self) -> float:
         """The Discrimination Rate of the (first) key; undefined where there is nothing to disclose."""
-        first = self._first()
-        if first.dr is None:
-            raise UndefinedMeasureError(first.reason)
-        return first.dr
+        return self._measures.rate()
 
     @property
     def kind(self) -> IdentifierKind:
         """The kind of identifier that the (first) key is."""
-        first = self._first()
-        if first.kind is None:
-            raise UndefinedMeasureError(first.reason)
-        return first.kind
+        return self._measures.kind()
 
     @property
     def k(self) -> int:
         """The records, or persons, of the smallest class of the (first) key."""
-        return self._first().k
+        return self._measures.first().k
 
     @property
     def uniques(self) -> int:
         """The classes of one record, or person, of the (first) key."""
-        return self._first().uniques
+        return self._measures.first().uniques
 
     @property
     def needs(self) -> dict[str, NeedFigure]:
         """How far the records serve each need."""
-        counts = self.counts()
-        return {one.need.name: need_figure(counts, one) for one in self._needs}
+        return self._measures.needs()
 
     @property
     def keys(self) -> tuple[KeyFigures, ...]:
         """What each key discloses."""
-        counts = self.counts()
-        return tuple(key_figures(counts, one) for one in self._sets)
+        return self._measures.keys()
 
     def riskiest(self, most: int = 5) -> list[dict[str, Any]]:
         """Return the classes of the first key that disclose most, masked as reports are."""
-        return riskiest(self.counts(), self._sets[0], most) if self.records else []
+        return self._measures.riskiest(most) if self.records else []
 
     def frame(self) -> pl.DataFrame:
         """Return the records that it holds as a table of the columns measured, in no particular order."""
-        counts = self.counts()
-        kept = {column.name: column.values for column in counts.columns if "\x00" not in column.name}
-        codes = dict(zip(counts.names, counts.codes, strict=True))
-        return pl.DataFrame(
-            {name: column_of_objects(name, values).gather(np.repeat(codes[name], counts.n)) for name, values in kept.items()}
-        )
+        return self._measures.frame()
 
     def figures(self) -> WindowFigures:
         """Return all figures of this moment."""
@@ -240,9 +232,6 @@ class Window:
         if not self.records:
             return WindowFigures(self._shown, *self._reach(), 0, (), {}, counters)
         return WindowFigures(self._shown, *self._reach(), self.records, self.keys, self.needs, counters)
-
-    def _first(self) -> KeyFigures:
-        return key_figures(self.counts(), self._sets[0])
 
     def _reach(self) -> tuple[Any, Any]:
         if not self._timed:
@@ -267,6 +256,7 @@ class Window:
         self._enter(self._reader.read(batch, counted))
         if self._timed and self._latest > _BEGINNING:
             self._advance(max(self._latest - self._lateness + 1, self._end))
+        self._fit()
         self._tidy()
         return self
 
@@ -303,7 +293,7 @@ class Window:
         places = self._expiry.counts.places_of(self._reader.read(batch).columns)
         self._expiry.take_out(places)
         self.seen -= len(places)
-        self._table = None
+        self._measures.changed()
         return self
 
     def _enter(self, reading: Reading) -> None:
@@ -315,6 +305,7 @@ class Window:
         for start in range(0, len(codes), _TIDY_EVERY):
             piece = slice(start, start + _TIDY_EVERY)
             self._let_in(codes[piece], None, None if reading.amounts is None else reading.amounts[piece])
+            self._fit([codes])
             self._tidy([codes])
         self.seen += len(codes) if reading.amounts is None else int(reading.amounts.sum())
 
@@ -358,20 +349,22 @@ class Window:
         """Return up to when no more records are let in: the last time at which figures were due, or the watermark itself."""
         return watermark if self._every is None else watermark // self._every * self._every
 
-    def _advance(self, end: int) -> None:
+    def _advance(self, end: int, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
         """Let the window end just before a time."""
         for part in self._waiting.before(end):
             self._let_in(part.codes, part.times, part.amounts)
-        self._end, self._table = end, None
+        self._end = end
+        self._measures.changed()
         if isinstance(self._expiry, ByTime):
             self._expiry.reach(end)
+        self._fit(waiting)
 
     def _let_in(
         self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None, amounts: NDArray[np.int64] | None = None
     ) -> None:
-        self._table = None
+        self._measures.changed()
         self._untidy += len(codes)
-        self._expiry.add(codes, times, amounts)
+        self._expiry.add(self._expiry.counts.in_sample(codes), times, amounts)
 
     def _feed_by_number(self, reading: Reading, every: int) -> Iterator[WindowFigures]:
         if reading.amounts is not None:
@@ -381,10 +374,12 @@ class Window:
         codes = self._coded(reading)
         at = 0
         while at < len(codes):
-            step = min(every - self.seen % every, len(codes) - at)
+            step = min(every - self.seen % every, _TIDY_EVERY - self.seen % _TIDY_EVERY, len(codes) - at)
             self._let_in(codes[at : at + step])
             self.seen += step
             at += step
+            if self.seen % every == 0 or self.seen % _TIDY_EVERY == 0:  # not where batches end: these differ from run to run
+                self._fit([codes])
             if self.seen % every == 0:
                 self._shown += 1
                 yield self.figures()
@@ -400,7 +395,7 @@ class Window:
         for start, stop in pairwise(starts):
             self._keep(Part(times, codes, reading.amounts).where(slice(start, stop)))
             while (end := self._end + (self._every or 1)) <= self._latest - self._lateness:
-                self._advance(end)
+                self._advance(end, [codes[stop:]])
                 if self.records or not self._silent:
                     self._shown += 1
                     yield self.figures()
@@ -421,6 +416,9 @@ class Window:
                 kept = [*waiting, *self._waiting.codes]
                 self._expiry.renumber(self._expiry.counts.forget(kept))
 
+    def _fit(self, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
+        hold_to_limit(self._expiry, [*waiting, *self._waiting.codes])
+
     # What a checkpoint keeps --------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -435,16 +433,19 @@ class Window:
             "seen": self.seen,
             "shown": self._shown,
             "silent": self._silent,
+            "halvings": self._expiry.counts.halvings,
         }
         return {"values": values, "examples": examples, "counters": self.counters, **position}, arrays
 
     def restore(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Put back what `state` gave."""
         self._expiry.counts.restore(document["values"], arrays)
+        self._expiry.counts.halvings = int(document["halvings"])
         self._expiry.restore(arrays)
         for one, examples in zip(self._reader.fields, document["examples"], strict=True):
             one.example.update((label, value) for label, value in examples)
         self._waiting.restore(arrays)
         self._latest, self._end, self._began = (int(document[name]) for name in ("latest", "end", "began"))
         self.seen, self._shown, self.counters = int(document["seen"]), int(document["shown"]), dict(document["counters"])
-        self._silent, self._table = bool(document["silent"]), None
+        self._silent = bool(document["silent"])
+        self._measures.changed()
