@@ -7,45 +7,19 @@ import re
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
+from browsing import SITE, TOKEN, Browser
 from unveil.app.application import application
 from unveil.app.guard import HEADERS, Guard, Key, Site
 from unveil.app.state import Desk
 
-TOKEN = "t" * 43
 PASSWORD = "correct horse"  # noqa: S105 - of this test
-SITE = Site(8123)
 OWN = {"host": "127.0.0.1:8123"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-
-
-class Browser:
-    """Speaks to a guarded application in this process, and keeps its cookies."""
-
-    def __init__(self, app: Any, address: str = "http://127.0.0.1:8123") -> None:
-        self.app, self.address, self.cookies = app, address, httpx.Cookies()
-
-    def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
-        async def call() -> httpx.Response:
-            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url=self.address, cookies=self.cookies) as client:
-                answer = await client.request(method, path, headers=headers, **options)
-                self.cookies = client.cookies
-                return answer
-
-        return asyncio.run(call())
-
-    def get(self, path: str, **headers: str) -> httpx.Response:
-        return self.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-
-    def post(self, path: str, data: dict[str, str] | None = None, **headers: str) -> httpx.Response:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self.request("POST", path, headers={"origin": self.address, **named}, data=data or {})
 
 
 def guarded(folder: Path, **key: Any) -> Browser:

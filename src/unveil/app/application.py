@@ -46,6 +46,7 @@ class _App:
         routes = [
             Route("/", self._first),
             Route("/static/{name}", self._static),
+            Route("/favicon.ico", self._icon),
             Route("/version", self._version),
             Route("/undo", self._posted(self._undo), methods=["POST"]),
             Route("/redo", self._posted(self._redo), methods=["POST"]),
@@ -132,6 +133,9 @@ class _App:
         if found is None:
             return PlainTextResponse("there is no such file", status_code=404)
         return Response(found[0], media_type=found[1], headers={"cache-control": _YEAR})
+
+    async def _icon(self, request: Request) -> Response:  # noqa: ARG002 - browsers ask for it whatever the page says
+        return RedirectResponse("/static/mark.svg", status_code=303)
 
     async def _version(self, request: Request) -> Response:  # noqa: ARG002
         changed = await run_in_threadpool(lambda: self._desk.changed_on_disk)

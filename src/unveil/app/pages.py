@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -11,10 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from unveil import __version__
-from unveil.results import Chart, Result, View
+from unveil.results import Chart, Result, Table, View
 from unveil.results._svg import svg
 from unveil.results.cells import visible
-from unveil.results.html_view import html_parts, style_sheet
+from unveil.results.html_view import html_parts, html_table, style_sheet
 from unveil.results.numbers import counted, number
 
 __all__ = ["asset", "environment"]
@@ -37,7 +38,7 @@ def environment() -> Environment:
         "counted": lambda n, noun, nouns="": counted(n, noun, nouns) if nouns else counted(n, noun),
     }
     made.filters["percent"] = percent
-    made.globals |= {"view": _view, "chart": _chart, "version_of_unveil": __version__, "static": _address}
+    made.globals |= {"view": _view, "chart": _chart, "tables_of": _tables, "version_of_unveil": __version__, "static": _address}
     return made
 
 
@@ -75,6 +76,12 @@ def _view(shown: View | Result, level: int = 2) -> Markup:
     """Return what the reports show of a result."""
     view = shown.view() if isinstance(shown, Result) else shown
     return Markup('<div class="unveil-view">\n{}</div>').format(Markup(html_parts(view, level=level)[1]))  # noqa: S704 - escaped there
+
+
+def _tables(shown: Sequence[Table]) -> Markup:
+    """Return tables as the reports show them."""
+    markup = "".join(html_table(table) for table in shown)
+    return Markup('<div class="unveil-view">{}</div>').format(Markup(markup))  # noqa: S704 - escaped there
 
 
 def _chart(shown: Chart) -> Markup:

@@ -27,7 +27,7 @@ from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, s
 if TYPE_CHECKING:
     from unveil.app.state import Desk
 
-__all__ = ["Listening", "serve_app"]
+__all__ = ["Listening", "bound_socket", "serve_app"]
 
 _LOOPBACK = "127.0.0.1"
 _SHORTEST_PASSWORD = 12
@@ -95,7 +95,7 @@ def serve_app(data: str | None = None, *, listening: Listening | None = None, br
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError.needed("the app", extra="app") from None
-    with _bound(where) as bound, _private_folder() as folder:
+    with bound_socket(where) as bound, _private_folder() as folder:
         site = Site(bound.getsockname()[1], _names(where), tls=where.tls_cert is not None)
         key = Key(password=where.password) if where.beyond else Key(secrets.token_urlsafe(32))
         desk = _desk(data, folder)  # what cannot be opened is said before anything is served
@@ -145,7 +145,7 @@ def _served(bound: socket.socket, site: Site, key: Key, desk: Desk, where: Liste
 
 
 @contextlib.contextmanager
-def _bound(where: Listening) -> Iterator[socket.socket]:
+def bound_socket(where: Listening) -> Iterator[socket.socket]:
     """Give a socket that is bound already."""
     try:
         family = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0][0]

@@ -20,9 +20,10 @@ from unveil.errors import ArgumentError, ProjectError, UnveilError, shown
 from unveil.project import Attribute, DataSection, Project
 from unveil.sources import ReadOptions, open_source
 from unveil.sources.datasets import names as built_in
+from unveil.sources.opening import read_options
 from unveil.study import Study
 
-__all__ = ["ChangedOnDiskError", "Desk", "Opened"]
+__all__ = ["ChangedOnDiskError", "Desk", "Opened", "reading"]
 
 _MOST_UNDONE = 200
 _MOST_SAID = 100
@@ -174,12 +175,9 @@ class Desk:
         self._take(str(place), project)
 
     def _take(self, data: str, project: Project, *, kept: bool = True) -> None:
-        section = project.data
-        options = ReadOptions(separator=section.separator, encoding=section.encoding, missing=section.missing)
-        whole = Study(open_source(data, options))
-        Study(whole.held(), project=project, partial=True)  # a project that does not fit the data is refused before it is taken
+        opened = _opened(data, project, kept=kept)
         with self._lock:
-            self._opened = Opened(data, project, whole, kept)
+            self._opened = opened
             self._changes, self._at = [_Change(project, "opened")], 0
             self._mark = _mark(project.path)
             self.memory = {}
@@ -243,10 +241,30 @@ class Desk:
     def _save(self, project: Project) -> None:
         if self.changed_on_disk:
             raise ChangedOnDiskError("the project file was changed elsewhere; read it again, or keep what is here.")
+        opened = self._with(project)
         project.write()
         self._mark = _mark(project.path)
-        self._opened = replace(self.opened, project=project)
+        self._opened = opened
         self.version += 1
+
+    def _with(self, project: Project) -> Opened:
+        """Return what is open with another project; the data is read again if that says so."""
+        if reading(project) == reading(self.project):
+            return replace(self.opened, project=project)
+        opened = _opened(self.opened.data, project, kept=self.opened.kept)
+        self.memory = {}
+        return opened
+
+    def take_missing(self, missing: tuple[str, ...]) -> None:
+        """Read texts as nulls that a first look has found, before anything was decided."""
+        with self._lock:
+            untouched = len(self._changes) == 1 and self._mark is None and not self.project.data.missing
+            if not missing or not untouched:
+                return
+            remembered = self.memory
+            project = replace(self.project, data=replace(self.project.data, missing=missing))
+            self._opened = self._with(project)
+            self._changes, self.memory = [_Change(project, "opened")], remembered
 
     # The file ---------------------------------------------------------------------------------------------------------
 
@@ -259,9 +277,8 @@ class Desk:
         """Take what the project file holds now; what is here can be undone to."""
         with self._lock:
             project = Project.read(self.project.path)
-            Study(self.opened.whole.held(), project=project, partial=True)
+            self._opened = self._with(project)
             self._mark = _mark(project.path)
-            self._opened = replace(self.opened, project=project)
             self._changes = [*self._changes[: self._at + 1], _Change(project, "read from the file")]
             self._at = len(self._changes) - 1
             self.version += 1
@@ -285,6 +302,18 @@ class Desk:
     def said(self, number: str) -> tuple[str, str] | None:
         """Return a line that was kept, with its kind."""
         return self._said.get(int(number)) if number.isascii() and number.isdigit() else None
+
+
+def reading(project: Project) -> ReadOptions:
+    """Return how a project has its data read."""
+    return read_options(project, ReadOptions())
+
+
+def _opened(data: str, project: Project, *, kept: bool) -> Opened:
+    """Open data as its project says; a project that does not fit the data is refused."""
+    whole = Study(open_source(data, reading(project)))
+    Study(whole.held(), project=project, partial=True)
+    return Opened(data, project, whole, kept)
 
 
 def without_secret(address: str) -> str:

@@ -92,6 +92,8 @@ class Attribute:
         Its semantic partitions by name.
     missing
         Texts that stand for a null in it, such as -9.
+    reason
+        Why it has its role, in the words of who decided: a column that may name people is kept with a reason only.
 
     Examples
     --------
@@ -106,6 +108,7 @@ class Attribute:
     hierarchy: Path | None = None
     partitions: dict[str, Partition] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,7 @@ def _read_attributes(table: TomlTable) -> dict[str, Attribute]:
 
 
 def _read_attribute(name: str, table: TomlTable) -> Attribute:
-    table.only(("role", "kind", "order", "missing", "hierarchy", "partitions"))
+    table.only(("role", "kind", "order", "missing", "hierarchy", "partitions", "reason"))
     kind, order = table.word("kind", KINDS), _read_order(table)
     if order is not None and kind not in {None, "ordinal"}:
         raise table.wrong(f"only an ordinal attribute has an order, and this one's kind is {kind}.", "order")
@@ -174,6 +177,7 @@ def _read_attribute(name: str, table: TomlTable) -> Attribute:
         hierarchy=_read_hierarchy(table),
         partitions=_read_partitions(table.table("partitions")),
         missing=table.elements("missing", (str,), "text") or (),
+        reason=table.text("reason") or "",
     )
 
 
@@ -218,6 +222,8 @@ def _write_attributes(attributes: Mapping[str, Attribute], relative: Callable[[P
             yield f"missing = {written(attribute.missing)}"
         if attribute.hierarchy is not None:
             yield f"hierarchy = {written(relative(attribute.hierarchy))}"
+        if attribute.reason:
+            yield f"reason = {written(attribute.reason)}"
         yield ""
         if attribute.partitions:
             yield f"[attributes.{written_key(attribute.name)}.partitions]"

@@ -81,7 +81,7 @@ class Chart:
         What `rows` hold. "bars": a label, a share from 0 to 1, and perhaps a second one, drawn as a mark. "columns": a label and
         an amount. "dots": a label, what the dot stands for, its position up to 1, and how many records it stands for. "heat": a
         row, a column and a share. "points": a label, its places across and upwards, and whether it is marked. "lines": which
-        line, and the places across and upwards of a point of it.
+        line, and the places across and upwards of a point of it. "spark": as "columns", small and without labels.
     title, note, definition
         What it shows, how to read it, and what exactly was computed.
     columns
@@ -91,7 +91,7 @@ class Chart:
     """
 
     name: str
-    kind: Literal["bars", "columns", "dots", "heat", "lines", "points"]
+    kind: Literal["bars", "columns", "dots", "heat", "lines", "points", "spark"]
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]

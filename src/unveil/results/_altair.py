@@ -67,4 +67,4 @@ def _lines(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
     )
 
 
-_MARKS = {"bars": _bars, "columns": _columns, "dots": _dots, "heat": _heat, "lines": _lines, "points": _points}
+_MARKS = {"bars": _bars, "columns": _columns, "dots": _dots, "heat": _heat, "lines": _lines, "points": _points, "spark": _columns}

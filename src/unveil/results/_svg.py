@@ -29,6 +29,8 @@ _CELL_WITH_TEXT = 24
 _TICKS = 4
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 """How the lines of one picture are told apart."""
+_FEWEST_COLUMNS = 8
+"""Columns without labels are as wide as if there were at least so many."""
 _FLIP = 0.7
 """Beyond this share of the width a label stands left of its point."""
 
@@ -133,6 +135,21 @@ def _columns(chart: Chart, said: _Words) -> tuple[list[str], float]:
         ]
     parts.append(_text(_WIDTH / 2, bottom + 38, said.plain(chart.columns[0]), "middle", "unveil-faint"))
     return parts, bottom + 46
+
+
+def _spark(chart: Chart, said: _Words) -> tuple[list[str], float]:
+    """Draw small columns side by side; what each stands for is a title that a pointer shows."""
+    bottom = 58
+    highest = max((row[1] for row in chart.rows), default=0) or 1
+    step = _WIDTH / max(len(chart.rows), _FEWEST_COLUMNS)
+    parts = [f'<path class="unveil-axis" d="M0 {bottom + 0.5}H{_WIDTH}"/>']
+    for at, (label, amount) in enumerate(chart.rows):
+        height = max(bottom * amount / highest, 1.5 if amount else 0.0)
+        parts.append(
+            f'<rect class="unveil-mark" x="{at * step + 1:.1f}" y="{bottom - height:.1f}" width="{max(step - 2, 1):.1f}" '
+            f'height="{height:.1f}" rx="1.5"><title>{said.plain(f"{label}: {_amount(amount)}")}</title></rect>'
+        )
+    return parts, bottom + 2
 
 
 def _amount(value: float) -> str:
@@ -297,4 +314,5 @@ _DRAWN: dict[str, Callable[[Chart, _Words], tuple[Sequence[Any], float]]] = {
     "heat": _heat,
     "lines": _lines,
     "points": _points,
+    "spark": _spark,
 }

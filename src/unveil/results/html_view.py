@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from unveil.results import Chart, Figure, Table, View
 
-__all__ = ["html_parts", "style_sheet", "to_html"]
+__all__ = ["html_parts", "html_table", "style_sheet", "to_html"]
 
 
 _STEPS = 40
@@ -125,6 +125,11 @@ def html_parts(view: View, *, level: int = 2) -> tuple[str, str]:
 def style_sheet() -> str:
     """Return the style sheet of every view, for a page that shows several."""
     return _CSS + "".join(map(_step_rule, range(_STEPS + 1))) + "".join(map(_shade_rule, range(_SHADES + 1)))
+
+
+def html_table(table: Table) -> str:
+    """Return the markup of one table, to be put in an element of class `unveil-view`; `style_sheet` has its style."""
+    return _html_table(table, set())
 
 
 def _html_view(view: View, level: int, steps: set[int]) -> str:

@@ -1,0 +1,42 @@
+"""What does the same without the app? Commands and lines of Python that a person can copy; never with a password in them."""
+
+from __future__ import annotations
+
+import shlex
+
+from unveil.app.state import Desk
+
+__all__ = ["command", "python_study"]
+
+
+def command(verb: str, desk: Desk, *words: str) -> str:
+    """Return a command about what is open: on the project once it is saved, otherwise on the data itself.
+
+    Parameters
+    ----------
+    verb
+        The verb.
+    desk
+        What is open.
+    words
+        Further words, as they are; those that hold blanks are quoted.
+    """
+    if verb == "init":
+        return shlex.join(["unveil", "init", desk.opened.place, "--out", desk.project.path.name])
+    return shlex.join(["unveil", verb, *_named(desk), *words])
+
+
+def _named(desk: Desk) -> list[str]:
+    """Return the words that name what is open."""
+    saved = desk.project.path.is_file()
+    if saved and desk.project.data.path is not None:
+        return [desk.project.path.name]
+    return [desk.opened.place, *(["--project", desk.project.path.name] if saved else [])]
+
+
+def python_study(desk: Desk) -> str:
+    """Return the line of Python that opens what is open."""
+    named = _named(desk)
+    if len(named) == 1:
+        return f"study = unveil.Study({named[0]!r})"
+    return f"study = unveil.Study({named[0]!r}, project={named[2]!r})"

@@ -1,0 +1,190 @@
+"""Columns: what is each of them to an intruder? A card for every column, with its evidence, and one plain choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from unveil.app.look import ColumnLook, Look, looked, looking, unresolved
+from unveil.app.same import command, python_study
+from unveil.app.state import Desk
+from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
+from unveil.attributes import Role
+from unveil.errors import ArgumentError, listed
+from unveil.project import Attribute
+
+__all__ = ["CHOICES", "SCREEN", "settled"]
+
+_ON_A_PAGE = 48
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoice:
+    """A role in plain words."""
+
+    role: Role
+    title: str
+    meaning: str
+
+
+CHOICES = (
+    RoleChoice("identifier", "Remove", "It names people: it never leaves the house."),
+    RoleChoice("key", "Others may know it", "Somebody else could know it of a person, and find them by it."),
+    RoleChoice("sensitive", "Sensitive", "It is what nobody is to learn about a person."),
+    RoleChoice("person", "Person", "It says whose record it is, where a person has several."),
+    RoleChoice("household", "Household", "It says who lives together."),
+    RoleChoice("weight", "Weight", "It says how many people of the population a record stands for."),
+    RoleChoice("keep", "Keep", "It is released as it is; you vouch for it."),
+    RoleChoice("other", "Undecided", "Nothing is decided yet."),
+)
+_SINGLE = ("person", "household", "weight")
+_TITLES = {choice.role: choice.title for choice in CHOICES}
+_SHOWN = ("all", "undecided", "names", *(choice.role for choice in CHOICES[:-1]))
+
+
+def settled(desk: Desk) -> str:
+    """Say what must be decided about the columns before one goes on; nothing: one can."""
+    if not desk.is_open:
+        return "Open a file first."
+    if looked(desk) is None:
+        job = looking(desk)
+        return "The columns are being looked at." if job.running else f"The columns could not be looked at: {job.line}"
+    left = unresolved(desk)
+    if left:
+        plural = "columns that probably name people are" if len(left) > 1 else "column that probably names people is"
+        return f"{len(left)} {plural} kept without a reason: {listed(left)}."
+    return ""
+
+
+def _page(visit: Visit) -> Answer:
+    desk = visit.desk
+    look, job = looked(desk), looking(desk)
+    same = Same(
+        command("init", desk), f"import unveil\n\nstart = unveil.start_project({desk.opened.place!r})\n{python_study(desk)}"
+    )
+    if look is None:
+        return Page("columns.html", {"look": None, "job": job}, same)
+    wanted = [one for one in look.columns if _is_wanted(one, desk, visit)]
+    page = max(_number(visit.query.get("page", "1")), 1)
+    pages = max(-(-len(wanted) // _ON_A_PAGE), 1)
+    at = min(page, pages) - 1
+    values: dict[str, Any] = {
+        "look": look,
+        "cards": [_card(one, look, desk) for one in wanted[at * _ON_A_PAGE : (at + 1) * _ON_A_PAGE]],
+        "found": len(wanted),
+        "page": at + 1,
+        "pages": pages,
+        "choices": CHOICES,
+        "query": {"q": visit.query.get("q", ""), "show": visit.query.get("show", "all")},
+        "where": _where(visit.query),
+        "decided": sum(_role(desk, one.name) != "other" for one in look.columns),
+        "proposable": len(_proposable(desk, look)),
+        "lacking": settled(desk),
+    }
+    return Page("columns.html", values, same)
+
+
+def _is_wanted(one: ColumnLook, desk: Desk, visit: Visit) -> bool:
+    """Whether a column passes the filter of the page."""
+    show = visit.query.get("show", "all")
+    role = _role(desk, one.name)
+    passes = {"all": True, "undecided": role == "other", "names": one.likely_name}.get(show, role == show)
+    return passes and visit.query.get("q", "").casefold().strip() in one.name.casefold()
+
+
+def _card(one: ColumnLook, look: Look, desk: Desk) -> dict[str, Any]:
+    """Return what a card shows."""
+    said = desk.project.attributes.get(one.name) or Attribute(one.name)
+    return {
+        "look": one,
+        "code": desk.code(one.name),
+        "role": said.role,
+        "title": _TITLES[said.role],
+        "proposed": _TITLES[one.proposal.role],
+        "reason": said.reason,
+        "twins": look.twins(one.name),
+        "needs_reason": one.likely_name and said.role not in {"identifier", "person"},
+        "unresolved": one.name in unresolved(desk),
+    }
+
+
+# What the forms do ----------------------------------------------------------------------------------------------------
+
+
+def _decide(visit: Visit) -> Answer:
+    """Give one column a role, with a reason where there is one."""
+    column = visit.column("column")
+    role = visit.word("role", tuple(_TITLES))
+    _give(visit.desk, [column], role, reason=visit.form.get("reason", "").strip())  # type: ignore[arg-type]
+    return Go(_back(visit))
+
+
+def _decide_many(visit: Visit) -> Answer:
+    """Give all ticked columns one role."""
+    columns = visit.columns("ticked")
+    if not columns:
+        raise ArgumentError("no column is ticked; tick some, and choose again.")
+    role = visit.word("role", tuple(_TITLES))
+    if role in _SINGLE and len(columns) > 1:
+        raise ArgumentError(f"one column can be {_TITLES[role]}; tick one.")  # type: ignore[index]
+    _give(visit.desk, columns, role)  # type: ignore[arg-type]
+    return Go(_back(visit), f"{len(columns):,} columns: {_TITLES[role]}.")  # type: ignore[index]
+
+
+def _accept(visit: Visit) -> Answer:
+    """Take the proposals for all columns that are undecided."""
+    look = looked(visit.desk)
+    if look is None:
+        return Go("/columns")
+    proposed = _proposable(visit.desk, look)
+    changes = {name: {"role": look.column(name).proposal.role} for name in proposed}
+    if changes:
+        visit.desk.change_attributes(changes, f"proposals accepted for {len(changes):,} columns")
+    return Go(_back(visit), f"Proposals accepted for {len(changes):,} columns.")
+
+
+def _proposable(desk: Desk, look: Look) -> list[str]:
+    """Return the undecided columns for which something is proposed."""
+    return [one.name for one in look.columns if one.proposal.role != "other" and _role(desk, one.name) == "other"]
+
+
+def _give(desk: Desk, columns: Sequence[str], role: Role, reason: str = "") -> None:
+    """Give columns a role; where one column only can have it, the column that had it is undecided again."""
+    changes: dict[str, dict[str, Any]] = {}
+    if role in _SINGLE:
+        changes |= {name: {"role": "other"} for name in desk.project.names(role) if name not in columns}
+    changes |= {name: {"role": role, "reason": reason} for name in columns}
+    said = f"{listed(columns)}: {_TITLES[role]}"
+    desk.change_attributes(changes, said)
+
+
+def _role(desk: Desk, name: str) -> Role:
+    said = desk.project.attributes.get(name)
+    return "other" if said is None else said.role
+
+
+def _back(visit: Visit) -> str:
+    """Return the page of columns with the filter from which a form was sent."""
+    return f"/columns{_where(visit.form)}"
+
+
+def _where(words: Any) -> str:
+    kept = {name: words.get(name, "") for name in ("q", "show", "page") if words.get(name, "")}
+    if kept.get("show", "all") not in _SHOWN:
+        del kept["show"]
+    return f"?{urlencode(kept)}" if kept else ""
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 1
+
+
+SCREEN = Screen(
+    name="columns",
+    title="Columns",
+    question="What is each column?",
+    page=_page,
+    actions={"role": _decide, "many": _decide_many, "accept": _accept},
+)

@@ -1,0 +1,231 @@
+"""What it gives away: one sentence, and what an intruder who knows some of the columns finds; all of it from counts."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.app.look import looked
+from unveil.app.masks import masked
+from unveil.app.same import command, python_study
+from unveil.app.screens.columns import settled
+from unveil.app.state import Desk
+from unveil.app.visit import Answer, Page, Same, Screen, Visit
+from unveil.assess.rates import Measure, attribute_rate
+from unveil.errors import UndefinedMeasureError
+from unveil.measures.column_exposure import column_exposure
+from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
+from unveil.results import Chart, Table
+from unveil.results.masking import SMALL
+from unveil.results.numbers import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.counts import Counts
+
+__all__ = ["SCREEN"]
+
+_MOST_PAIRED = 10
+_SIZES = ((1, 1, "1"), (2, 2, "2"), (3, 4, "3-4"), (5, 9, "5-9"), (10, 19, "10-19"), (20, 99, "20-99"), (100, None, "100+"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What an intruder finds who knows some columns."""
+
+    people: int
+    alone: int
+    nearly: int
+    classes: int
+    smallest: int
+    rate: float
+    sizes: Chart
+
+    @classmethod
+    def of(cls, counts: Counts) -> _Found:
+        n: NDArray[np.int64] = counts.n
+        people = int(n.sum())
+        figures = column_exposure(n)
+        return cls(
+            people, figures.uniques, int(n[n < SMALL].sum()), len(n), int(n.min()), figures.rate, _sizes_chart(n)
+        )  # fmt: skip
+
+
+def _sizes_chart(n: NDArray[np.int64]) -> Chart:
+    """Return how many people share all they are known by with how many."""
+    rows = [(title, int(n[(n >= low) & (n <= (high or n.max()))].sum())) for low, high, title in _SIZES]
+    note = "How many people have this many in their group, themselves among them."
+    return Chart("sizes", "columns", "People by the size of their group", ("people who look alike", "people"), tuple(rows), note)
+
+
+def _page(visit: Visit) -> Answer:
+    desk = visit.desk
+    columns = _countable(desk)
+    known = _known(visit, columns)
+    about = _about(visit, desk, known)
+    values: dict[str, Any] = {
+        "groups": _toggles(desk, columns, known),
+        "known": known,
+        "secrets": [name for name in columns if name not in known],
+        "about": about,
+        "found": None,
+        "told": None,
+    }
+    if known:
+        counts = desk.opened.whole.counts(known)
+        values["found"] = _Found.of(counts)
+        values["told"] = None if about is None else _told(desk, known, about)
+        values |= _details(visit, desk, known, about)
+        values["example"] = _example(counts) if visit.query.get("example") else None
+    return Page("exposure.html", values, _same(desk, known, about))
+
+
+def _countable(desk: Desk) -> list[str]:
+    """Return the columns that can be counted."""
+    look = looked(desk)
+    return [] if look is None else [one.name for one in look.columns if one.proposal.alone is not None]
+
+
+def _known(visit: Visit, columns: Sequence[str]) -> list[str]:
+    """Return what the intruder knows: the columns that are ticked, at first all that others may know."""
+    if visit.query.get("asked"):
+        return [name for name in visit.columns("c") if name in columns]
+    roles = {name: one.role for name, one in visit.desk.project.attributes.items()}
+    keys = [name for name in columns if roles.get(name) == "key"]
+    if keys:
+        return keys
+    look = looked(visit.desk)
+    proposed = set() if look is None else {one.name for one in look.columns if one.proposal.role == "key"}
+    return [name for name in columns if roles.get(name, "other") == "other" and name in proposed]
+
+
+def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
+    """Return the column that the intruder wants to learn; None: who is who."""
+    if visit.query.get("about"):
+        asked = desk.column(visit.query["about"])
+        return None if asked in known else asked
+    secrets = [name for name in desk.project.names("sensitive") if name in desk.opened.columns and name not in known]
+    return secrets[0] if secrets and not visit.query.get("asked") else None
+
+
+def _toggles(desk: Desk, columns: Sequence[str], known: Sequence[str]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the columns to tick, in groups, each with what it gives away alone."""
+    look = looked(desk)
+    groups: dict[str, list[dict[str, Any]]] = {"Others may know it": [], "Undecided": [], "Not taken to be known": []}
+    for name in columns:
+        said = desk.project.attributes.get(name)
+        role = "other" if said is None else said.role
+        group = {"key": "Others may know it", "other": "Undecided"}.get(role, "Not taken to be known")
+        alone = None if look is None else look.column(name).proposal.alone
+        groups[group].append({"name": name, "code": desk.code(name), "on": name in known, "rate": alone.rate if alone else 0.0})
+    return [(title, entries) for title, entries in groups.items() if entries]
+
+
+def _told(desk: Desk, known: Sequence[str], about: str) -> DiscriminationRate | str:
+    """Return how much the intruder learns about a column, or why that cannot be said."""
+    try:
+        return discrimination_rate(desk.opened.whole, known, about)
+    except UndefinedMeasureError as reason:
+        return str(reason)
+
+
+# Details --------------------------------------------------------------------------------------------------------------
+
+
+def _details(visit: Visit, desk: Desk, known: Sequence[str], about: str | None) -> dict[str, Any]:
+    """Return the rates by column, by value of one column, and by pair."""
+    rates = sorted(((name, _rate(desk, (name,), about)) for name in known), key=lambda one: -one[1])
+    target = "who is who" if about is None else about
+    by_column = Chart("columns", "bars", f"What each column says about {target}", ("column", "rate"), tuple(rates))
+    asked = _chosen(visit, desk, known)
+    by_value = _by_value(desk, [asked] if asked else [name for name, _ in rates], about)
+    pairs = _pairs(desk, rates, about, target)
+    return {"by_column": by_column, "pairs": pairs, "chosen": asked or by_value[0], "by_value": by_value[1]}
+
+
+def _chosen(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
+    asked = desk.column(visit.query["value_of"]) if visit.query.get("value_of") else None
+    return asked if asked in known else None
+
+
+def _by_value(desk: Desk, names: Sequence[str], about: str | None) -> tuple[str, Table | str]:
+    """Return what the values of the first column say of which some may be shown; small groups are masked as in the reports."""
+    measure = desk.memory.setdefault("measure", Measure(desk.opened.whole, SMALL, secrets.token_bytes(16)))
+    for name in names:
+        try:
+            found = attribute_rate(measure, name, about, {})
+        except UndefinedMeasureError as reason:
+            return name, str(reason)
+        if found.riskiest or name == names[-1]:
+            break
+    rows = tuple((one.value, one.count, one.dr, one.posterior) for one in found.riskiest)
+    masked_too = (
+        f"{counted(found.masked, 'value')} of {found.values:,} masked: fewer than {SMALL} people hold them, or they disclose."
+    )
+    note = (
+        f"dr: weighted by how common the value is; posterior: for those who hold it. {masked_too if found.masked else ''}".strip()
+    )
+    return name, Table(("value", "people", "dr", "posterior"), rows, note=note, bars=frozenset({"posterior"}))
+
+
+def _pairs(desk: Desk, rates: Sequence[tuple[str, float]], about: str | None, target: str) -> Chart | None:
+    """Return what two columns together say, of those that say most alone."""
+    names = [name for name, _ in rates[:_MOST_PAIRED]]
+    if len(names) < 2:  # noqa: PLR2004 - a pair
+        return None
+    rows = [
+        (first, second, _rate(desk, (first,) if first == second else (second, first), about))
+        for at, first in enumerate(names)
+        for second in names[: at + 1]
+    ]
+    return Chart("pairs", "heat", f"What two columns together say about {target}", ("column", "column", "rate"), tuple(rows))
+
+
+def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
+    """Return the Discrimination Rate of some columns; each is computed once. Undefined: 0, as nothing can be learnt."""
+    known: dict[Any, float] = desk.memory.setdefault("rates", {})
+    question = (frozenset(names), about)
+    if question not in known:
+        try:
+            whole = desk.opened.whole
+            known[question] = (
+                column_exposure(whole.counts(names).n).rate if about is None else discrimination_rate(whole, names, about).value
+            )
+        except UndefinedMeasureError:
+            known[question] = 0.0
+    return known[question]
+
+
+def _example(counts: Counts) -> list[tuple[str, str]] | None:
+    """Return one person who stands alone, with every value masked but for its form; None: nobody does."""
+    alone = np.flatnonzero(counts.n == 1)
+    if not len(alone):
+        return None
+    at = int(alone[len(alone) // 2])
+    return [
+        (column.name, masked(column.values[int(codes[at])])) for column, codes in zip(counts.columns, counts.codes, strict=True)
+    ]  # fmt: skip
+
+
+def _same(desk: Desk, known: Sequence[str], about: str | None) -> Same:
+    words = [word for name in known for word in ("--key", name)]
+    words += [] if about is None else ["--sensitive", about]
+    named = f"key={list(known)!r}" + ("" if about is None else f", sensitive={about!r}")
+    return Same(
+        f"{command('dr', desk, *words)}\n{command('measure', desk, *words)}",
+        f"import unveil\n\n{python_study(desk)}\nunveil.discrimination_rate(study, {named})\nunveil.measure(study, {named})",
+    )
+
+
+SCREEN = Screen(
+    name="exposure",
+    title="What it gives away",
+    question="Who can be found?",
+    page=_page,
+    missing=settled,
+)

@@ -1,0 +1,317 @@
+"""The screens over one table: what they show is what the verbs give, and nothing in the data becomes markup."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+
+import unveil
+from browsing import SITE, TOKEN, Browser
+from unveil.app.application import application
+from unveil.app.guard import Guard, Key
+from unveil.app.look import look_at, looking
+from unveil.app.screens import SCREENS
+from unveil.app.state import Desk
+from unveil.project import Project
+from unveil.sources import ReadOptions
+
+HOSTILE = (
+    ":x",
+    "{{7*7}}",
+    "<script>alert(1)</script>",
+    "__proto__",
+    '" onload="alert(1)',
+    "constructor",
+    "a'b",
+    "c0",
+    "%00",
+    "x\u202ey",
+)
+CELLS = (
+    "<script>alert(2)</script>",
+    "{{7*7}}",
+    '"><img src=x onerror=alert(3)>',
+    "javascript:alert(4)",
+    "' onmouseover='x",
+    "__proto__",
+)
+
+
+def hostile(records: int = 60) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            name: [CELLS[(row + at) % len(CELLS)] if row % 3 else f"v{row % 7}" for row in range(records)]
+            for at, name in enumerate(HOSTILE)
+        }
+    )
+
+
+def opened(folder: Path, data: str) -> tuple[Desk, Browser]:
+    """Open data, with its columns looked at here."""
+    desk = Desk(folder, private=folder)
+    desk.open(data)
+    browser = Browser(Guard(application(desk), SITE, Key(TOKEN)))
+    assert browser.get(f"/?token={TOKEN}").status_code == 200
+    settle(desk)
+    return desk, browser
+
+
+def settle(desk: Desk) -> None:
+    """Let the first look be done, in this process: the way through another one has tests of its own."""
+    answer = look_at(desk.opened.data, desk.project.path, ReadOptions(missing=desk.project.data.missing))
+
+    class Done:
+        running, line = False, ""
+
+    done: Any = Done()
+    done.answer = answer
+    desk.memory["look"] = done
+
+
+class Page(HTMLParser):
+    """The elements of a page with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture
+def adult(tmp_path: Path) -> tuple[Desk, Browser]:
+    return opened(tmp_path, "adult")
+
+
+@pytest.fixture
+def attacked(tmp_path: Path) -> tuple[Desk, Browser]:
+    hostile().write_csv(tmp_path / "people.csv")
+    return opened(tmp_path, str(tmp_path / "people.csv"))
+
+
+def addresses(desk: Desk) -> list[str]:
+    parts = [f"/{screen.name}/{word}" for screen in SCREENS for word in screen.parts]
+    known = "&".join(f"c=c{at}" for at in range(len(HOSTILE) - 1))
+    return [
+        *(f"/{screen.name}" for screen in SCREENS if not screen.missing(desk)),
+        *parts,
+        f"/exposure?asked=1&{known}&about=c9&example=1",
+        "/columns?q=<script>&show=names",
+    ]
+
+
+def test_no_name_and_no_cell_becomes_markup_on_any_screen(attacked: tuple[Desk, Browser]) -> None:
+    desk, browser = attacked
+    for address in addresses(desk):
+        answer = browser.get(address)
+        assert answer.status_code == 200, address
+        page = Page(answer.text)
+        assert [one.get("src") for one in page.all("script")] == [next(one["src"] for one in page.all("script"))], address
+        assert page.all("style") == []
+        for tag, attributes in page.elements:
+            assert not {name for name in attributes if name.startswith("on") or name == "style"}, (address, tag)
+            assert not (tag == "img" and attributes.get("src") == "x")
+            for name in ("href", "src", "action"):
+                assert not (attributes.get(name) or "").startswith("javascript:")
+            for name in ("id", "name", "class", "for", "data-swap"):
+                value = attributes.get(name) or ""
+                assert re.fullmatch(r"[\w \-]*", value), (address, tag, name, value)
+        assert not address.startswith(("/columns", "/exposure?")) or "q=" in address or "{{7*7}}" in html.unescape(answer.text)
+
+
+def test_every_page_says_what_does_the_same(adult: tuple[Desk, Browser]) -> None:
+    desk, browser = adult
+    for screen in SCREENS:
+        if not screen.missing(desk):
+            text = browser.get(f"/{screen.name}").text
+            assert "The same as a command and in Python" in text
+            assert "unveil " in text.partition('id="same"')[2]
+
+
+# Columns --------------------------------------------------------------------------------------------------------------
+
+
+def people(folder: Path) -> str:
+    rows = 40
+    frame = pl.DataFrame(
+        {
+            "email": [f"person{row}@example.org" for row in range(rows)],
+            "age": [20 + row % 30 for row in range(rows)],
+            "town": ["XY"[row % 2] for row in range(rows)],
+            "region": ["NS"[row % 2] for row in range(rows)],
+            "income": [1000 * (row % 11) if row % 5 else None for row in range(rows)],
+        }
+    )
+    frame.write_csv(folder / "people.csv")
+    return str(folder / "people.csv")
+
+
+@pytest.fixture
+def staff(tmp_path: Path) -> tuple[Desk, Browser]:
+    return opened(tmp_path, people(tmp_path))
+
+
+def test_a_role_is_a_plain_choice_and_stands_in_the_project(staff: tuple[Desk, Browser]) -> None:
+    desk, browser = staff
+    for code, role in (("c0", "identifier"), ("c1", "key"), ("c4", "sensitive")):
+        assert browser.post("/columns/role", {"column": code, "role": role}).status_code == 303
+    project = Project.read(desk.project.path)
+    assert {name: one.role for name, one in project.attributes.items()} == {
+        "email": "identifier",
+        "age": "key",
+        "income": "sensitive",
+    }
+    assert 'value="key" checked' in browser.get("/columns").text
+
+
+def test_one_column_is_the_person(staff: tuple[Desk, Browser]) -> None:
+    desk, browser = staff
+    for code in ("c0", "c2"):
+        browser.post("/columns/role", {"column": code, "role": "person"})
+    assert desk.project.names("person") == ("town",)
+
+
+def test_nobody_goes_on_while_a_likely_name_is_kept_without_a_reason(staff: tuple[Desk, Browser]) -> None:
+    desk, browser = staff
+    assert browser.get("/exposure").headers["location"].startswith("/columns?note=")
+    browser.post("/columns/role", {"column": "c0", "role": "keep", "reason": "  "})
+    assert browser.get("/exposure").status_code == 303
+    browser.post("/columns/role", {"column": "c0", "role": "keep", "reason": "made up for this test"})
+    assert browser.get("/exposure").status_code == 200
+    assert Project.read(desk.project.path).attributes["email"].reason == "made up for this test"
+    browser.post("/columns/role", {"column": "c0", "role": "identifier"})
+    assert browser.get("/exposure").status_code == 200
+
+
+def test_proposals_are_accepted_at_once_and_undone_at_once(staff: tuple[Desk, Browser]) -> None:
+    desk, browser = staff
+    browser.post("/columns/accept")
+    assert desk.project.names("identifier") == ("email",)
+    assert set(desk.project.names("key")) == {"age", "town", "region", "income"}
+    browser.post("/undo", {"back": "/columns"})
+    assert desk.project.attributes == {}
+
+
+def test_ticked_columns_get_one_role(staff: tuple[Desk, Browser]) -> None:
+    desk, browser = staff
+    answer = browser.request(
+        "POST", "/columns/many", headers={"origin": browser.address}, content="role=key&ticked=c1&ticked=c2&show=undecided"
+    )
+    assert answer.status_code in (303, 413)
+    answer = browser.request(
+        "POST",
+        "/columns/many",
+        headers={"origin": browser.address, "content-type": "application/x-www-form-urlencoded"},
+        content="role=key&ticked=c1&ticked=c2&show=undecided",
+    )
+    assert answer.headers["location"].startswith("/columns?show=undecided")
+    assert desk.project.names("key") == ("age", "town")
+
+
+def test_columns_that_say_the_same_are_told(staff: tuple[Desk, Browser]) -> None:
+    assert "says the same as region" in staff[1].get("/columns").text
+
+
+def test_the_filter_shows_some(staff: tuple[Desk, Browser]) -> None:
+    text = staff[1].get("/columns?q=IN&show=all").text
+    assert re.findall(r'id="card-(c\d+)"', text) == ["c4"]
+    assert re.findall(r'id="card-(c\d+)"', staff[1].get("/columns?show=names").text) == ["c0"]
+
+
+@pytest.mark.parametrize(
+    "form", [{"column": "c9", "role": "key"}, {"column": "c1", "role": "boss"}, {"role": "key"}, {"column": "age", "role": "key"}]
+)
+def test_a_form_that_makes_no_sense_changes_nothing(staff: tuple[Desk, Browser], form: dict[str, str]) -> None:
+    desk, browser = staff
+    answer = browser.post("/columns/role", form)
+    assert answer.status_code == 303
+    assert desk.project.attributes == {}
+    assert "error" in browser.get(answer.headers["location"]).text
+
+
+def test_an_older_tab_is_told_that_it_was_late(staff: tuple[Desk, Browser]) -> None:
+    desk, browser = staff
+    version = str(desk.version)
+    browser.post("/columns/role", {"column": "c1", "role": "key", "version": version})
+    late = browser.post("/columns/role", {"column": "c2", "role": "key", "version": version})
+    assert "another tab" in browser.get(late.headers["location"]).text
+    assert set(desk.project.names("key")) == {"age", "town"}, "the last change wins, and the first is not lost"
+
+
+# What it gives away ---------------------------------------------------------------------------------------------------
+
+
+def figures(text: str) -> tuple[int, int]:
+    found = re.search(r'class="headline"><strong class="risk">([\d,]+)</strong> of ([\d,]+) ', text)
+    assert found is not None
+    return int(found[1].replace(",", "")), int(found[2].replace(",", ""))
+
+
+@pytest.mark.parametrize(
+    "known",
+    [["age"], ["age", "sex", "race"], ["age", "workclass", "education", "marital-status", "race", "sex", "native-country"]],
+)
+def test_the_sentence_is_what_counting_gives(adult: tuple[Desk, Browser], known: list[str]) -> None:
+    desk, browser = adult
+    asked = "&".join(f"c={desk.code(name)}" for name in known)
+    text = browser.get(f"/exposure?asked=1&{asked}").text
+    frame = unveil.datasets.load("adult")
+    sizes = frame.group_by(known).len()["len"]
+    assert figures(text) == (int((sizes == 1).sum()), frame.height)
+    assert f"<dd>{unveil.discrimination_rate('adult', key=known).value:.4f}</dd>" in text
+    assert f"<dd>{int(sizes.min()):,}</dd>" in text
+
+
+def test_what_is_learnt_about_a_secret_is_the_rate_of_the_verb(adult: tuple[Desk, Browser]) -> None:
+    desk, browser = adult
+    text = browser.get(f"/exposure?asked=1&c={desk.code('age')}&about={desk.code('occupation')}").text
+    rate = unveil.discrimination_rate("adult", key="age", sensitive="occupation").value
+    assert f"<strong>{100 * rate:.1f} %</strong> of what there is to learn about occupation" in text
+
+
+def test_an_example_is_masked_and_shown_when_asked_for(staff: tuple[Desk, Browser]) -> None:
+    desk, browser = staff
+    browser.post("/columns/accept")
+    assert desk.project.names("identifier") == ("email",)
+    shown = browser.get("/exposure?asked=1&c=c1&c=c4&example=1").text
+    assert "<code>99</code>" in shown
+    assert "Nobody else has this combination" in shown
+    assert "Nobody else has this combination" not in browser.get("/exposure?asked=1&c=c1&c=c4").text
+
+
+def test_who_knows_nothing_finds_nobody(adult: tuple[Desk, Browser]) -> None:
+    assert "finds nobody" in adult[1].get("/exposure?asked=1").text
+
+
+# The way through another process --------------------------------------------------------------------------------------
+
+
+def test_the_first_look_is_a_job(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.open("paper-4")
+    browser = Browser(Guard(application(desk), SITE, Key(TOKEN)))
+    browser.get(f"/?token={TOKEN}")
+    first: httpx.Response = browser.get("/columns")
+    assert "Looking at the columns" in first.text
+    job = looking(desk)
+    until = time.monotonic() + 60
+    while job.running and time.monotonic() < until:
+        time.sleep(0.05)
+    assert job.outcome == "done", job.line
+    assert 'id="card-c0"' in browser.get("/columns").text
+    stream = browser.get(f"/jobs/{job.number}/stream")
+    assert stream.text.startswith("event: part")
+    assert stream.text.rstrip().endswith("data: done")

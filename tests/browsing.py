@@ -1,0 +1,112 @@
+"""Ways to look at the app: calls in this process, and a real browser, Debian's Chromium through Selenium."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from unveil.app.application import application
+from unveil.app.guard import Guard, Key, Site
+from unveil.app.server import Listening, bound_socket
+from unveil.app.state import Desk
+
+__all__ = ["SITE", "TOKEN", "Browser", "chromium", "driver_there", "served", "until"]
+
+TOKEN = "t" * 43
+SITE = Site(8123)
+"""Where an app is that is called in this process."""
+_DRIVER = "/usr/bin/chromedriver"
+
+
+class Browser:
+    """Speaks to a guarded application in this process, and keeps its cookies."""
+
+    def __init__(self, app: Any, address: str = "http://127.0.0.1:8123") -> None:
+        self.app, self.address, self.cookies = app, address, httpx.Cookies()
+
+    def request(self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
+        async def call() -> httpx.Response:
+            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url=self.address, cookies=self.cookies) as client:
+                answer = await client.request(method, path, headers=headers, **options)
+                self.cookies = client.cookies
+                return answer
+
+        return asyncio.run(call())
+
+    def get(self, path: str, **headers: str) -> httpx.Response:
+        return self.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+    def post(self, path: str, data: dict[str, str] | None = None, **headers: str) -> httpx.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.request("POST", path, headers={"origin": self.address, **named}, data=data or {})
+
+
+def driver_there() -> bool:
+    return Path(_DRIVER).is_file() and shutil.which("chromium") is not None
+
+
+@contextmanager
+def served(desk: Desk) -> Iterator[str]:
+    """Serve a desk in this process, and give the address of the app."""
+    with bound_socket(Listening()) as bound:
+        site = Site(bound.getsockname()[1])
+        app = Guard(application(desk), site, Key(TOKEN))
+        config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+        thread.start()
+        try:
+            yield site.address
+        finally:
+            server.should_exit = True
+            thread.join(10)
+            desk.jobs.stop()
+
+
+@contextmanager
+def chromium(*, script: bool = True) -> Iterator[Any]:
+    """Give a browser without a window."""
+    os.environ["SE_OFFLINE"] = "true"
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--hide-scrollbars"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    if not script:
+        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+    driver = webdriver.Chrome(options=options, service=Service(_DRIVER))
+    try:
+        driver.set_window_size(1280, 900)
+        yield driver
+    finally:
+        driver.quit()
+
+
+def until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Wait until something is true, and return it."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            found = true()
+        except Exception:
+            if time.monotonic() > end:
+                raise
+            found = None
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError("it did not become true in time")
+        time.sleep(0.05)
