@@ -353,6 +353,7 @@ RIGHT: dict[str, Draw] = {
     "spreadsheet_safe": _one_of(True, False),
     "record": _one_of(None),
     "waivers": _one_of(()),
+    "history": _one_of(None),
     "file": _path("data.csv"),
     "public_key": _path("secret.key"),
     "passphrase": _one_of(None, b"words"),

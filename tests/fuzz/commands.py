@@ -170,6 +170,7 @@ VALUES: dict[str, Draw] = {
     "--checkpoint": _one_of("scan.checkpoint"),
     "--key-file": _one_of("secret.key"),
     "--junit": _one_of("junit.xml"),
+    "--history": _one_of("runs.jsonl", "data.csv"),
     "--sheet": _one_of("sheet.html", "sheet.pdf"),
     "--sign-key": _one_of("secret.key"),
     "--passphrase-file": _one_of("secret.key"),

@@ -13,6 +13,8 @@ from unveil.arguments import checked_arguments, shown_number
 from unveil.assess.evidence import Evidence, verdict_files
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
+from unveil.assess.policy.history import append_history
+from unveil.assess.policy.profile import changes, profile_of, standing_rules
 from unveil.assess.policy.rules import outcomes
 from unveil.assess.policy.verdict import Verdict
 from unveil.assess.policy.waivers import Waiver, waiver_of
@@ -62,6 +64,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     nulls: str | None = None,
     baseline: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     allow: float = 0.0,
+    history: str | os.PathLike[str] | None = None,
     record: str | os.PathLike[str] | None = None,
     waivers: Sequence[Waiver | Mapping[str, Any]] = (),
     key_file: str | os.PathLike[str] | None = None,
@@ -90,6 +93,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         "category" (the default), "drop", "error" or "wildcard".
     baseline, allow
         An earlier result (of `check` or `measure`, as JSON), and by how much a risk may have grown since.
+    history
+        A file to which this check is appended, one line of JSON for each; the verdict then shows how the figures went.
     record
         The record of the release; none: the file beside it that has its name and ends in ``.unveil.json``.
     waivers
@@ -145,7 +150,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
             "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
         }
         evidence = Evidence(verdict_files(places, study.project, None if policy is None else asked, key_file))
-        return replace(verdict, evidence=evidence, waivers=exceptions)
+        verdict = replace(verdict, evidence=evidence, waivers=exceptions)
+        return verdict if history is None else replace(verdict, history=append_history(history, verdict))
 
 
 def _record_file(case: Case, named: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
@@ -179,7 +185,8 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
     if gate.keyed and case.study.source.can_count:
         case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
     found = outcomes(case, gate.rules)
-    moved = () if gate.earlier is None else drifts(gate.earlier, found, gate.allow)
+    others = outcomes(case, standing_rules(case, tuple(gate.rules))) if gate.keyed else ()
+    moved = () if gate.earlier is None else drifts(gate.earlier, (*found, *others), gate.allow)
     notes = _notes_on_key(case, assumed=gate.assumed) if gate.keyed else []
     if vouched := _vouched(gate.rules):
         notes.append(f"Columns that the policy vouches for, and that were not looked at: {listed(vouched)}.")
@@ -199,6 +206,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         version=__version__,
     )
     presets = tuple(PRESETS[name] for name in gate.policy.presets)
+    profile = profile_of(case, made.records + made.dropped)
     return Verdict(
         case.study.place,
         gate.policy.name,
@@ -209,6 +217,9 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         made,
         vouched=vouched,
         unmeasured=_unmeasured(case, gate.rules),
+        figures=others,
+        profile=profile,
+        changes=() if gate.earlier is None or gate.earlier.profile is None else changes(gate.earlier.profile, profile),
     )
 
 

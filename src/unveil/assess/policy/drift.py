@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unveil.assess.policy.profile import Profile
 from unveil.assess.policy.rules import Outcome
 from unveil.errors import ArgumentError, DataFileError, ProjectError, listed
 from unveil.models.base import TOLERANCE
@@ -59,6 +60,7 @@ class Baseline:
     nulls: str
     figures: Mapping[tuple[str, str], float]
     rules: tuple[Rule, ...]
+    profile: Profile | None = None
 
     def check_key(self, key: tuple[str, ...], nulls: str) -> None:
         """Refuse a comparison of figures that are of different keys."""
@@ -79,12 +81,14 @@ def read_baseline(given: PathLike | Mapping[str, Any]) -> Baseline:
         place, document = str(given), _document(Path(given))
     try:
         made = document["made"]
-        pairs = list(_of_check(document["rules"]) if "rules" in document else _of_measure(document))
+        stored = [*document.get("rules", ()), *document.get("figures", ())]
+        pairs = list(_of_check(stored) if "rules" in document else _of_measure(document))
+        profile = Profile.of(document["profile"]) if document.get("profile") is not None else None
         key, nulls = tuple(made["key"]), str(made["nulls"])
         figures = {rule.place: _number(value) for rule, value in pairs if value is not None}
     except (KeyError, TypeError, AttributeError, ValueError, ProjectError):
         raise DataFileError(f"{place}: this is no answer of 'unveil check --json' or 'unveil measure --json'.") from None
-    return Baseline(place, key, nulls, figures, tuple(rule for rule, value in pairs if value is not None))
+    return Baseline(place, key, nulls, figures, tuple(rule for rule, value in pairs if value is not None), profile)
 
 
 def drifts(baseline: Baseline, outcomes: tuple[Outcome, ...], allowed: float) -> tuple[Drift, ...]:
@@ -96,7 +100,7 @@ def drifts(baseline: Baseline, outcomes: tuple[Outcome, ...], allowed: float) ->
             continue
         growth = _growth(_risk(outcome.rule, before), _risk(outcome.rule, outcome.value))
         found.append(Drift(outcome.rule.name, outcome.of, before, outcome.value, growth, allowed))
-    if not found:
+    if not found and baseline.profile is None:
         raise ArgumentError(f"{baseline.place}: no figure of the earlier result is among today's; there is nothing to compare.")
     return tuple(found)
 

@@ -34,7 +34,7 @@ def junit(verdict: Verdict) -> str:
       </testsuite>
     </testsuites>
     """
-    cases = [*_rules(verdict), *_drift(verdict)]
+    cases = [*_rules(verdict), *_drift(verdict), *_changes(verdict)]
     found = {"failures": sum(kind == "failure" for _, kind, _ in cases), "errors": sum(kind == "error" for _, kind, _ in cases)}
     counts = {"tests": str(len(cases)), **{name: str(n) for name, n in found.items()}}
     root = ET.Element("testsuites", {"name": "unveil", **counts})
@@ -67,6 +67,11 @@ def _drift(verdict: Verdict) -> list[tuple[str, str, str]]:
         )
         for one in verdict.drift
     ]
+
+
+def _changes(verdict: Verdict) -> list[tuple[str, str, str]]:
+    new = [one for one in verdict.changes if not one.met]
+    return [(f"{one.what}: {one.of}", "failure", "the earlier result had no such column") for one in new]
 
 
 def _held(text: str) -> str:

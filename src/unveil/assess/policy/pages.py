@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from unveil.assess.evidence import file_table
+from unveil.assess.policy.history import history_chart, history_table
 from unveil.errors import listed, one_line
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
@@ -73,6 +74,7 @@ def sheet(verdict: Verdict) -> View:
     if verdict.drift:
         grown = [one for one in verdict.drift if not one.met][:_MOST_RULES] or verdict.drift[:_MOST_RULES]
         tables.append(_drift_table(grown))
+    tables += _change_table(verdict) if len(verdict.changes) < _MOST_RULES else []
     notes = [_shortened("Columns that no rule measured", verdict.unmeasured), _shortened("Vouched for", verdict.vouched)]
     notes += [_waiver_in_words(one.to_dict()) for one in verdict.waivers[:_MOST_WAIVERS] if one.in_force(verdict.evidence.date)]
     notes += [_hash_in_words(verdict), f"Decided by {'_' * 24} on {'_' * 12}, signature {'_' * 24}"]
@@ -135,10 +137,19 @@ def whole(verdict: Verdict) -> View:
     figures += [Figure("key", ", ".join(verdict.made.key))] if verdict.made.key else []
     kinds = (("Not met", False), ("Not decided", None), ("Met", True))
     tables = [_rule_table(name, [one for one in verdict.outcomes if one.met is met]) for name, met in kinds]
-    tables += [_drift_table(verdict.drift), *_waiver_table(verdict)]
+    tables += [_drift_table(verdict.drift), *_change_table(verdict), *_waiver_table(verdict)]
+    tables += [history_table(verdict.history)] if verdict.history else []
+    chart = history_chart(verdict.history)
     sources = [f"{one.name}: {one.source}. {one.says} What it does not say: {one.silent}" for one in verdict.presets]
     shown = tuple(table for table in tables if table.rows)
-    return View(title(verdict), tuple(figures), shown, (*verdict.notes, *sources), parts=(_evidence(verdict),))
+    return View(
+        title(verdict),
+        tuple(figures),
+        shown,
+        (*verdict.notes, *sources),
+        () if chart is None else (chart,),
+        parts=(_evidence(verdict),),
+    )
 
 
 def _evidence(verdict: Verdict) -> View:
@@ -171,13 +182,14 @@ def _tally(verdict: Verdict) -> str:
     """Say how many rules fall short, and how many were not decided."""
     failed = sum(outcome.met is False for outcome in verdict.outcomes)
     open_ones = sum(outcome.met is None for outcome in verdict.outcomes)
-    grown = sum(not one.met for one in verdict.drift)
+    grown, new = sum(not one.met for one in verdict.drift), sum(not one.met for one in verdict.changes)
     all_met = bool(verdict.outcomes) and not verdict.shortfalls
     rules = counted(len(verdict.outcomes), "rule")
     parts = [f"{len(verdict.outcomes)} of {rules} met" if all_met else f"{failed} of {rules} not met"] if verdict.outcomes else []
     parts += [f"{open_ones} not decided"] if open_ones else []
     parts += [f"{len(verdict.waived)} waived"] if verdict.waived else []
     parts += [f"{grown} of {counted(len(verdict.drift), 'figure')} grew by more than allowed"] if verdict.drift else []
+    parts += [counted(new, "new column")] if new else []
     return ", ".join(parts)
 
 
@@ -201,6 +213,17 @@ def _drift_table(drift: Sequence[Drift]) -> Table:
     rows = tuple((one.rule, one.of, one.before, one.now, one.growth, "yes" if one.met else "NO") for one in drift)
     note = "growth is of the risk: the figure itself, or one over it where higher is safer"
     return Table(("figure", "of", "before", "now", "growth", "allowed"), rows, title="Since the earlier result", note=note)
+
+
+def _change_table(verdict: Verdict) -> Iterator[Table]:
+    """Give what is not as it was in the earlier result."""
+    rows = tuple((one.what, one.of or None, one.before, one.now, "yes" if one.met else "NO") for one in verdict.changes)
+    if rows:
+        note = (
+            "A new column was never measured before, so it does not pass; take today's verdict as the next baseline to accept it."
+        )
+        told = note if any(not one.met for one in verdict.changes) else ""
+        yield Table(("changed", "of", "before", "now", "allowed"), rows, title="What is not as it was", note=told)
 
 
 def _waiver_table(verdict: Verdict) -> Iterator[Table]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from unveil.assess.evidence import Evidence
+from unveil.assess.policy.history import HistoryEntry
+from unveil.assess.policy.profile import Profile, ReleaseChange
 from unveil.assess.policy.rules import STATUS, Outcome
 from unveil.assess.policy.waivers import Waiver
 from unveil.attributes import in_line
@@ -51,6 +53,14 @@ class Verdict(Result):
         The columns of the release that no rule measured.
     waivers
         The named exceptions that were given, in force or not.
+    figures
+        What is measured of every release with a key and no rule names: uniques, risks, the share of records in small classes.
+    profile
+        Its records and columns, for the next verdict to be compared with.
+    changes
+        What is not as it was in the earlier result: columns, types, categories, records.
+    history
+        Earlier checks and this one, where a history is kept.
     """
 
     release: str
@@ -64,16 +74,22 @@ class Verdict(Result):
     vouched: tuple[str, ...] = ()
     unmeasured: tuple[str, ...] = ()
     waivers: tuple[Waiver, ...] = ()
+    figures: tuple[Outcome, ...] = ()
+    profile: Profile | None = None
+    changes: tuple[ReleaseChange, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
 
     @property
     def passes(self) -> bool:
-        """Whether every rule is met or waived, and no figure grew by more than allowed."""
-        return all(outcome.met or self.waiver(outcome) for outcome in self.outcomes) and all(one.met for one in self.drift)
+        """Whether every rule is met or waived, no figure grew by more than allowed, and no column is new."""
+        moved = [one.met for one in self.drift] + [one.met for one in self.changes]
+        return all(outcome.met or self.waiver(outcome) for outcome in self.outcomes) and all(moved)
 
     @property
     def status(self) -> str:
         """In words: met, NOT met or not decided."""
-        found = [True if self.waiver(outcome) else outcome.met for outcome in self.outcomes] + [one.met for one in self.drift]
+        found = [True if self.waiver(outcome) else outcome.met for outcome in self.outcomes]
+        found += [one.met for one in self.drift] + [one.met for one in self.changes]
         return STATUS[False if False in found else None if None in found else True]
 
     @property
@@ -109,12 +125,16 @@ class Verdict(Result):
             "policy": self.policy,
             "presets": [preset.to_dict() for preset in self.presets],
             "rules": [outcome.to_dict() for outcome in self.outcomes],
+            "figures": [outcome.to_dict() for outcome in self.figures],
             "drift": [one.to_dict() for one in self.drift],
+            "changes": [one.to_dict() for one in self.changes],
+            "history": [one.to_dict() for one in self.history],
             "vouched": list(self.vouched),
             "unmeasured": list(self.unmeasured),
             "waivers": [one.to_dict() | {"in_force": one.in_force(self.evidence.date)} for one in self.waivers],
             "notes": list(self.notes),
             "records": self.made.records,
+            "profile": None if self.profile is None else self.profile.to_dict(),
             "evidence": self.evidence.to_dict(),
             "made": self.made.to_dict(),
         }

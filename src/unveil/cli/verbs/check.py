@@ -77,6 +77,10 @@ def check(
         typer.Option("--baseline", metavar="FILE", help="An earlier result: the JSON of a check or a measure."),
     ] = None,
     allow: Annotated[float, typer.Option("--allow", help="By how much a risk may have grown since the baseline.")] = 0.0,
+    history: Annotated[
+        Path | None,
+        typer.Option("--history", metavar="FILE", help="Append this check to a file of runs, and show how the figures went."),
+    ] = None,
     record: Annotated[
         Path | None,
         typer.Option("--record", metavar="FILE", help="The record of the release; none: RELEASE.unveil.json beside it."),
@@ -133,6 +137,7 @@ def check(
             orders=requirements.orders(order, inputs.project, secrets),
             baseline=baseline,
             allow=allow,
+            history=history,
             record=record,
             key_file=key_file,
             seed=seed,

@@ -1,0 +1,167 @@
+"""What a release looks like beside its risk: its columns, their types and categories, its records.
+
+Kept with a verdict, so that the next one can say what changed. A category is kept by name only where at least five records have
+it and its column has few; of the others the number is kept. So a profile names nobody whom the release does not.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from unveil.assess.policy.case import Case
+from unveil.counts import count_table
+from unveil.errors import UnveilError, listed
+from unveil.project.policy import Rule
+from unveil.results import jsonable
+from unveil.results.masking import SMALL
+
+__all__ = ["ColumnProfile", "Profile", "ReleaseChange", "changes", "profile_of", "standing_rules"]
+
+_MOST_CATEGORIES = 50
+_KINDS = {bool: "yes or no", int: "number", float: "number", Decimal: "number", str: "text", dt.datetime: "time", dt.date: "date"}
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """The type of a column, how many values it has, its frequent categories by name, and how many rarer ones there are."""
+
+    kind: str
+    distinct: int | None = None
+    categories: tuple[str, ...] | None = None
+    rare: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "type": self.kind,
+            "distinct": self.distinct,
+            "categories": None if self.categories is None else list(self.categories),
+            "rare": self.rare,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The records and columns of a release."""
+
+    records: int
+    columns: Mapping[str, ColumnProfile]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"records": self.records, "columns": {name: one.to_dict() for name, one in self.columns.items()}}
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Profile:
+        """Return the profile that a verdict was stored with."""
+        columns = {
+            str(name): ColumnProfile(
+                str(one["type"]), one["distinct"], None if one["categories"] is None else tuple(one["categories"]), one["rare"]
+            )
+            for name, one in document["columns"].items()
+        }
+        return cls(int(document["records"]), columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseChange:
+    """Something that is not as it was: what, of which column, before and now; a new column keeps a release from passing."""
+
+    what: str
+    of: str
+    before: Any
+    now: Any
+    met: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "what": self.what,
+            "of": self.of,
+            "before": jsonable(self.before),
+            "now": jsonable(self.now),
+            "met": self.met,
+        }
+
+
+def standing_rules(case: Case, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return what is measured of every release with a key, whether or not a rule of the policy names it; without thresholds."""
+    smallest = next((rule.threshold for rule in rules if rule.name == "k_anonymity" and rule.threshold), None)
+    above = 0.2 if smallest is None else 1.0 / float(smallest)
+    named = [
+        Rule("k_anonymity"),
+        Rule("sample_uniqueness"),
+        Rule("prosecutor_average"),
+        Rule("records_at_risk", None, {"above": above}),
+    ]
+    for secret in case.secrets:
+        named += [Rule(name, None, {"attribute": secret}) for name in ("distinct_l_diversity", "certain_disclosure")]
+    taken = {rule.place for rule in rules}
+    return tuple(rule for rule in named if rule.place not in taken)
+
+
+def profile_of(case: Case, records: int) -> Profile:
+    """Look at every column once."""
+    return Profile(records, {name: _column(case, name) for name in case.study.names})
+
+
+def _column(case: Case, name: str) -> ColumnProfile:
+    try:
+        counts = count_table(case.study.table([name], nulls="category"))
+    except UnveilError:  # lists and the like cannot be counted
+        return ColumnProfile("other")
+    values = counts.columns[0].values
+    held = [(values[code], int(n)) for code, n in zip(counts.codes[0].tolist(), counts.n.tolist(), strict=True)]
+    present = [(value, n) for value, n in held if value is not None]
+    kinds = sorted({_KINDS.get(type(value.item() if isinstance(value, np.generic) else value), "other") for value, _ in present})
+    kind = " and ".join(kinds) or "empty"
+    if kind not in ("text", "yes or no") or len(present) > _MOST_CATEGORIES:
+        return ColumnProfile(kind, len(present))
+    named = tuple(sorted(str(value) for value, n in present if n >= SMALL))
+    return ColumnProfile(kind, len(present), named, len(present) - len(named))
+
+
+def changes(before: Profile, now: Profile) -> tuple[ReleaseChange, ...]:
+    """Return what is not as it was: records, columns, their types and their categories."""
+    found = [] if before.records == now.records else [ReleaseChange("number of records", "", before.records, now.records)]
+    found += [
+        ReleaseChange("new column", name, None, one.kind, met=False)
+        for name, one in now.columns.items()
+        if name not in before.columns
+    ]
+    found += [
+        ReleaseChange("lost column", name, one.kind, None) for name, one in before.columns.items() if name not in now.columns
+    ]
+    for name, one in now.columns.items():
+        if name in before.columns:
+            found += _of_column(name, before.columns[name], one)
+    return tuple(found)
+
+
+def _of_column(name: str, before: ColumnProfile, now: ColumnProfile) -> Iterator[ReleaseChange]:
+    if before.kind != now.kind:
+        yield ReleaseChange("type", name, before.kind, now.kind)
+        return
+    if before.categories is None or now.categories is None:
+        if before.distinct != now.distinct:
+            yield ReleaseChange("number of values", name, before.distinct, now.distinct)
+        return
+    new = [one for one in now.categories if one not in before.categories]
+    gone = [one for one in before.categories if one not in now.categories]
+    if new:
+        yield ReleaseChange("new categories", name, None, _few(new))
+    if gone:
+        yield ReleaseChange("lost categories", name, _few(gone), None)
+    if before.rare != now.rare:
+        yield ReleaseChange(f"categories of fewer than {SMALL} records", name, before.rare, now.rare)
+
+
+def _few(names: list[str]) -> str:
+    return listed(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
