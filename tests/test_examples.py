@@ -14,6 +14,7 @@ SAYS = {
     "first_look": ("4 columns single out records at a rate of 0.", "age on its own: 0.38"),
     "gate_in_a_pipeline": ("k_anonymity: 1, required at least 3; 23 of 30,162 records, in 15 classes, fall short",),
     "in_the_database": ("k = 28", "DiscriminationRate(region + age -> disease: 0.0011, sketchy-identifier)"),
+    "is_my_synthetic_file_safe": ("independent: 0.", "of the unique people are in the file", "membership"),
     "private_counts": ("shape: (4, 2)", "[60, 120]"),
     "release_and_check": ("records are suppressed", "Risk of the identity attack: 0.", "The policy is met."),
     "what_values_mean": ("tells the disease at a rate of 0.50", "whether it is serious at a rate of 1.00"),

@@ -21,6 +21,8 @@ __all__ = ["HOMES", "WarmUp", "warm_up"]
 
 HOMES = (
     "attacks.linkage.kernels",
+    "attacks.synthetic.nearest",
+    "attacks.synthetic.singling_out",
     "counts.minimal_uniques",
     "counts.refine",
     "counts.tallying",
@@ -106,6 +108,7 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: unveil.attacks.distance_linkage(
         people, noisy.head(60), range(60), attributes=["age", "town"], distance="mixed", control=range(60, 64)
     )
+    yield lambda: unveil.attack(people.head(32), noisy.select(keys).head(32), keys, control=people.tail(32))
     yield lambda: unveil.anonymize(people, keys, [*k, TCloseness("job", 0.9)], suppression=0.5)
     yield lambda: unveil.anonymize(people, keys, k, suppression=0.5, objective="discernibility")
     yield lambda: unveil.mondrian(people, keys, k)

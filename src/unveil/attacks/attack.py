@@ -11,6 +11,7 @@ from unveil.arguments import checked_arguments, checked_seed
 from unveil.attacks import disclosure, identity
 from unveil.attacks.attack_view import view_of
 from unveil.attacks.linking import linkage
+from unveil.attacks.synthetic.audit import RISKS, audited, not_audited
 from unveil.attributes import Names
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
@@ -20,7 +21,7 @@ from unveil.partitions import Hierarchy, Partition
 from unveil.results import Provenance, Result, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import CodedTable, Data
+from unveil.sources import CodedTable, Data, open_source
 from unveil.sources.alignment import Alignment
 from unveil.study import Pair, paired
 
@@ -28,6 +29,11 @@ __all__ = ["Attack", "attack"]
 
 _ATTACKS = 5
 """Identity, homogeneity, background knowledge, skewness and similarity; linkage has stages of its own."""
+_NO_HOLDOUT = (
+    "without a hold-out (people like the original's who took no part) nobody can tell what the release gives away about its own "
+    "people from what is true of everybody; give some as the control"
+)
+_KNOWN_RECORDS = "it is known which original record each record of the release stands for; linkage measures such a release"
 _FORM = 'they are given by name, and under it by column: {"kinds": {"disease": [[...], [...]]}}.'
 
 
@@ -39,6 +45,9 @@ class Attack(Result):
     ----------
     identity, homogeneity, background, skewness, similarity, linkage
         One section an attack; a section that the inputs do not allow is a null with the reason.
+    synthetic
+        The attacks on a synthetic release, with a control and no alignment: the Discrimination Rate of the secrets given what is
+        read off the release, singling out, linkability, inference, membership, copies, and the distance to the closest record.
     overall
         Risk per attack (the mean over attributes), information loss (1 - risk), and the overall information loss; the same
         `by_model`, where values are read by an attacker's partitions.
@@ -57,6 +66,7 @@ class Attack(Result):
     skewness: Mapping[str, Any]
     similarity: Mapping[str, Any]
     linkage: Mapping[str, Any]
+    synthetic: Mapping[str, Any]
     overall: Mapping[str, Any]
     alignment: Alignment | None
     suppressed: int
@@ -76,6 +86,7 @@ class Attack(Result):
             "skewness": dict(self.skewness),
             "similarity": dict(self.similarity),
             "linkage": dict(self.linkage),
+            **self.synthetic,
             "global": dict(self.overall),
             "alignment": None if self.alignment is None else self.alignment.to_dict(),
             "records": self.made.records,
@@ -87,8 +98,8 @@ class Attack(Result):
         """Return one row an attack and attribute: what is attacked, through what, and the attack's figure.
 
         The figure is the Discrimination Rate, of background knowledge what is missing to it, of skewness the rate in the original
-        minus that in the release, and of linkage the share linked (of interval disclosure: disclosed). What is attacked is a
-        null where it is the record's identity.
+        minus that in the release, of linkage the share linked (of interval disclosure: disclosed), and of attacks on synthetic
+        data the risk. What is attacked is a null where it is the record's identity.
         """
         rows = [("identity", e["attribute"], e["release"], e["value"]) for e in self.identity["white_box"]["by_attribute"]]
         black, key = self.identity["black_box"], " + ".join(self.made.key)
@@ -103,6 +114,7 @@ class Attack(Result):
                 rows += _rows(name, secret, key, entry, figure)
         ways = {way: entry for way, entry in self.linkage.items() if isinstance(entry, Mapping)}
         rows += [(f"linkage, {way}", None, key, entry.get("linked", entry.get("value"))) for way, entry in ways.items()]
+        rows += [(name.replace("_", " "), None, key, self.synthetic[name]["risk"]) for name in RISKS]
         names = ("attack", "attribute", "given", "figure")
         return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
@@ -160,9 +172,10 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         Other data with some key attributes in common, for the grey box. Where it has none but holds the column `id`, it is
         linked by its structure alone (see `structure_linkage`).
     control
-        People like those of the original who are certainly not in the release, under the original's column names. Each distance
-        linkage then says, beside its baseline, how often it takes one of them for a release record's person: a rate that
-        owes nothing to the release.
+        People like those of the original who took no part in the release, under the original's column names (a hold-out). Where
+        it is known which record is which, each distance linkage says, beside its baseline, how often it takes one of them for a
+        release record's person. Where it is not, the release is taken for synthetic data: singling out, linkability, inference
+        and membership are attacked, each beside its success on these people.
     nulls
         "category" (the default), "drop" or "error".
     link_records
@@ -175,7 +188,8 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     Returns
     -------
     Attack
-        Identity, homogeneity, background knowledge, skewness, similarity, linkage, and the global figures.
+        Identity, homogeneity, background knowledge, skewness, similarity, linkage, the attacks on synthetic data, and the global
+        figures.
 
     Examples
     --------
@@ -188,10 +202,10 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     0.4803
     """
     checked_seed(seed)
-    if control is not None and not link_records:
-        raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
     said = {"mapping": mapping, "id": id, "link": link, "same_order": same_order, "hierarchies": hierarchies, "nulls": nulls}
     with paired(original, release, key=key, sensitive=sensitive, **said) as pair:
+        if control is not None and not link_records and pair.alignment is not None:
+            raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
         _check_hierarchies(hierarchies or {}, pair)
         models = _models(partitions, pair)
         others = _Others(external, control, seed, link_records=link_records)
@@ -230,6 +244,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()
     linked = linkage(pair, others.seed, others.control) if others.link_records else {"reason": "not asked for"}
+    synthetic = _synthetic(pair, others)
     return Attack(
         identity=by_identity,
         homogeneity=by_homogeneity,
@@ -237,8 +252,9 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         skewness=by_skewness,
         similarity=by_similarity,
         linkage=linked,
+        synthetic=synthetic,
         overall={
-            **_overall(by_identity["white_box"]["risk"], by_homogeneity["risk"] if pair.sensitive else None),
+            **_overall(_risks(pair, by_identity, by_homogeneity, synthetic)),
             "by_model": _by_model(by_identity["white_box"]["by_model"], by_similarity),
         },
         alignment=pair.alignment,
@@ -249,17 +265,39 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     )
 
 
-def _overall(by_identity: float | None, by_homogeneity: float | None) -> dict[str, Any]:
+def _synthetic(pair: Pair, others: _Others) -> dict[str, Any]:
+    """Attack a release of which it is not known which record is which as synthetic data, where there are people to compare."""
+    if pair.alignment is not None:
+        return not_audited(_KNOWN_RECORDS)
+    if others.control is None:
+        return not_audited(_NO_HOLDOUT)
+    return audited(pair, open_source(others.control), others.seed)
+
+
+def _risks(pair: Pair, boxes: Mapping[str, Any], homogeneity: Mapping[str, Any], synthetic: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the risk of each attack that has one.
+
+    Of synthetic data it is what the release adds beside a hold-out; how far its own records give its own secrets away is no
+    risk to anybody while nobody can say whose they are.
+    """
+    if synthetic["control"] is not None:
+        return {
+            "discrimination_rate": synthetic["discrimination_rate"]["value"],
+            **{name: synthetic[name]["risk"] for name in RISKS},
+        }
+    return {"identity": boxes["white_box"]["risk"], "homogeneity": homogeneity["risk"] if pair.sensitive else None}
+
+
+def _overall(risk: Mapping[str, float | None]) -> dict[str, Any]:
     """Return risk and information loss of the attacks that have one, and the mean loss."""
-    risk = {"identity": by_identity, "homogeneity": by_homogeneity}
     loss = {name: None if value is None else 1.0 - value for name, value in risk.items()}
-    return {"risk": risk, "information_loss": loss, "overall_information_loss": mean(list(loss.values()))}
+    return {"risk": dict(risk), "information_loss": loss, "overall_information_loss": mean(list(loss.values()))}
 
 
 def _by_model(boxes: Mapping[str, Any], similarity: Mapping[str, Any]) -> dict[str, Any]:
     """Return the global figures as each attacker's model reads the values: identity by its blocks, and similarity."""
     return {
-        model: _overall(boxes[model]["risk"] if model in boxes else None, section["risk"])
+        model: _overall({"identity": boxes[model]["risk"] if model in boxes else None, "homogeneity": section["risk"]})
         for model, section in similarity.items()
     }
 

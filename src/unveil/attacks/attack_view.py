@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unveil.attacks.synthetic.audit_view import synthetic_notes, synthetic_tables
 from unveil.errors import listed
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted, number
@@ -16,21 +17,32 @@ __all__ = ["view_of"]
 _MEANING = {
     "identity": "how far protected attributes give the original ones away (white box)",
     "homogeneity": "how far the key gives the sensitive attributes away",
+    "discrimination_rate": "adjusted for chance: how far the release gives the secrets of its people away",
+    "singling_out": "predicates that fit one synthetic record and one real person, beyond the hold-out",
+    "linkability": "two files of one person joined through the release, beyond the hold-out",
+    "inference": "secrets read off the nearest synthetic record, beyond the hold-out",
+    "membership": "who was in the original, found beyond the false alarms",
 }
 
 
 def view_of(found: Attack) -> View:
     """Return the risks, a table an attack, and remarks."""
-    figures = [Figure(f"{name} risk", risk, _MEANING[name]) for name, risk in found.overall["risk"].items() if risk is not None]
-    if found.overall["overall_information_loss"] is not None:
+    audited = found.synthetic["control"] is not None
+    figures = [Figure(_called(name), risk, _MEANING[name]) for name, risk in found.overall["risk"].items() if risk is not None]
+    if not audited and found.overall["overall_information_loss"] is not None:
         figures.append(Figure("information loss", found.overall["overall_information_loss"], "overall: the mean of 1 - risk"))
     black = found.identity["black_box"]
     share = f"{black['share_unique']:.2%} of {counted(found.made.records, 'record')}"
     figures.append(Figure("unique in release", black["uniques"], share))
     white = found.identity["white_box"]
-    tables = [_white_box(white), _by_meaning(white["by_model"]), _black_box(found), *_disclosure(found)]
+    tables = synthetic_tables(found.synthetic) if audited else [_white_box(white)]
+    tables += [_by_meaning(white["by_model"]), _black_box(found), *_disclosure(found)]
     tables += [_similarity(found.similarity), _linkage(found.linkage)]
     return View("What an intruder gains", tuple(figures), tuple(table for table in tables if table.rows), tuple(_notes(found)))
+
+
+def _called(name: str) -> str:
+    return "Discrimination Rate" if name == "discrimination_rate" else f"{name.replace('_', ' ')} risk"
 
 
 def _white_box(white_box: Any) -> Table:
@@ -137,6 +149,7 @@ def _linkage_row(entry: Any) -> tuple[Any, ...]:
 def _notes(found: Attack) -> list[str]:
     notes = []
     if found.alignment is None:
+        notes += synthetic_notes(found.synthetic)
         notes.append("It was not said which record is which; attacks that need it were not made (--id, --link or --same-order).")
     else:
         told = found.alignment.to_dict()

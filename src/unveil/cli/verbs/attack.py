@@ -58,7 +58,9 @@ def attack(
     control: Annotated[
         str | None,
         typer.Option(
-            "--control", metavar="FILE", help="People like the original's who are not in the release: linkage by chance."
+            "--control",
+            metavar="FILE",
+            help="A hold-out: people like the original's who took no part; for synthetic data, and for linkage by chance.",
         ),
     ] = None,
     earlier: Annotated[
@@ -76,7 +78,10 @@ def attack(
     out: Out = None,
     spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
-    """How much does an intruder gain? Identity, homogeneity, background knowledge, skewness, similarity and linkage."""
+    """How much does an intruder gain? Identity, homogeneity, background knowledge, skewness, similarity and linkage.
+
+    Of a synthetic release (which record is which is not said) and a hold-out: singling out, linkability, inference, membership.
+    """
     from unveil.attacks.attack import attack as attack_release
     from unveil.cli import requirements
     from unveil.sources import source

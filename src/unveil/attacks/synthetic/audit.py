@@ -1,0 +1,60 @@
+"""Every attack on a synthetic release, with a hold-out: singling out, linkability, inference, membership, copies, distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from unveil.attacks.synthetic.closeness import closest, copies
+from unveil.attacks.synthetic.discrimination import discrimination
+from unveil.attacks.synthetic.inference import guessed, inference
+from unveil.attacks.synthetic.linkability import linkability
+from unveil.attacks.synthetic.membership import membership
+from unveil.attacks.synthetic.singling_out import singling_out
+from unveil.attacks.synthetic.tables import Side, trio_of
+from unveil.run import active_run
+from unveil.sources import Source
+from unveil.study import Pair
+
+__all__ = ["RISKS", "SECTIONS", "audited", "not_audited"]
+
+SECTIONS = ("discrimination_rate", "singling_out", "linkability", "inference", "membership", "copies", "closest")
+"""The parts of an audit."""
+RISKS = ("singling_out", "linkability", "inference", "membership")
+"""Those of them that have a risk."""
+_ATTACKS = 2_000
+"""People and predicates that are attacked, at most: the interval of a share is then at most 0.045 wide."""
+
+
+def audited(pair: Pair, control: Source, seed: int) -> dict[str, Any]:
+    """Make every attack on a synthetic release, beside people who took no part in it."""
+    trio = trio_of(pair, control)
+    random = np.random.default_rng(seed)
+    people, others = _some(trio.original, random), _some(trio.control, random)
+    guesses = guessed(trio, people, others, random)
+    attacks: dict[str, Callable[[], dict[str, Any]]] = {
+        "discrimination_rate": lambda: discrimination(trio, people, others, guesses),
+        "singling_out": lambda: singling_out(trio, _ATTACKS, random),
+        "linkability": lambda: linkability(trio, people, others),
+        "inference": lambda: inference(trio, people, others, guesses),
+        "membership": lambda: membership(trio, random),
+        "copies": lambda: copies(trio),
+        "closest": lambda: closest(trio, random),
+    }
+    found = {name: attacks[name]() for name in active_run().each("attacks on synthetic data", SECTIONS)}
+    sizes = {"records": len(trio.control), "equal_to_original": trio.equal, "expected": trio.expected}
+    return {**found, "control": sizes}
+
+
+def _some(side: Side, random: np.random.Generator) -> Side:
+    if len(side) <= _ATTACKS:
+        return side
+    return side.rows(np.sort(random.choice(len(side), _ATTACKS, replace=False)))
+
+
+def not_audited(reason: str) -> dict[str, Any]:
+    """Return the same sections with no figure, and why."""
+    empty = {"risk": None, "low": None, "high": None, "baseline": None, "control": None, "reason": reason}
+    return {**{name: dict(empty) if name in RISKS else {"reason": reason} for name in SECTIONS}, "control": None}

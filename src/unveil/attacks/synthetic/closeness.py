@@ -1,0 +1,84 @@
+"""How near are synthetic records to the people they were made from? Copies, and the distance to the closest record.
+
+Beside the original, a sample of it that is as large as the hold-out is compared with the hold-out: were nothing copied, synthetic
+records would be as near to the one as to the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attacks.linkage.rates import share_bounds
+from unveil.attacks.synthetic.nearest import Nearest
+from unveil.attacks.synthetic.tables import Side, Trio
+from unveil.counts.grouping import group
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["closest", "copies"]
+
+_PARTS = (0.05, 0.5)
+
+
+def copies(trio: Trio) -> dict[str, Any]:
+    """Count release records that equal an original record, and people who are unique and stand in the release all the same.
+
+    Unique is who equals nobody else of the original and the hold-out together. The share of such people who are found in the
+    release can be compared between original and hold-out, whatever their sizes: what the original has more was copied.
+    """
+    sides = (trio.original, trio.release, trio.control)
+    codes = [np.concatenate([side.codes[:, at] for side in sides]) + 1 for at in range(len(trio.names))]
+    of_row, _ = group(codes, [int(code.max()) + 1 for code in codes])
+    before, after, other = np.split(of_row, np.cumsum([len(side) for side in sides])[:-1])
+    held, made, outside = (np.bincount(part, minlength=int(of_row.max()) + 1) for part in (before, after, other))
+    alone = held + outside == 1
+    unique, found = _found(before, alone, made), _found(other, alone, made)
+    return {
+        "records": int((held[after] > 0).sum()),
+        "share": float((held[after] > 0).mean()),
+        "of_unique": int((alone & (held > 0))[after].sum()),
+        "unique": unique,
+        "control_share": float((outside[after] > 0).mean()),
+        "control_unique": found,
+    }
+
+
+def _found(rows: NDArray[np.int64], alone: NDArray[np.bool_], made: NDArray[np.int64]) -> dict[str, Any]:
+    """Return how many of the unique people of a table stand in the release."""
+    people = rows[alone[rows]]
+    copied = int((made[people] > 0).sum())
+    if not len(people):
+        return {"people": 0, "copied": 0, "share": None, "low": None, "high": None}
+    bounds = share_bounds(copied, len(people))
+    return {"people": len(people), "copied": copied, "share": copied / len(people), "low": bounds.low, "high": bounds.high}
+
+
+def closest(trio: Trio, random: np.random.Generator) -> dict[str, Any]:
+    """Compare the distances of release records to the nearest of the original with those to the nearest of the hold-out."""
+    size = min(len(trio.original), len(trio.control))
+    samples = [_sample(side, size, random) for side in (trio.original, trio.control)]
+    one, other = (Nearest(side, range(len(trio.names)), trio.ordered).find(trio.release)[1] for side in samples)
+    columns = len(trio.names)
+    nearer = float((one < other).sum() + 0.5 * (one == other).sum())
+    bounds = share_bounds(nearer, len(trio.release))
+    return {
+        "original": _summary(one / columns),
+        "control": _summary(other / columns),
+        "ratio": float(one.mean() / other.mean()) if other.mean() > 0.0 else None,
+        "nearer_share": nearer / len(trio.release),
+        "low": bounds.low,
+        "high": bounds.high,
+        "compared_with": size,
+    }
+
+
+def _sample(side: Side, size: int, random: np.random.Generator) -> Side:
+    return side if len(side) == size else side.rows(np.sort(random.choice(len(side), size, replace=False)))
+
+
+def _summary(distances: NDArray[np.float64]) -> dict[str, float]:
+    low, middle = np.quantile(distances, _PARTS)
+    return {"mean": float(distances.mean()), "fifth_percentile": float(low), "median": float(middle)}

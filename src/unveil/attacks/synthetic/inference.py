@@ -1,0 +1,104 @@
+"""Does the release tell a secret of a person who is known by other columns? The inference attack.
+
+The intruder knows some columns of a person, takes the synthetic record nearest to them, and reads the secret off it. A guess of a
+number is right within five per cent of the true one, of anything else where it is equal. Where no sensitive column is named, each
+column is the secret in turn, and all others are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attacks.synthetic.nearest import Nearest
+from unveil.attacks.synthetic.risk import SuccessRate, compared
+from unveil.attacks.synthetic.tables import Side, Trio
+from unveil.run import active_run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Guesses", "guessed", "inference"]
+
+_TOLERANCE = 0.05
+"""How far a guessed number may be from the true one, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    """What was guessed of one secret.
+
+    Attributes
+    ----------
+    secret
+        The place of its column.
+    people, others
+        For each person attacked, of the original and of the hold-out, the release record that the guess was read off.
+    """
+
+    secret: int
+    people: NDArray[np.int64]
+    others: NDArray[np.int64]
+
+
+def guessed(trio: Trio, people: Side, others: Side, random: np.random.Generator) -> list[Guesses]:
+    """Guess every secret of those attacked."""
+    found = []
+    secrets = trio.secrets or trio.known
+    for secret in active_run().each("secrets guessed", secrets):
+        known = [at for at in trio.known if at != secret]
+        if not known:
+            continue
+        index = Nearest(trio.release, known, trio.ordered)
+        taken = [index.drawn(index.find(targets)[0], random) for targets in (people, others)]
+        found.append(Guesses(secret, taken[0], taken[1]))
+    return found
+
+
+def inference(trio: Trio, people: Side, others: Side, guesses: list[Guesses]) -> dict[str, Any]:
+    """Count right guesses of every secret; the headline is the mean over secrets, the worst stands beside it."""
+    if not guesses:
+        reason = "a guess needs a known column beside the secret"
+        return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
+    right = [(_right(trio, one.secret, people, one.people), _right(trio, one.secret, others, one.others)) for one in guesses]
+    by_chance = [_by_chance(trio, one.secret, people) for one in guesses]
+    by_secret = [
+        {"secret": trio.names[one.secret], **_compared([pair], chance)}
+        for one, pair, chance in zip(guesses, right, by_chance, strict=True)
+    ]
+    whole = _compared(right, float(np.mean(by_chance)))
+    known = [entry for entry in by_secret if entry["risk"] is not None]
+    worst = max(known, key=lambda entry: entry["residual"], default=None)
+    return {**whole, "tolerance": _TOLERANCE, "worst": None if worst is None else worst["secret"], "by_secret": by_secret}
+
+
+def _compared(right: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]], chance: float) -> dict[str, Any]:
+    """Compare the mean over secrets; a person is one trial, whose share of right guesses counts."""
+    people, others = (np.mean([pair[at] for pair in right], axis=0) for at in range(2))
+    rates = [SuccessRate.mean(shares) for shares in (people, others)]
+    return compared(rates[0], rates[1], chance, len(people))
+
+
+def _right(trio: Trio, secret: int, targets: Side, taken: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which guesses are right."""
+    equal = trio.release.codes[taken, secret] == targets.codes[:, secret]
+    if not trio.numeric[secret]:
+        return np.asarray(equal)
+    true = targets.values[:, secret]
+    with np.errstate(invalid="ignore"):
+        near = np.abs(trio.release.values[taken, secret] - true) <= _TOLERANCE * np.abs(true)
+    return np.asarray(equal | near)
+
+
+def _by_chance(trio: Trio, secret: int, targets: Side) -> float:
+    """Return how often the secret of a random synthetic record is right, in expectation."""
+    if not trio.numeric[secret]:
+        sizes = np.bincount(trio.release.codes[:, secret] + 1, minlength=int(targets.codes[:, secret].max()) + 2)
+        return float(sizes[targets.codes[:, secret] + 1].mean() / len(trio.release))
+    released = np.sort(trio.release.values[:, secret])  # nulls last
+    true = targets.values[:, secret]
+    reach = _TOLERANCE * np.abs(true)
+    inside = np.searchsorted(released, true + reach, side="right") - np.searchsorted(released, true - reach, side="left")
+    return float(inside.mean() / len(released))

@@ -1,0 +1,91 @@
+r"""How much of an attack's success is due to the release? What is left of it beside people who took no part.
+
+.. math:: R = \frac{p - p_0}{1 - p_0}
+
+with :math:`p` the share of attacks on the original's people that succeed and :math:`p_0` that on the hold-out's: of the attacks
+that fail on strangers, the share that the release makes succeed. :math:`R` is given with its sign, and as a risk cut at 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.attacks.linkage.rates import share_bounds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SuccessRate", "compared", "strongest"]
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessRate:
+    """A share of successes, with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, successes: float, attacks: float, confidence: float = 0.95) -> SuccessRate:
+        """Return the share of attacks that succeed."""
+        bounds = share_bounds(successes, attacks, confidence)
+        return cls(successes / attacks, bounds.low, bounds.high)
+
+    @classmethod
+    def mean(cls, shares: NDArray[np.float64], confidence: float = 0.95) -> SuccessRate:
+        """Return the mean success of people, each with a share between 0 and 1.
+
+        Shares vary less than successes and failures of the same mean do; the interval is that of as many successes and failures
+        as vary like them.
+        """
+        value, spread, people = float(np.mean(shares)), float(np.var(shares)), len(shares)
+        like = people * value * (1.0 - value) / spread if spread > 0.0 and 0.0 < value < 1.0 else float(people)
+        return cls.of(value * like, like, confidence)
+
+    def moved(self, value: float) -> SuccessRate:
+        """Return the rate corrected to another value, with an interval as much wider or narrower."""
+        factor = value / self.value if self.value > 0.0 else 1.0
+        return SuccessRate(value, min(self.low * factor, value), min(max(self.high * factor, value), 1.0))
+
+
+def compared(main: SuccessRate, control: SuccessRate, baseline: float, attacks: int, confidence: float = 0.95) -> dict[str, Any]:
+    """Return an attack's risk with its interval, and what it was computed from.
+
+    The interval joins those of the two shares as if each moved the risk alone (the square-and-add rule).
+
+    References
+    ----------
+    .. [1] M. Giomi, F. Boenisch, C. Wehmeyer, B. Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic
+       data, Proceedings on Privacy Enhancing Technologies 2023(2), 312-328.
+    .. [2] G. Zou, A. Donner (2008), Construction of confidence limits about effect measures: a general approach, Statistics in
+       Medicine 27(10), 1693-1702.
+    """
+    figures = {"main": main.value, "control": control.value, "baseline": baseline, "attacks": attacks, "confidence": confidence}
+    left = 1.0 - control.value
+    if left <= 0.0:
+        reason = "every attack succeeds on the hold-out too, so that nothing is left for the release to give away"
+        return {"risk": None, "low": None, "high": None, "residual": None, **figures, "reason": reason}
+    residual, slope = (main.value - control.value) / left, (1.0 - main.value) / left**2
+    low = residual - math.hypot((main.value - main.low) / left, slope * (control.high - control.value))
+    high = residual + math.hypot((main.high - main.value) / left, slope * (control.value - control.low))
+    bounds = {"residual_low": low, "residual_high": high}
+    return {"risk": _cut(residual), "low": _cut(low), "high": _cut(high), "residual": residual, **bounds, **figures}
+
+
+def _cut(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+def strongest(ways: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures of the way with the highest risk under its name, and all ways."""
+    known = {name: way for name, way in ways.items() if way["risk"] is not None}
+    if not known:
+        return {**next(iter(ways.values())), "ways": dict(ways)}
+    best = max(known, key=lambda name: known[name]["residual"])
+    return {**known[best], "strongest": best, "ways": dict(ways)}
