@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -377,3 +381,52 @@ def test_who_knows_when_a_record_came_finds_k_persons_unless_labels_are_reused(r
     fewest = [size for size in found_by(frame, published, 10) if size]
     assert (min(fewest) >= 3) is not reuse
     assert (release.suppressed > 0) is not reuse
+
+
+@pytest.mark.parametrize(("form", "delay"), [("ndjson", "200"), ("parquet", "400ms")])
+def test_killed_at_any_moment_a_release_goes_on_and_nothing_leaves_twice(tmp_path: Path, form: str, delay: str) -> None:
+    """What was there when the run was killed stands there still at the end, byte by byte; and everybody is released once."""
+    draw = random.Random(f"{form} {delay}")  # noqa: S311
+    people = pl.DataFrame({"age": [draw.randint(20, 80) for _ in range(6000)], "row": range(6000)})
+    source, out = tmp_path / ("in" if form == "parquet" else "in.ndjson"), tmp_path / "out.ndjson"
+    if form == "parquet":
+        source.mkdir()
+    place = ["--out", str(out), "--checkpoint", str(tmp_path / "state")]
+    words = ["anonymize", str(source), "--stream", "--key", "age", "--k", "4", "--delay", delay, "--keep", "row", *place]
+    at, seen = 0, b""
+
+    def arrive(number: int) -> None:
+        nonlocal at
+        part, at = people[at : at + number], at + number
+        if form == "parquet":
+            part.write_parquet(source / f".{at:06}.tmp")
+            (source / f".{at:06}.tmp").rename(source / f"{at:06}.parquet")
+        else:
+            with source.open("ab") as file:
+                file.write(part.write_ndjson().encode())
+
+    arrive(500)
+    for round_ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from unveil.cli import main; main()", *words, "--follow"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        wanted, deadline = len(seen) + draw.randint(1, 20_000), time.monotonic() + 60
+        while (not out.exists() or out.stat().st_size < wanted) and time.monotonic() < deadline:
+            if at < 1800 * (round_ + 1):
+                arrive(draw.randint(1, 150))
+            time.sleep(draw.random() / 20)
+        process.kill()
+        process.communicate()
+        now = out.read_bytes() if out.exists() else b""
+        assert now.startswith(seen[: len(now)])
+        seen = max(seen, now, key=len)
+    arrive(6000 - at)
+    assert subprocess.run([sys.executable, "-c", "from unveil.cli import main; main()", *words], check=False).returncode == 0
+    content = out.read_bytes()
+    assert seen
+    assert content.startswith(seen)
+    rows = [row["row"] for row in lines_of(out)]
+    assert len(rows) == len(set(rows))
+    suppressed = 6000 - len(rows)
+    assert suppressed < 4 if delay == "200" else suppressed < 600

@@ -347,12 +347,22 @@ def started(*words: str, **options: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def test_killed_at_any_moment_the_same_command_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["ndjson", "parquet"])
+def test_killed_at_any_moment_the_same_command_goes_on(tmp_path: Path, form: str) -> None:
     rows = records(4000)
-    whole = tmp_path / "whole.ndjson"
-    whole.write_text(as_lines(rows), "utf-8")
-    path, out = tmp_path / "stream.ndjson", tmp_path / "out.ndjson"
-    path.write_text(as_lines(rows[:50]), "utf-8")
+    path, out = tmp_path / ("parts" if form == "parquet" else "stream.ndjson"), tmp_path / "out.ndjson"
+    if form == "parquet":
+        path.mkdir()
+
+    def arrive(start: int, stop: int) -> None:
+        if form == "parquet":
+            pl.DataFrame(rows[start:stop]).write_parquet(path / f".{start:06}")
+            (path / f".{start:06}").rename(path / f"{start:06}.parquet")
+            return
+        with path.open("a", encoding="utf-8") as file:
+            file.write(as_lines(rows[start:stop]))
+
+    arrive(0, 50)
     command = [
         "--key",
         "age",
@@ -375,8 +385,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(tmp_path: Path) -> None:
         end = len(rows) if last else at + 1500
         while at < end:
             step = draw.randint(1, 300)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(as_lines(rows[at : min(at + step, end)]))
+            arrive(at, min(at + step, end))
             at = min(at + step, end)
             time.sleep(draw.random() / 5)
         if last:

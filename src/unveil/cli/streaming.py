@@ -139,7 +139,11 @@ def together(
 
 
 class _StreamRun:
-    """A release on its way: what was published, and the state that it goes on from."""
+    """A release on its way: what was published, and the state that it goes on from.
+
+    What leaves is part of a state that is kept before it leaves. So a run that goes on after any end gives the very same lines
+    again; grouped or shuffled anew, records would be released twice, and what both have in common would give people away.
+    """
 
     def __init__(self, release: StreamRelease, sink: Sink, checkpoint: Checkpoint | None) -> None:
         self._release, self._sink, self._checkpoint = release, sink, checkpoint
@@ -157,37 +161,34 @@ class _StreamRun:
         saved = time.monotonic()
         for batch in records.batches(self._release.columns, self._position):
             now = int(time.time() * 1_000_000)
-            if batch is None:
-                self._write(self._release.tick(now))
-            else:
-                self._write(self._release.feed(batch.frame, now))
-                self._position = batch.position
-            if time.monotonic() - saved >= _INTERVAL:
-                self._save()
+            leaving = self._release.tick(now) if batch is None else self._release.feed(batch.frame, now)
+            lines = _lines(leaving)
+            self._position = self._position if batch is None else batch.position
+            if lines or time.monotonic() - saved >= _INTERVAL:
+                self._let_out(lines)
                 saved = time.monotonic()
             if self._stopped:
                 break
-        if self._stopped and self._checkpoint is not None:
-            self._save()  # what waits is kept for the run that goes on
-            return
-        self._write(self._release.finish())
-        self._sink.position()
-        if self._checkpoint is not None:
-            self._save()
+        if not self._stopped or self._checkpoint is None:  # else what waits is kept for the run that goes on
+            self._let_out(_lines(self._release.finish()))
+        self._save(())
 
-    def _write(self, publications: Iterable[Publication]) -> None:
-        for one in publications:
-            lines: Sequence[bytes] = one.frame.write_ndjson().encode().splitlines() if one.frame.height else ()
-            if lines:
-                self._sink.write_all(self._written + 1, lines)
-                self._written += len(lines)
+    def _let_out(self, lines: Sequence[bytes]) -> None:
+        """Keep what leaves, then let it."""
+        self._save(lines)
+        if lines:
+            self._sink.write_all(self._written + 1, lines)
+            self._written += len(lines)
 
-    def _save(self) -> None:
-        if self._checkpoint is None or self._position is None:
+    def _save(self, leaving: Sequence[bytes]) -> None:
+        """Keep the state, with the lines that leave next, and what is written already in its place."""
+        if self._checkpoint is None:
+            if not leaving:
+                self._sink.position()
             return
         document, arrays = self._release.state()
         place = {"sink": self._sink.position(), "position": self._position, "written": self._written}
-        self._checkpoint.write({**document, **place}, arrays)
+        self._checkpoint.write({**document, **place, "leaving": [line.decode() for line in leaving]}, arrays)
 
     def _resume(self) -> None:
         kept = None if self._checkpoint is None else self._checkpoint.read()
@@ -198,6 +199,12 @@ class _StreamRun:
         self._release.restore(document, arrays)
         self._position, self._written = document["position"], int(document["written"])
         self._sink.go_to(document["sink"])
+        self._let_out([line.encode() for line in document["leaving"]])
+
+
+def _lines(publications: Iterable[Publication]) -> list[bytes]:
+    """Return the records of publications as lines of JSON."""
+    return [line for one in publications if one.frame.height for line in one.frame.write_ndjson().encode().splitlines()]
 
 
 def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence[str]) -> dict[str, Any]:
