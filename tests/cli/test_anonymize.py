@@ -378,7 +378,7 @@ def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.Capture
         ("--k 2 --node-limit 0", "'--node-limit'"),
         ("--k 2 --nulls wildcard", "nulls 'wildcard' is unknown"),
         ("--k 2 --presence 0:0.5", "population"),
-        ("--k 2 --out r.xlsx", "'r.xlsx' ends in no form of a release"),
+        ("--k 2 --out r.docx", "'r.docx' ends in no form of a release"),
         ("--k 2 --out nowhere/r.csv", "the folder 'nowhere' does not exist"),
         ("--k 2 --link nowhere/l.csv", "the folder 'nowhere' does not exist"),
         ("--k 2 --out trees/age.csv/r.csv", "is not a folder"),

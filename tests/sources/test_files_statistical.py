@@ -115,11 +115,10 @@ def test_a_file_without_records_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "t.sav")
 
 
-def test_a_compressed_file_is_refused(tmp_path: Path) -> None:
+def test_a_compressed_file_is_unpacked(tmp_path: Path) -> None:
     write(tmp_path / "t.dta")
     (tmp_path / "t.dta.gz").write_bytes(gzip.compress((tmp_path / "t.dta").read_bytes()))
-    with pytest.raises(DataFileError, match=r"t\.dta\.gz: \.dta data is read from a plain file; decompress"):
-        read(tmp_path / "t.dta.gz")
+    assert read(tmp_path / "t.dta.gz").equals(read(tmp_path / "t.dta"))
 
 
 def test_the_extra_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,8 @@ from unveil.randomness import read_key
 from unveil.results import Table, jsonable
 from unveil.results.dates import moment
 from unveil.sources import Data, Source, open_source
-from unveil.sources.files.inputs import locate
+from unveil.sources.files.globs import files_of, is_pattern
+from unveil.sources.files.inputs import locate, named_part
 
 __all__ = ["Evidence", "InputFile", "file_table", "input_files", "table_files", "verdict_files"]
 
@@ -181,8 +182,10 @@ def table_files(
 
 def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> list[InputFile]:
     """Return the file as it is on the disk, compressed or not; nothing for a built-in set, a frame or a database."""
-    path, place = Path(place), without_credentials(place)
+    path, place = Path(named_part(place)[0]), without_credentials(place)
     try:
+        if not path.is_file() and is_pattern(place):
+            return [found for one in files_of(place) for found in _file(role, one, key, public=public)]
         if not path.is_file():
             return []
         size = path.stat().st_size

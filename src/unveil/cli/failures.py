@@ -64,7 +64,8 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
     from typer.exceptions import TyperException  # here, as the program may have been interrupted while it was loaded
 
     if isinstance(error, TyperException):
-        return f"{error.format_message()} (try: unveil --help)", _BAD_INPUT
+        context = getattr(error, "ctx", None)  # of the verb that was being read
+        return f"{error.format_message()} (try: {context.command_path if context else 'unveil'} --help)", _BAD_INPUT
     return ("", 0) if _reader_has_gone(error) else None
 
 

@@ -142,7 +142,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print the whole answer as JS
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", metavar="FILE", help="Write the answer to a .html, .json, .csv, .parquet or .txt file.", callback=_writable
+        "--out",
+        metavar="FILE",
+        help="Write the answer to a .html, .json, .csv, .parquet, .txt or .xlsx file.",
+        callback=_writable,
     ),
 ]
 

@@ -166,7 +166,9 @@ class FileOptions:
     ] = False
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the chosen release: .csv, .tsv, .parquet or .arrow.", callback=_file),
+        typer.Option(
+            "--out", metavar="FILE", help="Write the chosen release: .csv, .tsv, .parquet, .arrow or .xlsx.", callback=_file
+        ),
     ] = None
 
     def check(self) -> None:
@@ -201,7 +203,7 @@ class ReleaseOptions(FileOptions):
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write the release: .csv, .tsv, .parquet, .arrow, or a new table in the database of the data.",
+            help="Write the release: .csv, .tsv, .parquet, .arrow, .xlsx, or a new table in the database of the data.",
             parser=_file_or_table,
         ),
     ] = None

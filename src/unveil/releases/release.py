@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Release", "checked_place", "in_hand"]
 
-_ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+_ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx")
 
 P_co = TypeVar("P_co", bound=Protection, covariant=True)
 
@@ -163,7 +163,7 @@ class Release(Result, Generic[P_co]):
         return [checked_place(place) for place in paths]
 
     def write(self, path: str | os.PathLike[str], *others: str | os.PathLike[str], spreadsheet_safe: bool = False) -> None:
-        """Write the protected records to a .csv, .tsv, .parquet or .arrow file, and their record beside it; both whole or none.
+        """Write the protected records to a .csv, .tsv, .parquet, .arrow or .xlsx file, their record beside it; both or none.
 
         Parameters
         ----------

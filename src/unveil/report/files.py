@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "checked_path", "write", "write_view"]
 
-FORMATS = (".json", ".csv", ".parquet", ".html", ".txt")
+FORMATS = (".json", ".csv", ".parquet", ".html", ".txt", ".xlsx")
 """The endings that `write` knows."""
 
 _TEXT_WIDTH = 100
@@ -33,8 +33,8 @@ def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: boo
         Any answer of this package.
     path
         ``.json``: the whole answer, as `to_dict` gives it. ``.csv`` and ``.parquet``: its table, as `to_frame` gives it
-        (in CSV a list stands as JSON). ``.html``: a page that stands alone. ``.txt``: what a terminal shows, without
-        colour. An older file is replaced.
+        (in CSV a list stands as JSON). ``.xlsx``: that table, and every table that is shown, each a sheet. ``.html``: a page
+        that stands alone. ``.txt``: what a terminal shows, without colour. An older file is replaced.
     spreadsheet_safe
         Whether texts of a CSV table that a spreadsheet would take for formulas get an apostrophe before them.
     made_from
@@ -113,6 +113,34 @@ def _parquet(result: Result) -> bytes:
     return buffer.getvalue()
 
 
+def _xlsx(result: Result) -> bytes:
+    """Return a workbook: the answer's table, then every table that a person sees, those of the parts among them."""
+    from unveil.sources.files.workbook import workbook
+
+    frame = _frame(result)
+    sheets: list[tuple[str, list[list[Any]]]] = [("answer", [frame.columns, *map(list, frame.rows())])]
+    views = [result.view()]
+    while views:
+        view = views.pop(0)
+        sheets += [(one.title or view.title, [list(one.columns), *map(list, one.rows)]) for one in view.tables if one.rows]
+        views = [*view.parts, *views]
+    numbered = {
+        f"{at} {name}" if at else name: [list(map(_plain, row)) for row in rows] for at, (name, rows) in enumerate(sheets)
+    }
+    return workbook(numbered)
+
+
+def _plain(cell: Any) -> Any:
+    """Return what a cell of a workbook holds: a number, a text, or a list as JSON."""
+    from unveil.results import Mark, jsonable
+
+    if isinstance(cell, Mark):
+        return cell.text
+    if isinstance(cell, list | tuple | dict):
+        return json.dumps(jsonable(cell), ensure_ascii=False)
+    return jsonable(cell)
+
+
 def _html(shown: Result | View, made_from: Sequence[str] = ()) -> bytes:
     from unveil.report.page import page
     from unveil.results.dates import today
@@ -147,4 +175,4 @@ def _as_json(column: Any) -> Any:
     return nw.new_series(column.name, values, nw.String, backend=column.implementation)
 
 
-_CONTENT = {".json": _json, ".parquet": _parquet, ".txt": _txt}
+_CONTENT = {".json": _json, ".parquet": _parquet, ".txt": _txt, ".xlsx": _xlsx}

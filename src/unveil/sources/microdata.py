@@ -19,6 +19,7 @@ from unveil.output import atomic_write
 from unveil.sources.base import Data
 from unveil.sources.coding import encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
+from unveil.sources.files.workbook import workbook
 from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.opening import open_source
 
@@ -130,7 +131,7 @@ def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-    """Write records to a file, whole or not at all: Parquet or Arrow IPC by its ending, tab-separated for .tsv, else CSV."""
+    """Write records to a file, whole or not at all: Parquet, Arrow, a workbook or text with tabs by its ending, else CSV."""
     ending = str(path).rpartition(".")[2].lower()
     if spreadsheet_safe:
         require_delimited(path)
@@ -145,6 +146,8 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadshee
             frame.write_parquet(file)
         elif ending in {"arrow", "feather", "ipc"}:
             frame.write_ipc(file)
+        elif ending == "xlsx":
+            file.write(workbook({"release": [frame.columns, *frame.iter_rows()]}))
         else:
             frame.write_csv(file, separator="\t" if ending in {"tsv", "tab"} else ",")
 

@@ -16,6 +16,8 @@ from unveil.sources.batches.counting import open_stream
 from unveil.sources.columns import read_as
 from unveil.sources.engines import open_engine
 from unveil.sources.files import FileSource
+from unveil.sources.files.globs import GlobSource, is_pattern
+from unveil.sources.files.inputs import named_part
 from unveil.sources.frames import FrameSource, open_frame
 from unveil.sources.options import ReadOptions
 
@@ -90,6 +92,8 @@ def _open_path(name: str, options: ReadOptions) -> Source:
 
 def _open_whole(name: str, options: ReadOptions) -> Source:
     """Open a file that is read whole, or a built-in data set."""
+    if is_pattern(named_part(name)[0]):
+        return GlobSource(name, options)
     try:
         return FileSource(name, options)
     except DataNotFoundError:

@@ -106,7 +106,7 @@ def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
     file = _on_disk(path)
     if os.path.isdir(file):  # noqa: PTH112 - to Path the empty path is the present folder
         names = tuple(ParquetFiles.at(file).schema)
-    elif not os.path.isfile(file) or _unpacked(file) < active_run().limits.stream_from:  # noqa: PTH113
+    elif file.lower().endswith(".zip") or not os.path.isfile(file) or _unpacked(file) < active_run().limits.stream_from:  # noqa: PTH113
         return None
     elif files.format_of(locate(file)) in ("parquet", "delimited"):
         names = tuple(files.column_names(file, options))

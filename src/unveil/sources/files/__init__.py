@@ -1,7 +1,8 @@
 """What a file holds, whatever its format.
 
 The format follows the suffix; where that says nothing, and for standard input, the first bytes. Delimited text, JSON
-lines, Parquet, Arrow and Feather are read as they are; Stata, SPSS and SAS files through the extra `stats-files`.
+lines, Parquet, Arrow and Feather are read as they are; workbooks of Excel and OpenDocument through the extra `excel`, Stata, SPSS
+and SAS files through the extra `stats-files`. Each may stand in a gzip or zip archive.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataFileError
 from unveil.sources.base import Source
-from unveil.sources.files import columnar, delimited, jsonlines, statistical
+from unveil.sources.files import columnar, delimited, jsonlines, statistical, workbook
 from unveil.sources.files.inputs import Input, locate
 from unveil.sources.options import ReadOptions
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileSource", "Format", "ReadOptions", "column_names", "format_of", "read"]
 
-Format: TypeAlias = Literal["delimited", "json", "parquet", "arrow", "statistical"]
+Format: TypeAlias = Literal["delimited", "json", "parquet", "arrow", "statistical", "workbook"]
 
 _FORMATS: dict[str, Format] = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".tab"), "delimited"),
@@ -31,6 +32,7 @@ _FORMATS: dict[str, Format] = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".ipc", ".feather"), "arrow"),
     **dict.fromkeys(statistical.SUFFIXES, "statistical"),
+    **dict.fromkeys(workbook.SUFFIXES, "workbook"),
 }
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, the NULs of UTF-16, white space
 _DEFAULTS = ReadOptions()
@@ -83,6 +85,8 @@ def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS)
             return columnar.arrow_column_names(source)
         case "statistical":
             return statistical.column_names(source, options)
+        case "workbook":
+            return workbook.column_names(source, options)
 
 
 def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, options: ReadOptions = _DEFAULTS) -> pl.DataFrame:
@@ -135,6 +139,8 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
             return columnar.read_arrow(source, columns)
         case "statistical":
             return statistical.read(source, columns, options)
+        case "workbook":
+            return workbook.read(source, columns, options)
 
 
 def format_of(source: Input) -> Format:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.options import ReadOptions
 
-__all__ = ["column_names", "read"]
+__all__ = ["column_names", "read", "read_texts"]
 
 _BATCH = 50_000
 _NO_TEXT = {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file", b"PK\x03\x04": "a workbook or a zip archive"}
@@ -58,6 +58,11 @@ def column_names(source: Input, options: ReadOptions) -> list[str]:
 
 def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
     """Read the columns, as text and then typed where nothing is lost."""
+    return typed(read_texts(source, columns, options), options.missing)
+
+
+def read_texts(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
+    """Read the columns as text."""
     table = _opened(source, options)
     wanted = table.names if columns is None else list(columns)
     require_columns(wanted, table.names)
@@ -68,7 +73,7 @@ def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> 
         texts = _by_hand(table, wanted)
     if texts.is_empty():
         raise EmptyDataError.no_records(source.place)
-    return typed(texts, options.missing)
+    return texts
 
 
 def _opened(source: Input, options: ReadOptions) -> _Table:

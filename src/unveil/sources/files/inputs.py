@@ -9,31 +9,45 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import stat
 import sys
 import threading
+import zipfile
 import zlib
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from unveil.credentials import without_credentials
-from unveil.errors import DataFileError, DataNotFoundError, EmptyDataError, OutputError, is_unicode, near_miss, shown
+from unveil.errors import (
+    ArgumentError,
+    DataFileError,
+    DataNotFoundError,
+    EmptyDataError,
+    OutputError,
+    is_unicode,
+    listed,
+    near_miss,
+    shown,
+)
 from unveil.output import private_file
 from unveil.run import active_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Input", "locate"]
+__all__ = ["Input", "locate", "named_part"]
 
 _CHUNK = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _HEAD = 4096
 _LONGEST_PLACE = 200
 _MOST_SIBLINGS = 10_000
+_PART = re.compile(r"(?P<path>.+)\?(?:sheet|member)=(?P<name>.+)", re.DOTALL)
+_WITH_SHEETS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 _PATTERN_CHARACTERS = frozenset("*?[]{}")
 _MOST_HELD = 256 << 20
 """Bytes that are kept in memory; of more, all are kept in a temporary file."""
@@ -55,6 +69,7 @@ class Input:
     path: str | None = None
     content: bytes = b""
     gzipped: bool = False
+    part: str | None = None
 
     def chunks(self) -> Iterator[bytes]:
         """Give the bytes piece by piece, decompressed."""
@@ -77,6 +92,19 @@ class Input:
             return path
         return io.BytesIO(b"".join(self.chunks()))
 
+    def plain_path(self) -> str:
+        """Give the path of a file that holds the bytes as they are; a private temporary one, if they are packed or in memory."""
+        if self.path is not None and not self.gzipped:
+            return self.path
+        key = ("plain", self.place, self.path and Path(self.path).stat().st_mtime_ns, hash(self.content))
+        if key not in _held:
+            path, file = private_file()
+            with file:
+                for chunk in self.chunks():
+                    file.write(chunk)
+            _held[key], _places[str(path)] = str(path), self.place
+        return str(_held[key])
+
     def _stream(self) -> BinaryIO:
         if self.gzipped:
             return cast("BinaryIO", gzip.open(self.path or io.BytesIO(self.content)))
@@ -88,6 +116,7 @@ def locate(path: str | os.PathLike[str]) -> Input:
     text = os.fsdecode(path)
     if text == "-":
         return _not_empty(_once("standard input", "", _standard_input()))
+    text, part = named_part(text)
     place = _places.get(text) or _place(text)
     found = _stat(text, place)
     if stat.S_ISDIR(found.st_mode):
@@ -97,7 +126,54 @@ def locate(path: str | os.PathLike[str]) -> Input:
         return _not_empty(_once(place, suffix, _piped(text, place, found)))
     if not stat.S_ISREG(found.st_mode):
         raise DataFileError(f"{place}: this is a device, not a file; name a file, or '-' for standard input.")
-    return _not_empty(Input(place, suffix, path=text))
+    if suffix == ".zip":
+        return _not_empty(_member(text, place, part, found))
+    if part is not None and suffix not in _WITH_SHEETS:
+        raise ArgumentError(f"{place}: only a workbook has sheets and only a zip archive members; name the file alone.")
+    return _not_empty(Input(place, suffix, path=text, part=part))
+
+
+def named_part(path: str) -> tuple[str, str | None]:
+    """Return a path and the sheet or the member of it that is named; a file that is called so goes first.
+
+    Examples
+    --------
+    >>> named_part("book.xlsx?sheet=Staff 2026"), named_part("people.csv")
+    (('book.xlsx', 'Staff 2026'), ('people.csv', None))
+    """
+    said = _PART.fullmatch(path)
+    if said is None or os.path.exists(path):  # noqa: PTH110 - of a name that no file can have, Path raises
+        return path, None
+    return said["path"], said["name"]
+
+
+def _member(path: str, place: str, part: str | None, found: os.stat_result) -> Input:
+    """Unpack a file of a zip archive: the one named, or the only one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            known = [one.filename for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+            name = _chosen(place, known, part)
+            key = ("zip", found.st_dev, found.st_ino, found.st_mtime_ns, name)
+            if key not in _held:
+                with archive.open(name) as stream:
+                    _held[key] = _kept(cast("BinaryIO", stream), place)
+    except RuntimeError:  # so says the library of a member that needs a password
+        raise DataFileError(f"{place}: the archive is encrypted; unpack it first.") from None
+    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError):
+        raise DataFileError(f"{place}: this is no zip archive, or a damaged one; fetch the file anew.") from None
+    return _once(f"{place}?member={name}" if len(known) > 1 else place, _suffix(name), _held[key])
+
+
+def _chosen(place: str, known: list[str], part: str | None) -> str:
+    if part is not None and part not in known:
+        raise ArgumentError(f"{place}: there is no member {shown(part)} in the archive; members are: {listed(known)}.")
+    if not known:
+        raise EmptyDataError(f"{place}: there is no file in the archive.")
+    if part is None and len(known) > 1:
+        raise ArgumentError(
+            f"{place}: the archive has {len(known):,} files; name one, as '{place}?member={known[0]}'. They are: {listed(known)}."
+        )
+    return part or known[0]
 
 
 def _once(place: str, suffix: str, kept: bytes | str) -> Input:
@@ -111,7 +187,7 @@ def _not_empty(source: Input) -> Input:
     if not head:
         raise EmptyDataError(f"{source.place}: the file is empty; there is nothing to read.")
     gzipped = head.startswith(_GZIP_MAGIC)
-    return Input(source.place, source.suffix, source.path, source.content, gzipped)
+    return replace(source, gzipped=gzipped)
 
 
 def _stat(path: str, place: str) -> os.stat_result:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unveil.sources.files.inputs import Input
     from unveil.sources.options import ReadOptions
 
-__all__ = ["SUFFIXES", "column_names", "read"]
+__all__ = ["SUFFIXES", "column_names", "read", "whole_numbers"]
 
 SUFFIXES = {
     ".dta": "read_dta",
@@ -65,13 +65,11 @@ def _run(source: Input, options: ReadOptions, **arguments: Any) -> tuple[dict[st
         import pyreadstat
     except ImportError:
         raise MissingExtraError.needed(f"reading {source.suffix} files", extra="stats-files") from None
-    if source.path is None or source.gzipped:
-        raise DataFileError(f"{source.place}: {source.suffix} data is read from a plain file; decompress or save it first.")
     if options.encoding is not None and source.suffix != ".por":
         arguments["encoding"] = codecs.lookup(options.encoding).name
     reader: Callable[..., tuple[dict[str, Any], Any]] = getattr(pyreadstat, SUFFIXES[source.suffix])
     try:
-        return reader(source.path, output_format="dict", **arguments)
+        return reader(source.plain_path(), output_format="dict", **arguments)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError):
         raise DataFileError(
             f"{source.place}: the file cannot be read as {source.suffix} data; it is damaged, or give its encoding."
@@ -85,8 +83,11 @@ def _series(cells: Sequence[Any]) -> pl.Series:
         return column.cast(pl.String)
     if column.dtype == pl.String:
         return column.set(column == "", None)
-    if not column.dtype.is_float():
-        return column
+    return whole_numbers(column) if column.dtype.is_float() else column
+
+
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """Return a column of floating-point numbers as integers, if all are whole; no NaN."""
     column = column.cast(pl.Float64).fill_nan(None)
     whole = (column == column.round()) & (column.abs() <= _EXACT)
     return column.cast(pl.Int64) if whole.all() else column
