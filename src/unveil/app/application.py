@@ -15,8 +15,9 @@ from starlette.routing import Route
 from unveil.app.pages import asset, rendered
 from unveil.app.screens import SCREENS
 from unveil.app.state import ChangedOnDiskError, Desk
+from unveil.app.uploads import received
 from unveil.app.visit import Answer, Download, Go, Handler, Page, Screen, Visit
-from unveil.errors import UnveilError
+from unveil.errors import ArgumentError, UnveilError
 
 __all__ = ["application"]
 
@@ -58,6 +59,8 @@ class _App:
         for screen in SCREENS:
             routes.append(Route(f"/{screen.name}", self._shown(screen, screen.page)))
             routes += [Route(f"/{screen.name}/{word}", self._shown(screen, part)) for word, part in screen.parts.items()]
+            for word, upload in screen.uploads.items():
+                routes.append(Route(f"/{screen.name}/{word}", self._dropped(upload, screen), methods=["POST"]))
             for word, action in screen.actions.items():
                 routes.append(Route(f"/{screen.name}/{word}", self._posted(action, screen), methods=["POST"]))
         return Starlette(routes=routes, exception_handlers={404: self._nowhere, 405: self._nowhere, Exception: self._failed})
@@ -66,7 +69,7 @@ class _App:
 
     def _shown(self, screen: Screen, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         async def show(request: Request) -> Response:
-            visit = Visit(self._desk, request.query_params, {}, request.query_params.getlist)
+            visit = Visit(self._desk, request.query_params, lists=request.query_params.getlist)
             return await run_in_threadpool(self._answered, request, screen, handler, visit)
 
         return show
@@ -76,10 +79,22 @@ class _App:
             form = await _form(request)
             if form is None:
                 return PlainTextResponse("this form is too long", status_code=413)
-            visit = Visit(self._desk, request.query_params, form, form.getlist)
+            visit = Visit(self._desk, request.query_params, form, lists=form.getlist)
             return await run_in_threadpool(self._answered, request, screen, handler, visit)
 
         return post
+
+    def _dropped(self, handler: Handler, screen: Screen) -> Callable[[Request], Awaitable[Response]]:
+        async def drop(request: Request) -> Response:
+            try:
+                if self._desk.private is None:
+                    raise ArgumentError("no file can be dropped here; open it by its name.")
+                visit = Visit(self._desk, file=await received(request, self._desk.private))
+            except UnveilError as problem:
+                return self._response(request, screen, Go(_path(screen), str(problem), "error"))
+            return await run_in_threadpool(self._answered, request, screen, handler, visit)
+
+        return drop
 
     def _answered(self, request: Request, screen: Screen | None, handler: Handler, visit: Visit) -> Response:
         """Answer a visit; what is wrong with it is said on the page that it came from."""

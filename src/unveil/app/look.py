@@ -14,6 +14,7 @@ from unveil.app.jobs import Job
 from unveil.app.state import Desk, reading
 from unveil.assess.init import ColumnProposal, Start, start_project
 from unveil.errors import UnsupportedDataError
+from unveil.naming import hints_of
 from unveil.results import Chart
 from unveil.run import active_run
 from unveil.sources import CodedTable, ReadOptions, open_source
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ColumnLook", "Look", "look_at", "looked", "looking", "unresolved"]
 
 _BARS = 28
+_SHORTEST_CODE = 4
 _JOB = "look"
 
 
@@ -69,11 +71,17 @@ class Look:
         The columns, in the order of the data.
     same
         Groups of columns of which each says what the others say: they part the records alike.
+    zeros
+        Columns of codes whose zeros in front seem to be lost.
+    repeated
+        Columns that say whose record it is, with several records for one value.
     """
 
     start: Start
     columns: tuple[ColumnLook, ...]
     same: tuple[tuple[str, ...], ...]
+    zeros: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
 
     def column(self, name: str) -> ColumnLook:
         """Return what one column looks like."""
@@ -95,6 +103,7 @@ def look_at(data: str, path: Path, options: ReadOptions) -> Look:
         start = start_project(data, path, separator=options.separator, encoding=options.encoding, missing=options.missing)
     study = Study(open_source(data, replace(options, missing=start.project.data.missing or options.missing)))
     columns: list[ColumnLook] = []
+    zeros: list[str] = []
     marks: dict[bytes, list[str]] = {}
     for proposal in active_run().each("columns", start.proposals):
         try:
@@ -106,9 +115,31 @@ def look_at(data: str, path: Path, options: ReadOptions) -> Look:
         coded = table.columns[0]
         missing = int(sizes[-1]) if coded.values and coded.values[len(coded.values) - 1] is None else 0
         columns.append(ColumnLook(proposal, missing, _histogram(proposal.column, coded.values, sizes)))
+        if _lost_zeros(proposal.column, coded.values):
+            zeros.append(proposal.column)
         if proposal.alone is not None and proposal.alone.distinct > 1 and not study.source.can_count:
             marks.setdefault(_mark(study.coded(proposal.column).codes), []).append(proposal.column)
-    return Look(start, tuple(columns), tuple(tuple(group) for group in marks.values() if len(group) > 1))
+    same = tuple(tuple(group) for group in marks.values() if len(group) > 1)
+    repeated = tuple(one.name for one in columns if _is_repeated(one, start.records))
+    return Look(start, tuple(columns), same, tuple(zeros), repeated)
+
+
+def _lost_zeros(name: str, values: Sequence[Any]) -> bool:
+    """Whether a column of codes holds whole numbers of different lengths: a spreadsheet drops the zeros in front."""
+    if not hints_of(name) & {"postcode", "phone", "national-number"}:
+        return False
+    numbers = [value for value in values if value is not None]
+    whole = all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in numbers)
+    lengths = {len(str(value)) for value in numbers} if whole else set()
+    return len(lengths) > 1 and max(lengths) >= _SHORTEST_CODE
+
+
+def _is_repeated(one: ColumnLook, records: int) -> bool:
+    """Whether a column that says whose record it is has values of several records."""
+    figures, hints = one.proposal.alone, hints_of(one.name)
+    if figures is None or not (hints & {"person-id", "national-number", "email", "account-name"} or {"person", "id"} <= hints):
+        return False
+    return 1 < figures.distinct < records - one.missing
 
 
 def _sizes(table: CodedTable) -> NDArray[np.int64]:

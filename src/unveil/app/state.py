@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
+import shutil
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -23,9 +25,10 @@ from unveil.sources.datasets import names as built_in
 from unveil.sources.opening import read_options
 from unveil.study import Study
 
-__all__ = ["ChangedOnDiskError", "Desk", "Opened", "reading"]
+__all__ = ["ChangedOnDiskError", "Desk", "Opened", "reading", "without_password"]
 
 _MOST_UNDONE = 200
+_SECRET = re.compile("pass|pwd|secret|token", re.IGNORECASE)
 _MOST_SAID = 100
 
 
@@ -57,8 +60,18 @@ class Opened:
 
     @property
     def place(self) -> str:
-        """Where the data is, as a page shows it."""
-        return without_credentials(Path(self.data).name if not self.kept else self.data)
+        """Where the data is, as a command names it from the folder in which the app was started."""
+        if "://" in self.data:
+            return without_password(self.data)
+        if not self.kept or self.data in built_in():
+            return Path(self.data).name
+        path = Path(self.data).resolve()
+        return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+    @property
+    def name(self) -> str:
+        """What a page calls it."""
+        return self.place if "://" in self.place else Path(self.place).name
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -146,8 +159,20 @@ class Desk:
 
     # Opening ----------------------------------------------------------------------------------------------------------
 
-    def open(self, data: str, *, options: ReadOptions | None = None, kept: bool = True) -> None:
-        """Open data by its path, address or name, with the project that is kept for it, or a new one."""
+    def open(self, data: str, *, options: ReadOptions | None = None, kept: bool = True, read: bool = False) -> None:
+        """Open data by its path, address or name, with the project that is kept for it, or a new one.
+
+        Parameters
+        ----------
+        data
+            What names it; a project file names its own.
+        options
+            How it is read, where the project does not say.
+        kept
+            Whether it stays where it is.
+        read
+            Whether it is read once before it is taken, so that what cannot be read is said at once.
+        """
         if data.endswith(".toml"):
             self.open_project(Path(data))
             return
@@ -157,11 +182,11 @@ class Desk:
             project = Project.read(path)
         else:
             named = "://" in data or not kept or data in built_in()
-            project = Project(path, DataSection(path=without_secret(data) if "://" in data else None if named else Path(data)))
+            project = Project(path, DataSection(path=without_password(data) if "://" in data else None if named else Path(data)))
         if options is not None:
             section = replace(project.data, separator=options.separator, encoding=options.encoding, missing=options.missing)
             project = replace(project, data=section)
-        self._take(data, project, kept=kept)
+        self._take(data, project, kept=kept, read=read)
 
     def open_project(self, path: Path) -> None:
         """Open a project file, and the data that it names."""
@@ -174,8 +199,10 @@ class Desk:
             place = known
         self._take(str(place), project)
 
-    def _take(self, data: str, project: Project, *, kept: bool = True) -> None:
+    def _take(self, data: str, project: Project, *, kept: bool = True, read: bool = False) -> None:
         opened = _opened(data, project, kept=kept)
+        if read:
+            _ = opened.whole.records
         with self._lock:
             self._opened = opened
             self._changes, self._at = [_Change(project, "opened")], 0
@@ -252,6 +279,7 @@ class Desk:
         if reading(project) == reading(self.project):
             return replace(self.opened, project=project)
         opened = _opened(self.opened.data, project, kept=self.opened.kept)
+        _ = opened.whole.records  # what cannot be read so is said before it is taken
         self.memory = {}
         return opened
 
@@ -289,6 +317,21 @@ class Desk:
             self._mark = _mark(self.project.path)
             self._save(self.project)
 
+    def keep(self, path: Path) -> None:
+        """Move data that was dropped to where it is to stay, and name it in the project."""
+        opened = self.opened
+        if opened.kept:
+            raise ArgumentError("the data stays where it is already.")
+        with self._lock:
+            if path.exists():
+                raise ArgumentError(f"{shown(path.name)} is there already; choose another name.")
+            if not path.parent.is_dir():
+                raise ArgumentError("there is no such folder; choose one that is there.")
+            shutil.move(opened.data, path)
+            project = replace(opened.project, data=replace(opened.project.data, path=path))
+            self._opened = replace(_opened(str(path), project, kept=True), project=opened.project)
+            self.change(project, "the data is kept")
+
     # What is said once ------------------------------------------------------------------------------------------------
 
     def say(self, line: str, kind: str = "note") -> int:
@@ -316,9 +359,20 @@ def _opened(data: str, project: Project, *, kept: bool) -> Opened:
     return Opened(data, project, whole, kept)
 
 
-def without_secret(address: str) -> str:
-    """Return an address of a data base as a project may hold it."""
-    return without_credentials(address)
+def without_password(address: str) -> str:
+    """Return an address of a data base as a project may hold it: the user stays, what opens the door does not.
+
+    Examples
+    --------
+    >>> without_password("postgresql://ann:hunter2@host/people?table=t&password=x")
+    'postgresql://ann@host/people?table=t'
+    """
+    scheme, mark, rest = address.partition("://")
+    place, question, query = rest.partition("?")
+    host, slash, name = place.partition("/")
+    user, at, machine = host.rpartition("@")
+    kept = "&".join(one for one in query.split("&") if not _SECRET.search(one.partition("=")[0]))
+    return f"{scheme}{mark}{user.partition(':')[0]}{at}{machine}{slash}{name}{question if kept else ''}{kept}"
 
 
 def _project_path(data: str, home: Path, *, kept: bool) -> Path:

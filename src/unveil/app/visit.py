@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from unveil.app.state import Desk
@@ -57,11 +58,12 @@ Answer: TypeAlias = Page | Go | Download
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request to a screen: what is open, what the address asks, and what a form holds."""
+    """A request to a screen: what is open, what the address asks, what a form holds, and the file that was dropped with it."""
 
     desk: Desk
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
     lists: Callable[[str], list[str]] = lambda _: []
 
     def word(self, name: str, known: tuple[str, ...]) -> str:
@@ -99,6 +101,8 @@ class Screen:
         Gives its page.
     actions
         What its forms do, by the word behind its address (POST); each answers with where to go on.
+    uploads
+        As `actions`, of forms with a file, which is in the private folder when they are called.
     parts
         Further addresses below its own that are only read (GET).
     step
@@ -112,6 +116,7 @@ class Screen:
     question: str
     page: Handler
     actions: Mapping[str, Handler] = field(default_factory=dict)
+    uploads: Mapping[str, Handler] = field(default_factory=dict)
     parts: Mapping[str, Handler] = field(default_factory=dict)
     step: bool = True
     missing: Callable[[Desk], str] = lambda desk: "" if desk.is_open else "Open a file first."

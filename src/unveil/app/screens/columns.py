@@ -53,8 +53,9 @@ def settled(desk: Desk) -> str:
         return "The columns are being looked at." if job.running else f"The columns could not be looked at: {job.line}"
     left = unresolved(desk)
     if left:
-        plural = "columns that probably name people are" if len(left) > 1 else "column that probably names people is"
-        return f"{len(left)} {plural} kept without a reason: {listed(left)}."
+        if len(left) == 1:
+            return f"{listed(left)} probably names people: remove it, or say why it stays."
+        return f"{len(left)} columns probably name people: {listed(left)}. Remove them, or say why they stay."
     return ""
 
 

@@ -1,16 +1,22 @@
-"""Open: which file, and how is it read? A picker within the start folder, the first rows, and what to be warned of."""
+"""Open: which table, and how is it read? A picker within the start folder, files that are dropped, the first rows, warnings."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import join
 from typing import Any
+from urllib.parse import quote
 
+from unveil.app.look import looked, looking
+from unveil.app.masks import masked
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
-from unveil.errors import ArgumentError
+from unveil.credentials import without_credentials
+from unveil.errors import ArgumentError, DataFileError, UnveilError
+from unveil.results.numbers import counted
+from unveil.sources import ReadOptions
 from unveil.sources.datasets import names as built_in
 
 __all__ = ["SCREEN"]
@@ -19,8 +25,15 @@ _READABLE = (
     ".csv", ".tsv", ".tab", ".txt", ".gz", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".ipc", ".feather",
     ".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt", ".toml",
 )  # fmt: skip
+_TEXT = (".csv", ".tsv", ".tab", ".txt", ".gz", ".jsonl", ".ndjson")
 _MOST_ENTRIES = 500
 _FIRST_ROWS = 8
+_MOST_COLUMNS = 60
+_SEPARATORS = (("", "found out"), (",", "comma ,"), (";", "semicolon ;"), ("\t", "tab"), ("|", "bar |"), (" ", "blank"))
+_ENCODINGS = (
+    ("", "found out (UTF-8)"), ("utf-8", "UTF-8"), ("cp1252", "Windows (cp1252)"), ("latin-1", "Latin 1"), ("utf-16", "UTF-16"),
+    ("mac-roman", "Mac"), ("cp850", "DOS (cp850)"), ("shift_jis", "Japanese (Shift JIS)"), ("gb18030", "Chinese (GB 18030)"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +43,7 @@ class _Entry:
     name: str
     path: str
     folder: bool
-    size: int
+    size: str
 
 
 def _page(visit: Visit) -> Answer:
@@ -40,30 +53,175 @@ def _page(visit: Visit) -> Answer:
         "entries": _entries(desk.folder, where),
         "trail": _trail(desk.folder, where),
         "built_in": built_in(),
+        "browsing": bool(visit.query.get("in")) or not desk.is_open,
+        "droppable": desk.private is not None,
     }
     if not desk.is_open:
-        return Page("open.html", {**values, "preview": None}, Same("unveil app people.csv", "import unveil"))
-    data = desk.opened.place
-    same = Same(f"unveil app {shlex.quote(data)}", f"import unveil\n\nstudy = unveil.Study({data!r})")
-    return Page("open.html", {**values, "preview": _preview(desk)}, same)
+        return Page(
+            "open.html",
+            {**values, "preview": None},
+            Same("unveil app people.csv", "import unveil\n\nstudy = unveil.Study('people.csv')"),
+        )
+    values |= _reading(desk)
+    values["preview"] = _preview(desk, hidden=bool(visit.query.get("masked")))
+    values["warnings"] = _warnings(desk)
+    values["job"] = looking(desk)
+    return Page("open.html", values, _same(desk))
 
 
-def _preview(desk: Desk) -> dict[str, Any]:
-    """Return the first rows as text."""
+def _preview(desk: Desk, *, hidden: bool) -> dict[str, Any]:
+    """Return the first rows as text; hidden: with every letter and digit masked."""
     opened = desk.opened
-    frame = opened.whole.collected(opened.columns).head(_FIRST_ROWS)
-    rows: Sequence[Sequence[Any]] = frame.rows()
-    return {"columns": opened.columns, "rows": rows, "records": opened.whole.records}
+    names = opened.columns[:_MOST_COLUMNS]
+    source = opened.whole.source
+    with source.held():
+        first = next(iter(source.batches(names)), None)
+    rows: Sequence[Sequence[Any]] = [] if first is None else first.head(_FIRST_ROWS).rows()
+    written = masked if hidden else _written
+    return {
+        "columns": names,
+        "more": len(opened.columns) - len(names),
+        "rows": [[None if value is None else written(value) for value in row] for row in rows],
+        "masked": hidden,
+    }
+
+
+def _written(value: Any) -> str:
+    return str(value)
+
+
+def _reading(desk: Desk) -> dict[str, Any]:
+    """Return how the file is read, as the form shows it."""
+    section = desk.project.data
+    return {
+        "is_text": desk.opened.data.lower().endswith(_TEXT),
+        "separators": _SEPARATORS,
+        "encodings": _ENCODINGS,
+        "section": section,
+        "missing_texts": " ".join(section.missing),
+    }
+
+
+def _warnings(desk: Desk) -> list[dict[str, str]]:
+    """Return what should be looked at before one goes on: each a sentence, and what can be done at once."""
+    look = looked(desk)
+    if look is None:
+        return []
+    found = []
+    for name in look.zeros:
+        said = f"{name} holds codes of different lengths: a spreadsheet may have dropped the zeros in front."
+        found.append({"said": said, "action": "zeros", "column": desk.code(name), "button": "Put the zeros back"})
+    for name in look.repeated:
+        figures = look.column(name).proposal.alone
+        distinct = figures.distinct if figures else 0
+        said = f"{name} has {distinct:,} values in {look.start.records:,} records: are there several records of one person?"
+        if name not in desk.project.names("person"):
+            found.append({"said": said, "action": "person", "column": desk.code(name), "button": "It says whose record it is"})
+    marks = look.start.project.data.missing
+    if marks and desk.project.data.missing == marks:
+        said = f"{', '.join(marks)}: read as missing. If it is a value, take it out below."
+        found.append({"said": said, "action": "", "column": "", "button": ""})
+    return found
+
+
+def _same(desk: Desk) -> Same:
+    """Return what opens the same data, read in the same way."""
+    section, place = desk.project.data, desk.opened.place
+    options = {"separator": section.separator, "encoding": section.encoding, "missing": section.missing or None}
+    said = {name: value for name, value in options.items() if value}
+    words = ["unveil", "app", place]
+    lines = f"study = unveil.Study({place!r})"
+    if said:
+        named = ", ".join(f"{name}={value!r}" for name, value in said.items())
+        lines = f"study = unveil.Study(unveil.source({place!r}, {named}))"
+    return Same(join(words), f"import unveil\n\n{lines}")
+
+
+# What the forms do ----------------------------------------------------------------------------------------------------
 
 
 def _opened(visit: Visit) -> Answer:
     """Open a file of the start folder, or a built-in data set."""
     given = visit.form.get("path", "")
-    if given in built_in():
-        visit.desk.open(given)
-    else:
-        visit.desk.open(str(_within(visit.desk.folder, given)))
-    return Go("/open", "Opened.")
+    return _taken(visit.desk, given if given in built_in() else str(_within(visit.desk.folder, given)))
+
+
+def _table(visit: Visit) -> Answer:
+    """Open a table of a data base by its address; the password goes no further than the memory of this server."""
+    address, password = visit.form.get("address", "").strip(), visit.form.get("password", "")
+    if "://" not in address:
+        raise ArgumentError("this is no address of a table; it looks like postgresql://user@host/database?table=people.")
+    return _taken(visit.desk, _with_password(address, password))
+
+
+def _with_password(address: str, password: str) -> str:
+    scheme, _, rest = address.partition("://")
+    user, at, host = rest.partition("@")
+    return f"{scheme}://{user}:{quote(password, safe='')}@{host}" if password and at and ":" not in user else address
+
+
+def _dropped(visit: Visit) -> Answer:
+    """Open a file that was dropped, and ask at once where to keep it."""
+    if visit.file is None:
+        raise ArgumentError("no file came; choose one, or drop it on the page.")
+    try:
+        return _taken(visit.desk, str(visit.file), kept=False)
+    except UnveilError:
+        visit.file.unlink(missing_ok=True)
+        raise
+
+
+def _keep(visit: Visit) -> Answer:
+    """Keep the file that was dropped below the start folder."""
+    name = visit.form.get("name", "").strip()
+    if not name:
+        raise ArgumentError("no name is given; say where to keep the file.")
+    visit.desk.keep(_within(visit.desk.folder, name))
+    return Go("/open", f"Kept as {name}.", "good")
+
+
+def _read(visit: Visit) -> Answer:
+    """Read the file in another way."""
+    project = visit.desk.project
+    section = replace(
+        project.data,
+        separator=visit.form.get("separator") or None,
+        encoding=visit.form.get("encoding") or None,
+        missing=tuple(dict.fromkeys(visit.form.get("missing", "").split())),
+    )
+    visit.desk.change(replace(project, data=section), "how the file is read")
+    return Go("/open?masked=1" if visit.form.get("masked") else "/open")
+
+
+def _zeros(visit: Visit) -> Answer:
+    """Read a column of codes as text, with the zeros in front."""
+    project, column = visit.desk.project, visit.column("column")
+    section = replace(project.data, text=tuple(dict.fromkeys((*project.data.text, column))))
+    visit.desk.change(replace(project, data=section), f"{column}: zeros in front")
+    return Go("/open", f"{column} is read as text, with its zeros.", "good")
+
+
+def _person(visit: Visit) -> Answer:
+    """Take a column for the one that says whose record it is."""
+    column = visit.column("column")
+    others = {name: {"role": "other"} for name in visit.desk.project.names("person")}
+    visit.desk.change_attributes({**others, column: {"role": "person"}}, f"{column}: Person")
+    return Go("/open", f"{column} says whose record it is.", "good")
+
+
+def _taken(desk: Desk, data: str, *, kept: bool = True) -> Answer:
+    """Open data; text that is no UTF-8 is read as Windows writes it, and that is said."""
+    note, kind = "", "good"
+    try:
+        desk.open(data, kept=kept, read=True)
+    except DataFileError:
+        if not data.lower().endswith(_TEXT):
+            raise
+        desk.open(data, options=ReadOptions(encoding="cp1252"), kept=kept, read=True)
+        note, kind = " It is no UTF-8, and read as Windows writes text: are all letters right?", "warning"
+    opened = desk.opened
+    said = f"{opened.name} is open: {counted(len(opened.columns), 'column')}, {counted(opened.whole.records, 'record')}.{note}"
+    return Go("/open", said, kind)
 
 
 # The picker -----------------------------------------------------------------------------------------------------------
@@ -71,7 +229,11 @@ def _opened(visit: Visit) -> Answer:
 
 def _within(folder: Path, given: str) -> Path:
     """Return a path below the start folder; no other can be named."""
-    path = (folder / given).resolve()
+    try:
+        path = (folder / given).resolve()
+        path.exists()
+    except (OSError, ValueError):
+        raise ArgumentError("this is no name of a file.") from None
     if not path.is_relative_to(folder.resolve()):
         raise ArgumentError("only files below the folder in which the app was started can be opened here.")
     return path
@@ -79,13 +241,27 @@ def _within(folder: Path, given: str) -> Path:
 
 def _entries(home: Path, folder: Path) -> list[_Entry]:
     """Return the folders, and the files that can be read, of a folder."""
+    try:
+        paths = sorted(folder.iterdir(), key=lambda path: (not path.is_dir(), path.name.casefold()))
+    except OSError:
+        raise ArgumentError("this folder cannot be looked into.") from None
     found = []
-    for path in sorted(folder.iterdir(), key=lambda path: (not path.is_dir(), path.name.casefold()))[:_MOST_ENTRIES]:
+    for path in paths:
         if path.name.startswith(".") or not (path.is_dir() or path.name.lower().endswith(_READABLE)):
             continue
-        size = path.stat().st_size if path.is_file() else 0
-        found.append(_Entry(path.name, str(path.relative_to(home.resolve())), path.is_dir(), size))
+        size = _size(path.stat().st_size) if path.is_file() else ""
+        found.append(_Entry(path.name, str(path.absolute().relative_to(home.resolve())), path.is_dir(), size))
+        if len(found) == _MOST_ENTRIES:
+            break
     return found
+
+
+def _size(size: float) -> str:
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1000 or unit == "GB":  # noqa: PLR2004 - thousands
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1000
+    raise AssertionError("there is a last unit")
 
 
 def _trail(home: Path, folder: Path) -> list[tuple[str, str]]:
@@ -94,14 +270,15 @@ def _trail(home: Path, folder: Path) -> list[tuple[str, str]]:
     while at != home.resolve():
         way.append((at.name, str(at.relative_to(home.resolve()))))
         at = at.parent
-    return [(home.resolve().name or "/", ""), *reversed(way)]
+    return [(without_credentials(home.resolve().name) or "/", ""), *reversed(way)]
 
 
 SCREEN = Screen(
     name="open",
     title="Open",
-    question="Which file?",
+    question="Which table?",
     page=_page,
-    actions={"file": _opened},
+    actions={"file": _opened, "table": _table, "keep": _keep, "reading": _read, "zeros": _zeros, "person": _person},
+    uploads={"dropped": _dropped},
     missing=lambda desk: "",  # noqa: ARG005 - it can always be used
 )

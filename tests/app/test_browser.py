@@ -1,0 +1,194 @@
+"""The way through the screens in a real browser: clicks and keys, with and without a script, and what the browser asks for."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from browsing import TOKEN, chromium, driver_there, served, until
+from unveil.app.state import Desk
+from unveil.project import Project
+
+pytestmark = [
+    pytest.mark.skipif(not driver_there() and not os.environ.get("CI"), reason="needs chromium and chromium-driver"),
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+HOSTILE = (":x", "{{7*7}}", "<script>document.title='taken'</script>", "__proto__", "\" onload=\"document.title='taken'")
+CELLS = ("<script>document.title='taken'</script>", "<img src=x onerror=\"document.title='taken'\">", "{{7*7}}", "__proto__")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as driver:
+        yield driver
+
+
+@pytest.fixture
+def messy(tmp_path: Path) -> Path:
+    towns = ("Aix", "Brest", "Caen")
+    first = ("Ann", "Bob", "Cid", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jon")
+    last = ("Abel", "Bloch", "Carr", "Dunn", "Ekman", "Fox", "Gray")
+    names = [f"{first[row % 10]} {last[row % 7]}" for row in range(90)]
+    secrets = ("flu", "?", "asthma")
+    rows = [f"{name};p{row}@example.org;{20 + row % 40};{towns[row % 3]};{secrets[row % 3]}" for row, name in enumerate(names)]
+    path = tmp_path / "patients.csv"
+    path.write_text("\n".join(["name;email;age;town;diagnosis", *rows]) + "\n", encoding="cp1252")
+    return path
+
+
+def find(browser: Any, css: str) -> Any:
+    return until(lambda: browser.find_element("css selector", css))
+
+
+def text(browser: Any, css: str = "main") -> str:
+    return str(find(browser, css).text)
+
+
+def enter(browser: Any, address: str) -> None:
+    browser.get(f"{address}/?token={TOKEN}")
+    until(lambda: "token" not in browser.current_url)
+
+
+def click(browser: Any, css: str) -> None:
+    """Click as a hand does, once the element is there and still."""
+
+    def clicked() -> bool:
+        element = browser.find_element("css selector", css)
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+        return True
+
+    until(clicked)
+
+
+def press(browser: Any, css: str, key: str = "\ue007") -> None:
+    """Press a key on an element: Enter, unless another is named."""
+    find(browser, css).send_keys(key)
+
+
+def requests_of(browser: Any) -> list[str]:
+    """Return the addresses that the browser has asked for."""
+    told = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    return [one["params"]["request"]["url"] for one in told if one["method"] == "Network.requestWillBeSent"]
+
+
+def test_from_a_messy_file_to_what_it_gives_away(browser: Any, messy: Path) -> None:
+    browser.get_log("performance")
+    with served(Desk(messy.parent, private=messy.parent)) as address:
+        enter(browser, address)
+        assert browser.current_url == f"{address}/open"
+        click(browser, "button[value='patients.csv']")
+        until(lambda: "5 columns, 90 records" in text(browser))
+        click(browser, "a[href='/open?masked=1']")
+        until(lambda: "xxx xxxx" in text(browser, "#preview"))
+        click(browser, ".onward a")
+        until(lambda: len(browser.find_elements("css selector", "article.column")) == 5)
+        assert "name, email" in text(browser, "#summary")
+        assert browser.find_elements("css selector", ".step.locked")
+        click(browser, "#summary form button")
+        until(lambda: "5 of 5 decided" in text(browser, "#summary"))
+        click(browser, "#card-c4 input[value='sensitive']")
+        until(lambda: Project.read(messy.with_name("unveil.toml")).names("sensitive") == ("diagnosis",))
+        until(lambda: not browser.find_elements("css selector", ".step.locked"))
+        click(browser, "#summary a.button")
+        frame = pl.DataFrame({"age": [20 + row % 40 for row in range(90)], "town": [row % 3 for row in range(90)]})
+        alone = int((frame.group_by("age", "town").len()["len"] == 1).sum())
+        until(lambda: f"{alone} of 90 people stand alone" in text(browser, ".headline").replace("\n", " "))
+        click(browser, "input[name='c'][value='c2']")
+        until(lambda: "Nobody of 90 people stands alone" in text(browser, ".headline").replace("\n", " "))
+        assert "asked=1" in browser.current_url
+        browser.refresh()
+        assert "Nobody" in text(browser, ".headline")
+        browser.back()
+        until(lambda: browser.current_url.startswith(f"{address}/columns"))
+        asked = requests_of(browser)
+        assert {url for url in asked if not url.startswith((address, "data:", "about:", "chrome"))} == set(), (
+            "no third party is asked"
+        )
+        assert [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_keys_alone_are_enough(browser: Any, messy: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    desk = Desk(messy.parent)
+    desk.open(str(messy))
+    with served(desk) as address:
+        enter(browser, address)
+        browser.get(f"{address}/columns")
+        find(browser, "#card-c2")
+        box = find(browser, "#card-c2 input[value='other']")
+        box.send_keys(Keys.ARROW_LEFT)
+        until(lambda: desk.project.attributes.get("age") is not None)
+        assert desk.project.attributes["age"].role == "keep"
+        until(lambda: browser.switch_to.active_element.get_attribute("value") == "keep")
+        browser.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+        until(lambda: desk.project.attributes["age"].role == "weight")
+
+
+def test_nothing_in_the_data_runs(browser: Any, tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {name: [CELLS[(row + at) % 4] if row % 2 else f"v{row % 5}" for row in range(40)] for at, name in enumerate(HOSTILE)}
+    )
+    frame.write_csv(tmp_path / "people.csv")
+    desk = Desk(tmp_path)
+    desk.open(str(tmp_path / "people.csv"))
+    with served(desk) as address:
+        enter(browser, address)
+        browser.get(f"{address}/columns")
+        until(lambda: len(browser.find_elements("css selector", "article.column")) == 5)
+        click(browser, "#summary form button")
+        for path in ("/open", "/columns", "/exposure", "/exposure?asked=1&c=c0&c=c1&c=c2&about=c3&example=1"):
+            browser.get(address + path)
+            assert find(browser, "h1")
+            assert "taken" not in browser.title
+            assert browser.execute_script("return Object.keys({}.__proto__).length") == 0
+        assert HOSTILE[2] in browser.page_source or "&lt;script&gt;" in browser.page_source
+        click(browser, "input[name='c'][value='c1']")
+        until(lambda: "c=c1" not in browser.current_url)
+        assert "taken" not in browser.title
+
+
+def test_two_tabs_know_of_each_other(browser: Any, messy: Path) -> None:
+    desk = Desk(messy.parent)
+    desk.open(str(messy))
+    with served(desk) as address:
+        enter(browser, address)
+        browser.get(f"{address}/columns")
+        find(browser, "#card-c2")
+        assert not find(browser, "#stale").is_displayed()
+        desk.change_attributes({"age": {"role": "key"}}, "in another tab")
+        browser.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
+        until(lambda: find(browser, "#stale").is_displayed())
+
+
+def test_it_works_without_a_script(messy: Path) -> None:
+    with served(Desk(messy.parent)) as address, chromium(script=False) as browser:
+        enter(browser, address)
+        press(browser, "button[value='patients.csv']")
+        until(lambda: "5 columns, 90 records" in text(browser))
+        browser.get(f"{address}/columns")
+        until(lambda: len(browser.find_elements("css selector", "article.column")) == 5)
+        press(browser, "#summary form button")
+        until(lambda: "5 of 5 decided" in text(browser, "#summary"))
+        browser.get(f"{address}/exposure")
+        press(browser, "input[name='c'][value='c2']", " ")
+        press(browser, "button[data-send]")
+        until(lambda: "Nobody" in text(browser, ".headline"))
+
+
+def test_a_browser_without_the_token_sees_nothing(browser: Any, messy: Path) -> None:
+    desk = Desk(messy.parent)
+    desk.open(str(messy))
+    with served(desk) as address:
+        browser.get(f"{address}/columns")
+        assert "token" in browser.page_source
+        assert "diagnosis" not in browser.page_source
