@@ -30,6 +30,7 @@ HOMES = (
     "mechanisms.microaggregation.kernels",
     "mechanisms.pairing",
     "queries.modular",
+    "search.lattice.box_kernels",
     "search.lattice.closeness_kernel",
     "search.lattice.lattice_sizes",
     "search.lattice.rollup_kernels",
@@ -111,6 +112,8 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: unveil.attack(people.head(32), noisy.select(keys).head(32), keys, control=people.tail(32))
     yield lambda: unveil.anonymize(people, keys, [*k, TCloseness("job", 0.9)], suppression=0.5)
     yield lambda: unveil.anonymize(people, keys, k, suppression=0.5, objective="discernibility")
+    wide = people.select(people["sex"].alias(f"sex {at}") for at in range(27))  # too many generalisations to hold
+    yield lambda: unveil.anonymize(wide, wide.columns, [KAnonymity(60)], suppression=0.1, node_limit=2000)
     yield lambda: unveil.mondrian(people, keys, k)
     yield lambda: unveil.generalize_cells(people, keys, [*k, TCloseness("job", 0.4)], suppression=0.5)
     yield lambda: unveil.suppress_locally(people, [*keys, "pay"], 3)

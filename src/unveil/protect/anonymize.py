@@ -23,8 +23,8 @@ from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, in_hand
 from unveil.run import Progress, in_run
 from unveil.search.checks import keys_of, require_apart, secrets_of
+from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Lattice
-from unveil.search.lattice.full_domain import budget_of
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate
 from unveil.search.request import request_of

@@ -30,8 +30,8 @@ from unveil.releases import Release, drawn_order, in_hand, marked, repeatable_of
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
 from unveil.search.checks import hierarchies_of, records_of, require_thresholds
+from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.frontier import Frontier, Question, frontier
-from unveil.search.lattice.full_domain import budget_of
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.question import (
     further_columns,

@@ -14,7 +14,8 @@ from unveil.models.base import Measured, Place
 from unveil.results.numbers import counted
 from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
-from unveil.search.lattice.full_domain import Found, SearchBudget, search
+from unveil.search.lattice.budget import SearchBudget
+from unveil.search.lattice.full_domain import Found, search
 from unveil.search.lattice.objectives import Candidate, Objective, objective_of
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space

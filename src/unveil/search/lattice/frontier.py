@@ -26,7 +26,7 @@ import numpy as np
 from unveil.errors import ArgumentError
 from unveil.run import active_run
 from unveil.search.lattice.applied import applied, suppressed_classes
-from unveil.search.lattice.full_domain import SearchBudget
+from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.node_rates import Identity, Rate
 from unveil.search.lattice.objectives import Separable
 from unveil.search.lattice.rollup import ClassTable

@@ -2,8 +2,9 @@
 
 What generalisation alone costs is known for every node beforehand; suppression only adds to it. So a node whose bound reaches
 the best score found need not be looked at. A node where a lasting requirement fails rules out all nodes below it. First a chain
-from the bottom to the top is bisected for a good solution (several, where a lattice is too large to be held); then the nodes that
-are left are visited, the most general first, until none can be better: the solution is the best there is.
+from the bottom to the top is bisected for a good solution; then the nodes that are left are visited, the most general first,
+until none can be better: the solution is the best there is. Where a lattice is too large to be held, a walk from that solution
+(`wandering`) looks for better ones, in turn with boxes of nodes (`boxes`) that are split until none can hold one.
 
 Of nodes that cost the same the one with the lowest levels is taken: that of the smallest sum, and of equal sums the one whose
 first attributes are lower. Where too many nodes may cost the same (generalisation costs nothing, say), or a lattice is too large
@@ -12,34 +13,40 @@ to be held, only neighbours are compared in this way.
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError
 from unveil.run import active_run
+from unveil.search.lattice.boxes import Boxes, LookedAt, Sizes
+from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.objectives import Objective, Separable
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
+from unveil.search.lattice.wandering import LatticeWalk
 from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Found", "SearchBudget", "budget_of", "lowest_first", "search"]
+__all__ = ["Found", "lowest_first", "search"]
 
 _MOST_NODES = 1 << 26
-"""Lattices up to this many nodes are held as a whole; larger ones are searched best first, one node after the other."""
+"""Lattices up to this many nodes are held as a whole; of larger ones only what is looked at is."""
 _PATIENCE = 60.0
 """Seconds after which the search of a larger one stops where no limit is given."""
 _MOST_FAILING = 4096
+_FIRST_ROUNDS = 24
+"""Rounds of the walk before the first box is split."""
+_BOXES = 8
+"""Boxes split for each further round, which takes about as long."""
+_STALE = 256
+"""Rounds in a row without anything better after which the walk ends, where no box can show that nothing is left."""
 _ROUNDING = 1e-6
 _ALIKE = 1e-12
 """Scores that differ by no more, relative to them, are equal: the same costs may be summed in another order."""
@@ -47,24 +54,6 @@ _MOST_TIED = 1 << 14
 """Of more nodes than this that may cost as much as the best one only its neighbours are looked at."""
 _MOST_RAISED = 1 << 17
 """Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it spares."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchBudget:
-    """How far a search may go: seconds, and nodes looked at; None: as far as it takes."""
-
-    seconds: float | None = None
-    nodes: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what is no number of seconds."""
-        if self.seconds is not None and not self.seconds >= 0.0:
-            raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(self.seconds)}.")
-
-
-def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
-    """Return how far a search may go, or refuse what is no limit."""
-    return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +95,8 @@ class _Seen:
     score: float = math.inf
     node: Node | None = None
     suppressed: int = 0
-    feasible: dict[Node, bool] = field(default_factory=dict)
+    costs: dict[Node, float] = field(default_factory=dict)
+    """What each node looked at costs, or at least; infinite where it does not meet the requirements."""
     closest: tuple[Node, int] | None = None
 
 
@@ -154,6 +144,8 @@ class _Search:
         self.lowest = self._bottom_bound()
         self.bounds: NDArray[np.float64] = self._first_bounds()
         self.failing: NDArray[np.int64] = np.zeros((0, len(space.shape)), dtype=np.int64)
+        self.below: set[Node] = set()  # nodes that need not be looked at: they lie below those
+        self.boxes: Boxes | None = None
         self.most = math.inf  # what a node may cost at the most to be as good as the best so far
         self.tying = False  # whether the lowest cost is known, and only lower levels are looked for
 
@@ -164,15 +156,16 @@ class _Search:
         optimal = False
         try:
             self.look(self.space.top)
-            for chain in islice(self._chains(), 1 if self.whole else None):  # one is enough where all nodes are visited
-                self._bisect(chain)
-            self._descend()
+            self._bisect(self._chain())
             if self.whole:
+                self._descend()
                 self._visit_rest()
                 optimal = True
                 self._visit_ties()
             else:
-                optimal = self._best_first()
+                optimal = self._visit_boxes()
+                self.tying = optimal
+                self._descend()
         except _Spent:
             pass
         seen = self.seen
@@ -180,7 +173,7 @@ class _Search:
         optimal = optimal or (seen.node is not None and bound >= seen.score - self._slack(seen.score))
         closest = seen.closest if seen.closest is not None else (self.space.top, self.space.records)
         return Found(
-            seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, len(seen.feasible), closest,
+            seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, self._evaluated(), closest,
         )  # fmt: skip
 
     def _survey(self) -> Found | None:
@@ -210,47 +203,58 @@ class _Search:
 
     def look(self, node: Node) -> bool:
         """Evaluate a node, once; return whether it meets the requirements."""
-        if node in self.seen.feasible:
-            return self.seen.feasible[node]
-        self.active.check()
-        self._spend()
-        found = self._evaluate(node)
-        self.seen.feasible[node] = found
-        if self.whole:
-            self.closed[node] = True
-        return found
+        return self._cost(node) < math.inf
+
+    def _cost(self, node: Node) -> float:
+        """Return what a node costs, infinite where it does not meet the requirements; at least, where it cannot be the best."""
+        if node in self.below:
+            return math.inf
+        if node not in self.seen.costs:
+            self._spend()
+            if not self.whole and (self.failing >= node).all(axis=1).any():
+                self.below.add(node)
+                return math.inf
+            self.seen.costs[node] = self._evaluate(node)
+            if self.whole:
+                self.closed[node] = True
+        return self.seen.costs[node]
+
+    def _evaluated(self) -> int:
+        return len(self.seen.costs) + (self.boxes.probes if self.boxes is not None else 0)
 
     def _spend(self) -> None:
-        nodes, seconds = self.budget.nodes, self.budget.seconds
-        if nodes is not None and len(self.seen.feasible) >= nodes:
+        """Stop where the run or the budget ends; a search without a budget of a large lattice ends, too."""
+        self.active.check()
+        nodes, seconds, passed = self.budget.nodes, self.budget.seconds, time.monotonic() - self.began
+        if nodes is not None and self._evaluated() >= nodes:
             raise _Spent
-        if seconds is not None and self.seen.feasible and time.monotonic() - self.began > seconds:
+        if seconds is not None and self.seen.costs and passed > seconds:
+            raise _Spent
+        if not self.whole and nodes is None and seconds is None and passed > _PATIENCE:
             raise _Spent
 
-    def _evaluate(self, node: Node) -> bool:
+    def _evaluate(self, node: Node) -> float:
         table = self.space.classes(node)
         small = self.requirements.small(table)
         lost = int(table.n[small].sum())
         if lost > self.limit:
             self._close_below(node, lost)
-            return False
+            return math.inf
         floor = self._floor(node, table, small)
         if self.requirements.only_small:
-            self._offer(node, self.objective.score(self.space, node, table, small), lost)
-            return True
+            return self._offer(node, self.objective.score(self.space, node, table, small), lost)
         if not self._hopeful(node, floor):
-            return True  # it may or may not meet the other requirements: it is no better in any case
+            return floor  # it may or may not meet the other requirements: it is no better in any case
         verdict = self.requirements.verdict(node, table, small)
         lost = int(table.n[verdict.violating].sum())
         if lost > self.limit or verdict.fails:
             lasting = verdict.lasting > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
             self._close_below(node if lasting else None, lost, node)
-            return False
-        self._offer(node, self.objective.score(self.space, node, table, verdict.violating), lost)
-        return True
+            return math.inf
+        return self._offer(node, self.objective.score(self.space, node, table, verdict.violating), lost)
 
-    def _offer(self, node: Node, score: float, lost: int) -> None:
-        """Take a node that meets the requirements for the best one if it costs less, or the same at lower levels."""
+    def _offer(self, node: Node, score: float, lost: int) -> float:
+        """Take a node that meets the requirements if it costs less than the best, or the same at lower levels; give its cost."""
         if math.isnan(score):
             raise ArgumentError("the objective gave NaN for a generalisation; give a number, infinite where it is to be avoided.")
         best = self.seen.score
@@ -258,6 +262,7 @@ class _Search:
         if score < best - slack or (score <= self.most < math.inf and self._lower(node)):
             self.seen.score, self.seen.node, self.seen.suppressed = score, node, lost
             self.most = score + self._slack(score)
+        return score
 
     def _hopeful(self, node: Node, bound: float) -> bool:
         """Whether a node that costs so much, or more, may be better than the best so far, if only by lower levels."""
@@ -301,18 +306,16 @@ class _Search:
             np.maximum(part, self.objective.bounds(node, added), out=part)
         return self.objective.floor(node, added)
 
-    def _chains(self) -> Iterator[list[Node]]:
-        """Return chains from the bottom to the top, cheapest steps first; in all but the first one attribute is kept for last."""
+    def _chain(self) -> list[Node]:
+        """Return a chain from the bottom to the top, cheapest steps first."""
         costs = self._step_costs()
-        for kept in (None, *range(len(self.space.shape))):
-            node, chain = list(self.space.bottom), [self.space.bottom]
-            while tuple(node) != self.space.top:
-                open_ = [at for at, size in enumerate(self.space.shape) if node[at] < size - 1]
-                free = [at for at in open_ if at != kept] or open_
-                raised = min(free, key=lambda at: (costs[at][node[at]], at))
-                node[raised] += 1
-                chain.append(tuple(node))
-            yield chain
+        node, chain = list(self.space.bottom), [self.space.bottom]
+        while tuple(node) != self.space.top:
+            free = [at for at, size in enumerate(self.space.shape) if node[at] < size - 1]
+            raised = min(free, key=lambda at: (costs[at][node[at]], at))
+            node[raised] += 1
+            chain.append(tuple(node))
+        return chain
 
     def _step_costs(self) -> list[NDArray[np.float64]]:
         """Return what every step up costs, attribute by attribute."""
@@ -368,36 +371,40 @@ class _Search:
         """Return the node at a place of the flattened lattice."""
         return tuple(int(level) for level in np.unravel_index(at, self.space.shape))
 
-    def _best_first(self) -> bool:
-        """Look at the nodes of a lattice too large to hold, those of the lowest bound first, until none can be better.
-
-        Bounds rise with the levels, so when a node is taken, no node with a lower bound is left.
-        """
-        if not isinstance(self.objective, Separable):
-            return False
-        nothing = np.zeros(len(self.space.shape))
-        waiting: list[tuple[float, Node, int]] = [(self.lowest, self.space.bottom, 0)]
-        while waiting:
-            self.lowest, node, first = heapq.heappop(waiting)
-            if self.lowest >= self.seen.score:
-                self.tying = True
-                self._descend()
-                return True
-            if not self.budget.nodes and not self.budget.seconds and time.monotonic() - self.began > _PATIENCE:
-                raise _Spent
-            self._spend()
-            if not (self.failing >= node).all(axis=1).any():
-                self.look(node)
-            for at in range(first, len(node)):
-                if node[at] < self.space.shape[at] - 1:
-                    raised = (*node[:at], node[at] + 1, *node[at + 1 :])
-                    heapq.heappush(waiting, (self.objective.floor(raised, nothing), raised, at))
+    def _visit_boxes(self) -> bool:
+        """Walk over a lattice too large to hold, and split its boxes, in turn; whether no box is left that can be better."""
+        if isinstance(self.objective, Separable):
+            k = self.requirements.least
+            probe = LookedAt(self._fails_lastingly) if k is None else Sizes(self.space.rolled, k, self.limit)
+            self.boxes = Boxes(self.space, self.objective, probe, lambda: self.seen.score, self.look)
+        steps, walk = self._step_costs(), None
+        while self.boxes is None or not self.boxes.done:
+            if walk is None and self.seen.node is not None:
+                walk = LatticeWalk(self.seen.node, steps, self._cost)
+                for _ in range(_FIRST_ROUNDS):
+                    walk.round()
+            elif walk is not None:
+                walk.round()
+            if self.boxes is None and (walk is None or walk.stale > _STALE):
+                return False
+            self._split_boxes(_BOXES)
         return True
+
+    def _split_boxes(self, number: int) -> None:
+        for _ in range(number):
+            if self.boxes is None or self.boxes.done:
+                return
+            self._spend()
+            self.boxes.split()
+
+    def _fails_lastingly(self, node: Node) -> bool:
+        """Whether a node and all below fail, for certain."""
+        return not self.look(node) and bool((self.failing >= node).all(axis=1).any())
 
     def _lowest_left(self) -> float:
         """Return a bound on the score of what was not looked at."""
         if not self.whole:
-            return min(self.seen.score, self.lowest)
+            return min(self.seen.score, self.lowest if self.boxes is None else self.boxes.bound)
         open_ = self.bounds[~self.closed]
         return min(self.seen.score, float(open_.min())) if open_.size else self.seen.score
 

@@ -191,6 +191,11 @@ class Space:
         """Where each key attribute stands in the keys of `classes`."""
         return self._classes.fields
 
+    @property
+    def rolled(self) -> RollUp:
+        """What makes the classes of a node."""
+        return self._classes
+
     def classes(self, node: Node) -> ClassTable:
         """Return the classes of a node; the table lasts until the next is asked for."""
         return self._classes.table(node)

@@ -13,7 +13,8 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import Model
 from unveil.partitions.levels import Levels
 from unveil.search.lattice.applied import applied, suppressed_classes
-from unveil.search.lattice.full_domain import SearchBudget, search
+from unveil.search.lattice.budget import SearchBudget
+from unveil.search.lattice.full_domain import search
 from unveil.search.lattice.objectives import objective_of
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import KeyAttribute, Node, Secret, Space

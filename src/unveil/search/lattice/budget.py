@@ -1,0 +1,28 @@
+"""How far may a search go?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unveil.arguments import checked_count, shown_number
+from unveil.errors import ArgumentError
+
+__all__ = ["SearchBudget", "budget_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """How far a search may go: seconds, and nodes looked at; None: as far as it takes."""
+
+    seconds: float | None = None
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of seconds."""
+        if self.seconds is not None and not self.seconds >= 0.0:
+            raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(self.seconds)}.")
+
+
+def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
+    """Return how far a search may go, or refuse what is no limit."""
+    return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))

@@ -1,0 +1,77 @@
+"""Is there a better generalisation nearby? A walk over the nodes that meet the requirements, out of valleys and down again.
+
+From a node some attributes are raised, by chance; then attributes are lowered, those first that gain most, as long as the
+requirements hold. Where this ends the walk goes on if it costs less than before, or, seldom, a little more. Nobody is protected
+by what is drawn here: it always starts alike, so that a search can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.search.lattice.space import Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LatticeWalk"]
+
+_MOST_RAISED = 3
+_WORSE = 0.003
+"""By which share of its cost a worse node is worse, on average, that the walk still goes on from."""
+_LEAST_WEIGHT = 0.3
+_BLIND = 0.2
+"""How often the way down does not ask what a step gains."""
+
+
+class LatticeWalk:
+    """A walk over the nodes that meet the requirements.
+
+    Parameters
+    ----------
+    start
+        A node that meets them.
+    gains
+        What a step down gains, attribute by attribute and level by level.
+    cost
+        What a node costs; infinite where it does not meet the requirements.
+    """
+
+    def __init__(self, start: Node, gains: Sequence[NDArray[np.float64]], cost: Callable[[Node], float]) -> None:
+        self._gains, self._cost = gains, cost
+        self._random = np.random.default_rng(0)
+        self._at, self._now = start, cost(start)
+        self.stale = 0
+        """Rounds since the walk last found something better than ever."""
+        self._best = self._now
+
+    def round(self) -> None:
+        """Go up and down once."""
+        found = self._lowered(self._raised())
+        score = self._cost(found)
+        if score <= self._now + self._random.exponential(_WORSE * abs(self._now)):
+            self._at, self._now = found, score
+        self.stale = 0 if score < self._best else self.stale + 1
+        self._best = min(self._best, score)
+
+    def _raised(self) -> Node:
+        node = list(self._at)
+        for _ in range(int(self._random.integers(1, _MOST_RAISED + 1))):
+            at = int(self._random.integers(len(node)))
+            node[at] = int(self._random.integers(node[at], len(self._gains[at]) + 1))
+        return tuple(node)
+
+    def _lowered(self, node: Node) -> Node:
+        """Go down while a node one step below meets the requirements."""
+        blind = self._random.random() < _BLIND
+        while True:
+            gains = [1.0 if blind or not level else steps[level - 1] for steps, level in zip(self._gains, node, strict=True)]
+            drawn = np.array(gains) * self._random.uniform(0.0 if blind else _LEAST_WEIGHT, 1.0, len(node))
+            below = ((*node[:at], node[at] - 1, *node[at + 1 :]) for at in np.argsort(-drawn).tolist() if node[at])
+            lower = next((one for one in below if np.isfinite(self._cost(one))), None)
+            if lower is None:
+                return node
+            node = lower
