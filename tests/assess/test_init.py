@@ -46,12 +46,13 @@ def test_roles_and_kinds_follow_from_the_data() -> None:
         "zip": ("key", "nominal"),
         "weight (kg)": ("key", "continuous"),
         "sex": ("key", "nominal"),
-        "diagnosis": ("key", "nominal"),
+        "diagnosis": ("sensitive", "nominal"),
         "country": ("other", "nominal"),
         "tags": ("other", None),
     }
-    assert {one.column: one.sensitive for one in start.proposals if one.sensitive} == {"diagnosis": "health"}
-    assert not start.project.names("sensitive")
+    marks = {one.column: (one.sensitive.about, one.sensitive.law) for one in start.proposals if one.sensitive}
+    assert marks == {"diagnosis": ("health", "GDPR article 9")}
+    assert start.project.names("sensitive") == ("diagnosis",)
 
 
 def test_evidence_has_figures_and_no_values() -> None:
@@ -60,7 +61,7 @@ def test_evidence_has_figures_and_no_values() -> None:
     assert "email" in said["mail"]
     assert "100 % of 60 distinct values" in said["mail"]
     assert "2 values; Discrimination Rate 0.1693 against record identity; alone it singles out 0 of 60 records." in said["sex"]
-    assert "Sensitive?" in said["diagnosis"]
+    assert "Sensitive (GDPR article 9: health): the column's name says health" in said["diagnosis"]
     assert "Nearly every record" in said["weight (kg)"]
     assert "One value only" in said["country"]
     assert not any(value in start.to_toml() for value in ("p1@example", "asthma", "01003"))

@@ -45,7 +45,15 @@ def test_built_checked_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
     checked = answer(capsys, "check", "age.csv", "--data", "adult", "--column", "age")
     assert (checked["column"], checked["leaves"], checked["height"], checked["records"]) == ("age", 72, 4, 30162)
     assert [level["groups"] for level in checked["levels"]] == [72, 16, 9, 5, 1]
-    assert checked["levels"][3] == {"level": 3, "groups": 5, "smallest": 3, "largest": 20, "fewest_records": 91}
+    assert checked["levels"][3] == {
+        "level": 3,
+        "groups": 5,
+        "smallest": 3,
+        "largest": 20,
+        "fewest_records": 91,
+        "median_records": 1991,
+        "most_records": 15626,
+    }
     shown = answer(capsys, "show", "age.csv")
     assert shown["labels"] == checked["labels"]
     assert shown["records"] is None

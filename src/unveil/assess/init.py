@@ -1,18 +1,18 @@
 """What are the columns of this file? A project proposed from the data alone, with the evidence for every proposal.
 
-Direct identifiers are recognised by name and content. Every other column that differs from record to record is proposed as a key
-attribute, because an intruder may know it: the figures say how far it singles people out. What is sensitive cannot be seen in the
-data, so it is only suggested, by name; the decision stays with the reader of the file.
+Direct identifiers are recognised by name and content, and so are columns that are usually kept secret and the column that says
+whose record it is. Every other column that differs from record to record is proposed as a key attribute, because an intruder
+may know it: the figures say how far it singles people out. What the data leaves open becomes a question; the decision stays
+with the reader.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,91 +20,36 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.attributes import Kind, Role
-from unveil.errors import OutputError, UnsupportedDataError, shown
-from unveil.measures.column_exposure import ColumnExposure, column_exposure
-from unveil.measures.direct_identifiers import Finding, direct_identifiers
-from unveil.naming import hints_of, words_of
+from unveil.assess.absent import MissingCode, missing_codes
+from unveil.assess.alike import AlikeColumns, alike_columns
+from unveil.assess.init_text import project_text
+from unveil.assess.persons import household_column, person_column
+from unveil.assess.proposals import ColumnProposal, InitQuestion, TableFacts, proposed_column
+from unveil.attributes import in_line, require_columns
+from unveil.errors import ArgumentError, OutputError, UnsupportedDataError, shown
+from unveil.measures.direct_identifiers import direct_identifiers
+from unveil.naming import hints_of
 from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy
-from unveil.partitions.builders import propose
-from unveil.partitions.builders.base import RootOnly
 from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project
-from unveil.project._toml import written_key
 from unveil.results import Figure, Result, Table, View
-from unveil.results.numbers import counted, number
+from unveil.results.numbers import counted
+from unveil.search.nesting import PlaceColumn, nested_places
 from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
+from unveil.sources.columns import read_as
 from unveil.sources.datasets import names as built_in
 
-__all__ = ["ColumnProposal", "Start", "start_project"]
+__all__ = ["ColumnProposal", "InitQuestion", "Start", "start_project"]
 
-_MOST_LEAVES = 5_000
-"""Columns with more values get no hierarchy here: its file would be as long as the data."""
-_NEARLY_ALL = 0.9
-_WIDTH = 116
+_WIDE = 60
+"""With more columns the file has one line for each, and no hierarchies are written."""
 _FOLDER = "hierarchies"
 _TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz")
 _MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan")
 """Texts that often stand for a null."""
-
-_SENSITIVE = {
-    "health": (
-        "health, disease, diagnosis, diagnose, diagnostic, icd, illness, sickness, condition, treatment, therapy, medication, "
-        "drug, symptom, hiv, disability, handicap, pregnancy, surgery, mental, depression, allergy, blood, genetic, maladie, "
-        "sante, krankheit, gesundheit, enfermedad, salud, malattia, salute, doenca, saude, ziekte, gezondheid"
-    ),
-    "money": (
-        "income, salary, wage, earning, debt, loan, credit, balance, wealth, asset, tax, revenu, salaire, einkommen, gehalt, "
-        "ingreso, salario, reddito, stipendio, renda, inkomen"
-    ),
-    "belief": "religion, religious, belief, faith, church, politic, political, party, vote, union, syndicat, gewerkschaft",
-    "origin": "race, racial, ethnic, ethnicity, ethnie, raza, razza",
-    "sex life": "sexual, orientation, gender identity",
-    "crime": "crime, criminal, offence, offense, conviction, arrest, sentence, prison",
-}
-"""Words of column names by the reason to keep the column secret: after Articles 9 and 10 of the GDPR, and money."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnProposal:
-    """What a column is proposed to be, and why.
-
-    Attributes
-    ----------
-    column, role, kind
-        The column, its role, and its kind; no kind: found out when it is needed.
-    alone
-        What it gives away by itself; None where its values cannot be counted.
-    reasons
-        The evidence, in sentences that repeat no value.
-    sensitive
-        What the name says that speaks for keeping it secret; None: nothing.
-    hierarchy
-        The hierarchy proposed.
-    """
-
-    column: str
-    role: Role
-    kind: Kind | None
-    alone: ColumnExposure | None
-    reasons: tuple[str, ...]
-    sensitive: str | None = None
-    hierarchy: Hierarchy | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "column": self.column,
-            "role": self.role,
-            "kind": self.kind,
-            "distinct": None if self.alone is None else self.alone.distinct,
-            "uniques": None if self.alone is None else self.alone.uniques,
-            "discrimination_rate": None if self.alone is None else self.alone.rate,
-            "sensitive": self.sensitive,
-            "hierarchy_levels": None if self.hierarchy is None else self.hierarchy.height,
-            "reasons": list(self.reasons),
-        }
+_SHOWN = 8
+_POSTAL_DIGITS = range(4, 7)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,6 +66,8 @@ class Start(Result):
         Where the data is, and how many records it holds.
     notes
         What else should be known.
+    alike
+        Columns that say the same.
     """
 
     project: Project
@@ -128,6 +75,34 @@ class Start(Result):
     place: str
     records: int
     notes: tuple[str, ...]
+    alike: tuple[AlikeColumns, ...] = ()
+
+    @property
+    def questions(self) -> tuple[InitQuestion, ...]:
+        """What the data leaves open, in the order of the columns."""
+        return tuple(question for one in self.proposals for question in one.questions)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are so many columns that the file has one line for each."""
+        return len(self.proposals) > _WIDE
+
+    def answered(self, answers: Mapping[InitQuestion, str]) -> Start:
+        """Return the project with questions answered.
+
+        Parameters
+        ----------
+        answers
+            Some of the `questions`, each with one of its answers.
+        """
+        known = {one.column: one for one in self.proposals}
+        for question, answer in answers.items():
+            if question not in known[question.column].questions or answer not in question.answers:
+                raise ArgumentError.not_one_of(f"the answer to {shown(question.text)}", answer, question.answers)
+            known[question.column] = known[question.column].answered(question, answer)
+        proposals = tuple(known.values())
+        attributes = _attributes(proposals, self.project.path.parent / _FOLDER)
+        return replace(self, project=replace(self.project, attributes=attributes), proposals=proposals)
 
     def __repr__(self) -> str:
         """Return one line: how many columns of which role."""
@@ -142,14 +117,19 @@ class Start(Result):
             "data": self.place,
             "records": self.records,
             "columns": [proposal.to_dict() for proposal in self.proposals],
+            "say_the_same": [one.to_dict() for one in self.alike],
             "notes": list(self.notes),
             "version": __version__,
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per column."""
-        rows = [{**proposal.to_dict(), "reasons": " ".join(proposal.reasons)} for proposal in self.proposals]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        rows = [
+            {**one.to_dict(), "reasons": " ".join(one.reasons), "sensitive": one.sensitive and one.sensitive.about}
+            for one in self.proposals
+        ]
+        names = [name for name in rows[0] if name not in ("missing", "says_the_same_as", "questions")]
+        return {name: [row[name] for row in rows] for name in names}
 
     def view(self) -> View:
         """Return what a person should see: the roles with their figures, those that single out most first."""
@@ -166,13 +146,9 @@ class Start(Result):
 
     def to_toml(self) -> str:
         """Return the text of the project file, with the evidence as comments."""
-        comments = {f"[attributes.{written_key(one.column)}]": one for one in self.proposals}
-        lines = [*_opening(self)]
-        for line in self.project.to_toml().removesuffix("\n").split("\n"):
-            if line in comments:
-                lines += _commented(*comments[line].reasons)
-            lines.append(line)
-        return "\n".join([*lines, *_CLOSING]) + "\n"
+        return project_text(
+            self.project, self.proposals, f"{self.place}: {counted(self.records, 'record')}", self.notes, wide=self.is_wide
+        )
 
     def files(self) -> tuple[Path, ...]:
         """Return the files that `write` would write, the project last."""
@@ -215,6 +191,7 @@ def start_project(
     separator: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    text: Sequence[str] = (),
 ) -> Start:
     """Look at a table and propose a project for it: roles, kinds and hierarchies, each with its evidence.
 
@@ -226,31 +203,43 @@ def start_project(
         The project file; nothing is written before `Start.write`.
     separator, encoding, missing
         How to read a text file; none: found, and of texts that often stand for a null those are taken that occur.
+    text
+        Columns of codes, read as text; postal codes that lost zeros are read so without being named.
 
     Returns
     -------
     Start
-        The proposals, and the project.
+        The proposals, the questions that the data leaves open, and the project.
 
     Examples
     --------
     >>> import unveil
     >>> start = unveil.start_project("adult")
     >>> start
-    Start(15 columns: 15 key)
-    >>> [one.column for one in start.proposals if one.sensitive]
-    ['race', 'income-per-year']
+    Start(15 columns: 14 key, 1 sensitive)
+    >>> [(one.column, one.sensitive.about) for one in start.proposals if one.sensitive]
+    [('race', 'ethnic origin'), ('income-per-year', 'money')]
     """
-    given = ReadOptions(separator=separator, encoding=encoding, missing=tuple(missing))
+    given = ReadOptions(separator=separator, encoding=encoding, missing=tuple(missing), text=tuple(text))
     source, marks = _opened(data, given)
-    held = open_source(source.collect(source.names))
-    findings = direct_identifiers(held)
-    best = {finding.column: finding for finding in reversed(findings.findings)}
-    proposals = tuple(_proposal(held, name, best.get(name), findings.records) for name in source.names)
+    require_columns(given.text, source.names)
     place = Path(path)
-    section = DataSection(_data_path(data, place.parent), separator, encoding, tuple(marks) or tuple(missing))
+    home = _data_path(data, place.parent)
+    held, codes = open_source(source.collect(source.names)), {}
+    columns = _coded(held)
+    if home is not None:
+        given = replace(given, text=(*given.text, *_lost_zeros(columns.values(), given.text)))
+        codes = {name: found for name, one in columns.items() if (found := missing_codes(one.values, _counts(one)))}
+        sure = {name: tuple(code.text for code in found if code.sure) for name, found in codes.items()}
+        held = read_as(held, given.text, sure)
+        columns = _coded(held, known=columns, again={*given.text, *sure})
+    facts = _facts(held, columns, codes)
+    judged = {name: proposed_column(one, facts) for name, one in columns.items()}
+    proposals = tuple(judged[name] if name in judged else _not_counted(name) for name in source.names)
+    section = DataSection(home, separator, encoding, tuple(marks) or tuple(missing), text=given.text)
     project = Project(place, section, _attributes(proposals, place.parent / _FOLDER))
-    return Start(project, proposals, source.place, findings.records, tuple(_notes(data, section, marks)))
+    notes = (*_notes(data, section, marks), *_remarks(proposals, facts))
+    return Start(project, proposals, source.place, facts.records, notes, facts.alike)
 
 
 # The data -------------------------------------------------------------------------------------------------------------
@@ -258,15 +247,70 @@ def start_project(
 
 def _opened(data: Data, given: ReadOptions) -> tuple[Source, dict[str, int]]:
     """Open the data; where a text file holds texts that often stand for a null, read them so."""
-    source = open_source(data, given)
+    plain = replace(given, text=())
+    source = open_source(data, plain)
     if given.missing or not isinstance(data, str | os.PathLike) or not os.fspath(data).lower().endswith(_TEXT_FILES):
         return source, {}
     frame = source.collect(source.names)
     texts = [frame[name] for name in source.names if str(frame[name].dtype) == "String"]
     marks = {mark: sum(int((column == mark).sum() or 0) for column in texts) for mark in _MARKERS}
     found = {mark: n for mark, n in marks.items() if n}
-    options = ReadOptions(separator=given.separator, encoding=given.encoding, missing=tuple(found))
-    return (open_source(data, options), found) if found else (source, {})
+    return (open_source(data, replace(plain, missing=tuple(found))), found) if found else (source, {})
+
+
+def _coded(held: Source, *, known: Mapping[str, Coded] | None = None, again: Collection[str] = ()) -> dict[str, Coded]:
+    """Code every column whose values can be counted; those that are known and need not be read again stay."""
+    found: dict[str, Coded] = {}
+    for name in held.names:
+        if known is not None and name in known and name not in again:
+            found[name] = known[name]
+            continue
+        with suppress(UnsupportedDataError):
+            found[name] = load(held, [name]).columns[0]
+    return found
+
+
+def _counts(one: Coded) -> list[int]:
+    counts: list[int] = np.bincount(one.codes, minlength=len(one.values)).tolist()
+    return counts
+
+
+def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
+    """Return the columns of postal codes of which some lost zeros in front: whole numbers, of fewer digits than the longest."""
+    found = []
+    for one in columns:
+        if one.name in known or "postcode" not in hints_of(one.name):
+            continue
+        numbers = [value for value in one.values if value is not None]
+        lengths = {len(str(value)) for value in numbers if isinstance(value, int)}
+        if numbers and all(isinstance(value, int) for value in numbers) and len(lengths) > 1 and max(lengths) in _POSTAL_DIGITS:
+            found.append(one.name)
+    return found
+
+
+def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple[MissingCode, ...]]) -> TableFacts:
+    """Look at the table as a whole: what names people, whose records there are, what says the same, what lies in what."""
+    found = direct_identifiers(held)
+    narrow = len(columns) <= _WIDE
+    person = person_column(columns)
+    places = nested_places([PlaceColumn(one.name, one.values, one.codes) for one in columns.values()]) if narrow else {}
+    trees = {
+        name: (rule.build(columns[name].values, column=name), f"Hierarchy: {reason}.") for name, (rule, reason) in places.items()
+    }
+    return TableFacts(
+        found.records,
+        {finding.column: finding for finding in reversed(found.findings)},
+        person,
+        household_column(columns, person[0] if person else None),
+        alike_columns(columns),
+        codes,
+        trees,
+        hierarchies=narrow,
+    )
+
+
+def _not_counted(name: str) -> ColumnProposal:
+    return ColumnProposal(name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them.",))
 
 
 def _data_path(data: Data, home: Path) -> Path | None:
@@ -286,73 +330,27 @@ def _notes(data: Data, section: DataSection, marks: dict[str, int]) -> Iterator[
     if section.path is None:
         named = data if isinstance(data, str) and data in built_in() else "DATA"
         yield f"The data is no file, so the project does not name it; name it with every verb: unveil scan {named} --project FILE"
-    yield "No column is proposed as sensitive: that is yours to say. Names that speak for it are marked."
+    if section.text:
+        yield f"Read as text, with the zeros in front that were lost: {in_line(section.text)}; if that is wrong, change 'text'."
 
 
-# The columns ----------------------------------------------------------------------------------------------------------
+def _remarks(proposals: Sequence[ColumnProposal], facts: TableFacts) -> Iterator[str]:
+    """Say of the table what the columns alone do not say."""
+    if facts.person is not None:
+        yield f"Whose record it is: {facts.person[0]} ({facts.person[1]})."
+    yield from (one.in_words() for one in facts.alike)
+    nulls = [f"{in_line(one.read_as_null())} in {in_line([one.column])}" for one in proposals if one.read_as_null()]
+    if nulls:
+        yield f"Read as null: {_first(nulls)}; if it is a value, change 'missing' of the attribute."
+    asked = sum(len(one.questions) for one in proposals)
+    if asked:
+        yield f"{counted(asked, 'question')} left open; unveil init asks them in a terminal, and --yes takes what is proposed."
+    yield "What is sensitive is yours to say: marks rest on names and values alone."
 
 
-def _proposal(held: Source, name: str, finding: Finding | None, records: int) -> ColumnProposal:
-    try:
-        coded = load(held, [name]).columns[0]
-    except UnsupportedDataError:
-        return ColumnProposal(
-            name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them.",)
-        )
-    sizes = np.unique(coded.codes, return_counts=True)[1]
-    figures, kind, secret = column_exposure(sizes), _kind(coded), _secret(name)
-    reasons = [_figures_in_words(figures, records)]
-    role = _role(figures, finding)
-    if finding is not None:
-        reasons.append(f"{finding.confidence.capitalize()}: {finding.category} ({'; '.join(finding.evidence)}).")
-    if role == "other":
-        return ColumnProposal(name, role, kind, figures, (*reasons, "One value only: it tells nobody apart."), secret)
-    if role == "identifier":
-        reasons.append("Take it out, or replace it, before anything is released.")
-        return ColumnProposal(name, role, kind, figures, tuple(reasons), secret)
-    if figures.uniques >= _NEARLY_ALL * records:
-        reasons.append("Nearly every record has its own value: who knows it knows the person. Only if nobody can: 'other'.")
-    if secret is not None:
-        reasons.append(f"Sensitive? The name says {secret}. If it is to be kept secret, make the role 'sensitive'.")
-    tree, reason = _hierarchy(coded)
-    return ColumnProposal(name, role, kind, figures, (*reasons, reason), secret, tree)
-
-
-def _role(figures: ColumnExposure, finding: Finding | None) -> Role:
-    """Propose a role; a date of birth can be made coarser, so it is a key attribute."""
-    if finding is not None and finding.confidence != "possible" and finding.category != "birth-date":
-        return "identifier"
-    return "key" if figures.distinct > 1 else "other"
-
-
-def _kind(coded: Coded) -> Kind | None:
-    """Propose a kind: numbers are continuous, but for codes of places; dates are left to what needs them."""
-    present = [value for value in (coded.values[0], coded.values[len(coded.values) // 2]) if value is not None]
-    if not present or hasattr(present[0], "isoformat"):
-        return None
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in present)
-    return "continuous" if numbers and "postcode" not in hints_of(coded.name) else "nominal"
-
-
-def _secret(name: str) -> str | None:
-    """Return the reason for which a column's name speaks for secrecy."""
-    said = " ".join(words_of(name))
-    for reason, words in _SENSITIVE.items():
-        if re.search(rf"\b(?:{'|'.join(words.split(', '))})s?\b", said):
-            return reason
-    return None
-
-
-def _hierarchy(coded: Coded) -> tuple[Hierarchy | None, str]:
-    """Propose a hierarchy, and say why it is this one, or none."""
-    import numpy as np
-
-    if len(coded.values) > _MOST_LEAVES:
-        return None, f"Hierarchy: none; {len(coded.values):,} values are too many for a file. See: unveil hierarchy build."
-    found = propose(list(coded.values), np.bincount(coded.codes, minlength=len(coded.values)).tolist(), column=coded.name)
-    if isinstance(found.rule, RootOnly):
-        return None, f"Hierarchy: none; {found.reason}."
-    return found.hierarchy, f"Hierarchy: {found.reason}."
+def _first(said: Sequence[str]) -> str:
+    more = f" and {len(said) - _SHOWN:,} more" if len(said) > _SHOWN else ""
+    return ", ".join(said[:_SHOWN]) + more
 
 
 def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, Attribute]:
@@ -361,7 +359,7 @@ def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, 
     found = {}
     for one in proposals:
         file = None if one.hierarchy is None else folder / _file_name(one.column, taken)
-        found[one.column] = Attribute(one.column, one.role, one.kind, hierarchy=file)
+        found[one.column] = Attribute(one.column, one.role, one.kind, hierarchy=file, missing=one.read_as_null())
     return found
 
 
@@ -397,43 +395,11 @@ def _make_folder(folder: Path) -> None:
         raise OutputError(f"the folder {shown(folder)} for the hierarchies cannot be made: {problem.strerror}.") from None
 
 
-# The words ------------------------------------------------------------------------------------------------------------
-
-
-def _figures_in_words(figures: ColumnExposure, records: int) -> str:
-    return (
-        f"{counted(figures.distinct, 'value')}; Discrimination Rate {number(figures.rate)} against record identity; "
-        f"alone it singles out {figures.uniques:,} of {counted(records, 'record')}."
-    )
-
-
 def _suggested(one: ColumnProposal) -> str | None:
-    return None if one.sensitive is None else f"sensitive? ({one.sensitive})"
+    said = [] if one.sensitive is None else [f"{one.sensitive.about} ({one.sensitive.law})"]
+    said += [f"says the same as {in_line(one.alike)}"] if one.alike else []
+    return "; ".join(said) or None
 
 
 def _rate(one: ColumnProposal) -> float:
     return -1.0 if one.alone is None else one.alone.rate
-
-
-def _commented(*sentences: str) -> list[str]:
-    """Return sentences as comment lines; what TOML forbids in a comment is left out."""
-    plain = ("".join(sign if sign.isprintable() else "\ufffd" for sign in sentence) for sentence in sentences)
-    return [f"# {line}" for sentence in plain for line in textwrap.wrap(sentence, _WIDTH)]
-
-
-def _opening(start: Start) -> list[str]:
-    size = f"{counted(start.records, 'record')}, {counted(len(start.proposals), 'column')}"
-    said = f"Proposed by unveil {__version__} from {start.place}: {size}."
-    how = (
-        "Read every role and change what is wrong. identifier: names a person outright; key: an intruder may know it; "
-        "sensitive: to be kept secret; other: neither, measured nowhere."
-    )
-    return [*_commented(said, how, *start.notes), ""]
-
-
-_CLOSING = (
-    "",
-    "# The rules that a release must meet, for unveil check; remove the signs in front, or name a preset of your own choice.",
-    "# [policy]",
-    '# preset = "cell-size-5"',
-)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments
+from unveil.naming import hints_of
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.sources import Data, load
+from unveil.search.nesting import Nested, PlaceColumn, nested_places
+from unveil.sources import Data, Source, load, open_source
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HierarchyReport", "build_hierarchy", "check_hierarchy", "propose_hierarchy"]
 
-_MOST_ROWS = 8
+_MOST_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +78,21 @@ class HierarchyReport(Result):
         figures = [Figure("values", len(tree.leaves)), Figure("levels", tree.height, "above the values")]
         if self.rule is not None:
             figures.append(Figure("rule", _in_words(self.rule)))
-        count = "" if len(tree.labels) <= _MOST_ROWS else f"the first {_MOST_ROWS} of {len(tree.labels):,} values"
-        levels = tuple(row if self.records is not None else row[:-1] for row in self._levels())
-        names = ("level", "groups", "smallest", "largest", "fewest records")
+        shown = [round(at) for at in np.linspace(0, len(tree.labels) - 1, min(_MOST_ROWS, len(tree.labels)))]
+        count = "" if len(tree.labels) <= _MOST_ROWS else f"{_MOST_ROWS} of {len(tree.labels):,} values, evenly spread"
+        levels = tuple(row if self.records is not None else row[:4] for row in self._levels())
+        names = ("level", "groups", "smallest", "largest", "fewest records", "median", "most records")
         return View(
             f"Hierarchy of {column}" if column is not None else "Hierarchy",
             tuple(figures),
             (
                 Table(
-                    names if self.records is not None else names[:-1],
+                    names if self.records is not None else names[:4],
                     levels,
                     title="Levels",
-                    note="smallest and largest: the values of a group",
+                    note="smallest and largest: the values of a group; median: the records of the middle group",
                 ),
-                Table(_names(tree), tree.labels[:_MOST_ROWS], title="Values", note=count),
+                Table(_names(tree), tuple(tree.labels[at] for at in shown), title="Values", note=count),
             ),
             tuple(self._notes()),
         )
@@ -108,16 +111,17 @@ class HierarchyReport(Result):
         rule = f", {self.rule.name}" if self.rule is not None else ""
         return f"HierarchyReport({self.hierarchy!r}{rule})"
 
-    def _levels(self) -> list[tuple[int, int, int, int, int | None]]:
-        """Return each level's groups, their smallest and largest in values, and the smallest in records."""
-        found: list[tuple[int, int, int, int, int | None]] = []
+    def _levels(self) -> list[tuple[int, int, int, int, int | None, int | None, int | None]]:
+        """Return each level's groups, their smallest and largest in values, and the smallest, middle and largest in records."""
+        found: list[tuple[int, int, int, int, int | None, int | None, int | None]] = []
         for level, labels in enumerate(zip(*self.hierarchy.labels, strict=True)):
             sizes = Counter(labels)
             held: Counter[str] = Counter()
             for label, n in zip(labels, self.records or (), strict=self.records is not None):
                 held[label] += n
-            least = min((n for n in held.values() if n), default=0) if self.records is not None else None
-            found.append((level, len(sizes), min(sizes.values()), max(sizes.values()), least))
+            counts = sorted(n for n in held.values() if n) or [0]
+            records = (counts[0], counts[len(counts) // 2], counts[-1]) if self.records is not None else (None, None, None)
+            found.append((level, len(sizes), min(sizes.values()), max(sizes.values()), *records))
         return found
 
     def _notes(self) -> list[str]:
@@ -161,7 +165,11 @@ def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
     >>> found.rule
     Intervals(widths=(5, 10, 20, 40), origin=0, bottom=None, top=75)
     """
-    values, counts = _counted(data, column)
+    source = open_source(data)
+    values, counts = _counted(source, column)
+    if (nested := _within(source, column)) is not None:
+        rule, reason = nested
+        return _report(rule.build(values, counts, column=column), values, counts, rule=rule, reason=reason)
     found = propose(values, counts, column=column)
     return _report(found.hierarchy, values, counts, rule=found.rule, reason=found.reason)
 
@@ -238,7 +246,16 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
     return _report(tree, *_counted(data, tree.column or ""))
 
 
-_LEVEL = ("level", "groups", "smallest", "largest", "fewest_records")
+_LEVEL = ("level", "groups", "smallest", "largest", "fewest_records", "median_records", "most_records")
+
+
+def _within(source: Source, column: str) -> tuple[Nested, str] | None:
+    """Return the rule by which a column of places lies within other columns of the table, and the reason; None: it does not."""
+    places = [name for name in source.names if "place" in hints_of(name)]
+    if column not in places or len(places) < 2:  # noqa: PLR2004 - two places
+        return None
+    table = load(source, places)
+    return nested_places([PlaceColumn(one.name, one.values, one.codes) for one in table.columns], table.n).get(column)
 
 
 def _counted(data: Data, column: str) -> tuple[list[Any], list[int]]:

@@ -31,6 +31,7 @@ from unveil.randomness import Chance
 from unveil.results.numbers import number
 from unveil.search.checks import hierarchies_of, records_of, secrets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes
+from unveil.search.nesting import Nested, PlaceColumn, nested_places
 from unveil.sources import Data, load, tallied
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata
@@ -100,7 +101,11 @@ class Request:
     def proposed(self) -> dict[str, Hierarchy]:
         """Hierarchies for the key attributes that came without one, proposed from the values that were counted."""
         counts = self.cells if self.population is None else self.population
-        return {name: _proposed(counts, name) for name in self.keys if name not in self.hierarchies}
+        wanted = [name for name in self.keys if name not in self.hierarchies]
+        places = nested_places(
+            [PlaceColumn(one.name, one.values, codes) for one, codes in zip(counts.columns, counts.codes, strict=True)], counts.n
+        )
+        return {name: _proposed(counts, name, places.get(name)) for name in wanted}
 
     def key_attributes(self, levels: Mapping[str, tuple[int, int]] | None = None) -> tuple[KeyAttribute, ...]:
         """Return every key attribute with its hierarchy, given or proposed, and the levels that it may have."""
@@ -214,9 +219,11 @@ def not_met(measured: Mapping[Place, Measured], where: str) -> ModelNotMetError 
     return None
 
 
-def _proposed(counts: Counts, name: str) -> Hierarchy:
-    """Propose a hierarchy for the values of a column that were counted."""
+def _proposed(counts: Counts, name: str, nested: tuple[Nested, str] | None) -> Hierarchy:
+    """Propose a hierarchy for the values of a column that were counted: places by the wider ones, else by the values' form."""
     column = counts.over(name)
+    if nested is not None:
+        return nested[0].build(column.classes([name]).values(0), column=name)
     return propose(column.classes([name]).values(0), column.n.tolist(), column=name).hierarchy
 
 

@@ -119,12 +119,29 @@ def check(
     give(check_hierarchy(file, opened, column), as_json=as_json, out=None)
 
 
-@hierarchy.command(epilog="Example: unveil hierarchy show age.csv")
-def show(file: File, column: Column = None, as_json: Json = False) -> None:
-    """Show a hierarchy: its levels as a table, its groups as a tree."""
+@hierarchy.command(epilog="Example: unveil hierarchy show age.csv --data adult --column age")
+def show(
+    file: File,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DATA", help="A file or a built-in data set: how many records each group has.")
+    ] = None,
+    column: Column = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    text: TextColumns = None,
+    as_json: Json = False,
+) -> None:
+    """Show a hierarchy: ten values at every level, how large the groups are, and the groups as a tree."""
     from unveil.search.hierarchies import check_hierarchy
+    from unveil.sources import source
 
-    give(check_hierarchy(file, None, column), as_json=as_json, out=None)
+    opened = (
+        None
+        if data is None
+        else source(data, separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
+    )
+    give(check_hierarchy(file, opened, column), as_json=as_json, out=None)
 
 
 @hierarchy.command(epilog="Example: unveil hierarchy partitions people.csv noisy.csv --column age --same-order --out age.json")

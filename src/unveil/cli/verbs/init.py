@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import Encoding, Json, Missing, Separator, give
+from unveil.cli.options import Encoding, Json, Missing, Separator, TextColumns, give
 from unveil.credentials import without_credentials
+
+if TYPE_CHECKING:
+    from unveil.assess.init import Start
 
 
 @app.command(epilog="Example: unveil init adult --out adult.toml")
@@ -21,9 +24,11 @@ def init(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The project file to write.")] = Path("unveil.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing in a terminal: take what is proposed.")] = False,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
+    text: TextColumns = None,
     as_json: Json = False,
 ) -> None:
     """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence as a comment."""
@@ -31,7 +36,25 @@ def init(
     from unveil.output import check_replaceable
 
     check_replaceable(out)
-    start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()))
+    start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
+    if not yes and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
+        start = _asked(start)
     start.write(force=force)
     sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in start.files()))
     give(start, as_json=as_json, out=None)
+
+
+def _asked(start: Start) -> Start:
+    """Ask what the data leaves open, one question after the other; an empty answer is the proposal."""
+    import click
+
+    answers = {}
+    questions = start.questions
+    for number, question in enumerate(questions, start=1):
+        answers[question] = click.prompt(
+            f"[{number}/{len(questions)}] {question.text}",
+            default=question.default,
+            type=click.Choice(question.answers),
+            err=True,
+        )
+    return start.answered(answers)

@@ -1,0 +1,110 @@
+"""Which values stand for a missing one? Words that say so, and numbers such as -9 or 999 that stand apart from all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unveil.naming import words_of
+from unveil.partitions._match import number_of, text_of
+from unveil.results.numbers import counted
+
+__all__ = ["MissingCode", "missing_codes"]
+
+_WORDS = frozenset(
+    (
+        "unknown", "missing", "not available", "not known", "not specified", "not stated", "no answer", "no data",
+        "unspecified", "undefined", "n a", "na", "null", "nan", "inconnu", "inconnue", "non renseigne", "non precise",
+        "manquant", "sans reponse", "unbekannt", "keine angabe", "k a", "ohne angabe", "fehlt", "fehlend", "desconocido",
+        "desconocida", "sin dato", "sin datos", "no consta", "no contesta", "ns nc",
+    )
+)  # fmt: skip
+_SIGNS = frozenset(("?", "-", "--", ".", "..", "n/a", "#n/a", "k.a.", "n.a."))
+_BELOW = frozenset((-1, -7, -8, -9, -66, -77, -88, -97, -98, -99, -777, -888, -999, -9999, -99999))
+_ABOVE = (99, 999, 9999, 99999, 999999)
+_NEIGHBOURS = 3
+"""Codes of refusals stand just below the largest: 97, 98, 99."""
+_APART = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCode:
+    """A value that stands for a missing one.
+
+    Attributes
+    ----------
+    text
+        The value as it stands in the file.
+    records
+        How many records hold it.
+    sure
+        Whether little speaks against it: it is then read as a null.
+    evidence
+        Why.
+    """
+
+    text: str
+    records: int
+    sure: bool
+    evidence: str
+
+    def in_words(self) -> str:
+        """Return one sentence; a code is no personal value."""
+        return f"{self.text} ({counted(self.records, 'record')}): {self.evidence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"text": self.text, "records": self.records, "sure": self.sure, "evidence": self.evidence}
+
+
+def missing_codes(values: Sequence[Any], counts: Sequence[int]) -> tuple[MissingCode, ...]:
+    """Find the values of a column that stand for a missing one.
+
+    Parameters
+    ----------
+    values, counts
+        The distinct values of the column, and how many records hold each.
+
+    Examples
+    --------
+    >>> [code.text for code in missing_codes([-9, 18, 20, 35, 40, 64], [7, 5, 5, 5, 5, 5])]
+    ['-9']
+    >>> missing_codes([0, 1, 2, -1], [5, 5, 5, 5])
+    ()
+    """
+    held = [(value, int(n)) for value, n in zip(values, counts, strict=True) if value is not None]
+    if not held:
+        return ()
+    words = [
+        MissingCode(value, n, sure=True, evidence="the word says that nothing is known")
+        for value, n in held
+        if isinstance(value, str) and (value.strip().casefold() in _SIGNS or " ".join(words_of(value)) in _WORDS)
+    ]
+    said = {code.text for code in words}
+    numbers = {number: (value, n) for value, n in held if text_of(value) not in said and (number := number_of(value)) is not None}
+    if len(numbers) + len(said) < len(held) or len(numbers) < _NEIGHBOURS:
+        return tuple(words)
+    return (*words, *_below(numbers), *_above(numbers))
+
+
+def _below(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
+    """Find negative codes in a column that has no other negative number, -1 only where others stand with it."""
+    negative = [number for number in numbers if number < 0]
+    if not negative or any(int(number) != number or int(number) not in _BELOW for number in negative) or negative == [-1]:
+        return []
+    why = "the only negative numbers of the column"
+    return [MissingCode(text_of(numbers[number][0]), numbers[number][1], sure=True, evidence=why) for number in sorted(negative)]
+
+
+def _above(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
+    """Find codes of nines, and those just below, that stand far above every other number and are held more than once."""
+    for code in _ABOVE:
+        codes = [number for number in numbers if code - _NEIGHBOURS < number <= code]
+        others = [number for number in numbers if number not in codes]
+        if code in numbers and max(numbers) == code and others and float(max(others)) * _APART <= code and numbers[code][1] > 1:
+            why = "it stands far above every other number"
+            return [
+                MissingCode(text_of(numbers[number][0]), numbers[number][1], sure=False, evidence=why) for number in sorted(codes)
+            ]
+    return []

@@ -1,0 +1,100 @@
+"""Which column says whose record it is, and which who lives together? Numbers that repeat, and what stays the same with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.counts.guessing import best_guess
+from unveil.naming import hints_of, words_of
+from unveil.results.numbers import counted
+
+if TYPE_CHECKING:
+    from unveil.sources import Coded
+
+__all__ = ["household_column", "person_column"]
+
+_FEWEST = 5
+_REPEATED = 0.98
+"""Numbers per record above which nearly nobody has two records."""
+_SPREAD = 0.01
+"""Numbers per record below which they number groups, not people."""
+_STEADY = 0.97
+_SEX = frozenset(("sex", "gender", "sexe", "geschlecht", "sexo", "genero", "genre"))
+_HOUSEHOLD = frozenset(
+    ("household", "hh", "hhid", "menage", "foyer", "haushalt", "hogar", "family", "famille", "familie", "familia")
+)
+_STEADY_HINTS = frozenset(("birth-date", "person-name", "email", "national-number", "phone"))
+
+
+def person_column(coded: Mapping[str, Coded]) -> tuple[str, str] | None:
+    """Return the column that numbers the persons of whom there are several records, and the evidence; None where there is none.
+
+    Its name says a number, its values repeat, and what does not change in a person (a name, a date of birth, the sex) stays the
+    same within each. Where there is no such column beside it, its name must say that it numbers people.
+    """
+    steady = [name for name in coded if _is_steady(name)]
+    found = []
+    for name, one in coded.items():
+        if not _is_number(name) or not _repeats(one) or _says_household(name):
+            continue
+        constant = [other for other in steady if other != name and _is_constant(one, coded[other])]
+        if constant or (not steady and _says_person(name)):
+            found.append((len(one.values), name, constant))
+    if not found:
+        return None
+    distinct, name, constant = max(found)
+    records = len(coded[name].codes)
+    said = f"{counted(distinct, 'number')} in {counted(records, 'record')}"
+    return name, said + (
+        f", and {' and '.join(constant)} stay the same within each" if constant else ", and the name says a person"
+    )
+
+
+def household_column(coded: Mapping[str, Coded], person: str | None) -> tuple[str, str] | None:
+    """Return the column that says who lives together, by its name and repeated values; None where there is none."""
+    for name, one in coded.items():
+        if (
+            name != person
+            and _says_household(name)
+            and _repeats(one)
+            and ("id" in hints_of(name) or words_of(name)[-1] in _HOUSEHOLD)
+        ):
+            return name, f"the name says a household, and {counted(len(one.values), 'number')} repeat"
+    return None
+
+
+def _is_steady(name: str) -> bool:
+    return bool(_STEADY_HINTS & hints_of(name)) or bool(_SEX & {*words_of(name)})
+
+
+def _is_number(name: str) -> bool:
+    return bool({"id", "person-id", "code", "national-number"} & hints_of(name)) or _says_person(name)
+
+
+def _says_person(name: str) -> bool:
+    hints = hints_of(name)
+    return "person-id" in hints or ("person" in hints and bool({"id", "code"} & hints)) or words_of(name) in (("pid",), ("id",))
+
+
+def _says_household(name: str) -> bool:
+    return bool(_HOUSEHOLD & {*words_of(name)})
+
+
+def _repeats(one: Coded) -> bool:
+    records, distinct = len(one.codes), len(one.values)
+    return distinct >= _FEWEST and _SPREAD * records <= distinct <= _REPEATED * records and one.values[-1] is not None
+
+
+def _is_constant(by: Coded, of: Coded) -> bool:
+    """Whether a column has one value for nearly every number that several records bear, and is not constant anyhow."""
+    sizes = np.bincount(by.codes, minlength=len(by.values))
+    several = sizes[by.codes] > 1
+    if not several.any() or len(of.values) < 2:  # noqa: PLR2004 - two values
+        return False
+    guess, _ = best_guess(by.codes, of.codes, len(of.values))
+    right = float((guess[by.codes[several]] == of.codes[several]).mean())
+    most = float(np.bincount(of.codes).max()) / len(of.codes)
+    return right >= _STEADY and right > most

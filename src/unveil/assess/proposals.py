@@ -1,0 +1,269 @@
+"""What is each column? A role, a kind and a hierarchy, with the evidence in words, and a question where that leaves a doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.assess.absent import MissingCode
+from unveil.assess.alike import AlikeColumns
+from unveil.assess.marks import SensitiveMark, sensitive_mark
+from unveil.attributes import Kind, Role
+from unveil.measures.column_exposure import ColumnExposure, column_exposure
+from unveil.naming import hints_of, words_of
+from unveil.partitions import Hierarchy
+from unveil.partitions.builders import propose
+from unveil.partitions.builders.base import RootOnly
+from unveil.results.numbers import counted, number
+
+if TYPE_CHECKING:
+    from unveil.measures.direct_identifiers import Finding
+    from unveil.sources import Coded
+
+__all__ = ["ColumnProposal", "InitQuestion", "TableFacts", "proposed_column"]
+
+_MOST_LEAVES = 5_000
+"""Columns with more values get no hierarchy here: its file would be as long as the data."""
+_NEARLY_ALL = 0.9
+_WEIGHTS = frozenset(("fnlwgt", "wgt", "pweight", "wt", "ponderation", "hochrechnungsfaktor", "gewichtung", "ponderacion"))
+
+
+@dataclass(frozen=True, slots=True)
+class InitQuestion:
+    """What the data leaves open.
+
+    Attributes
+    ----------
+    column, text
+        The column, and the question.
+    answers
+        The answers: roles, or yes and no.
+    default
+        The answer that is taken where nobody is asked.
+    """
+
+    column: str
+    text: str
+    answers: tuple[str, ...]
+    default: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {"column": self.column, "text": self.text, "answers": list(self.answers), "default": self.default}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProposal:
+    """What a column is proposed to be, and why.
+
+    Attributes
+    ----------
+    column, role, kind
+        The column, its role, and its kind; no kind: found out when it is needed.
+    alone
+        What it gives away by itself; None where its values cannot be counted.
+    reasons
+        The evidence, in sentences that repeat no value.
+    sensitive
+        What speaks for keeping it secret; None: nothing.
+    hierarchy
+        The hierarchy proposed.
+    missing
+        Values that seem to stand for a missing one; those that are sure are read as nulls.
+    alike
+        Other columns that say the same.
+    questions
+        What the data leaves open.
+    """
+
+    column: str
+    role: Role
+    kind: Kind | None
+    alone: ColumnExposure | None
+    reasons: tuple[str, ...]
+    sensitive: SensitiveMark | None = None
+    hierarchy: Hierarchy | None = None
+    missing: tuple[MissingCode, ...] = ()
+    alike: tuple[str, ...] = ()
+    questions: tuple[InitQuestion, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "column": self.column,
+            "role": self.role,
+            "kind": self.kind,
+            "distinct": None if self.alone is None else self.alone.distinct,
+            "uniques": None if self.alone is None else self.alone.uniques,
+            "discrimination_rate": None if self.alone is None else self.alone.rate,
+            "sensitive": None if self.sensitive is None else self.sensitive.to_dict(),
+            "hierarchy_levels": None if self.hierarchy is None else self.hierarchy.height,
+            "missing": [code.to_dict() for code in self.missing],
+            "says_the_same_as": list(self.alike),
+            "questions": [question.to_dict() for question in self.questions],
+            "reasons": list(self.reasons),
+        }
+
+    def read_as_null(self) -> tuple[str, ...]:
+        """Return the texts that stand for a null in this column."""
+        return tuple(code.text for code in self.missing if code.sure)
+
+    def answered(self, question: InitQuestion, answer: str) -> ColumnProposal:
+        """Return the proposal with a question answered."""
+        left = tuple(one for one in self.questions if one != question)
+        if answer in ("yes", "no"):
+            codes = tuple(replace(code, sure=answer == "yes") if not code.sure else code for code in self.missing)
+            return replace(self, missing=codes, questions=left)
+        tree = self.hierarchy if answer == "key" else None
+        said = (*self.reasons, f"Role by your answer: {answer}.")
+        return replace(self, role=answer, hierarchy=tree, reasons=said, questions=left)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What is known of the whole table before a column is judged.
+
+    Attributes
+    ----------
+    records
+        How many there are.
+    findings
+        The best finding of each column that looks like a direct identifier.
+    person, household
+        The column that says whose record it is, and who lives together, each with its evidence.
+    alike
+        Columns that say the same.
+    missing
+        Values that seem to stand for a missing one, by column.
+    trees
+        Hierarchies that follow from other columns, with the reason.
+    hierarchies
+        Whether hierarchies are proposed; of a very wide table none is written.
+    """
+
+    records: int
+    findings: Mapping[str, Finding]
+    person: tuple[str, str] | None
+    household: tuple[str, str] | None
+    alike: tuple[AlikeColumns, ...]
+    missing: Mapping[str, tuple[MissingCode, ...]]
+    trees: Mapping[str, tuple[Hierarchy, str]]
+    hierarchies: bool = True
+
+
+def proposed_column(coded: Coded, facts: TableFacts) -> ColumnProposal:
+    """Judge one column."""
+    name = coded.name
+    counts = np.bincount(coded.codes, minlength=len(coded.values))
+    exposure, finding = column_exposure(counts[counts > 0]), facts.findings.get(name)
+    mark = sensitive_mark(name, coded.values)
+    role = _role(name, exposure, mark, facts)
+    alike = next((one for one in facts.alike if name in one.columns), None)
+    reasons = [*_reasons(exposure, finding, facts), *_why(name, role, mark, facts)]
+    if alike is not None:
+        reasons.append(f"{alike.in_words()} One of them is enough.")
+    missing = facts.missing.get(name, ())
+    reasons += [f"Missing? {code.in_words()}{'; read as null' if code.sure else ''}." for code in missing]
+    questions = tuple(_questions(name, role, exposure, mark, finding, missing))
+    tree = None
+    if role == "key":
+        if exposure.uniques >= _NEARLY_ALL * facts.records:
+            reasons.append("Nearly every record has its own value: who knows it knows the person. Only if nobody can: 'other'.")
+        tree, reason = facts.trees.get(name) or _hierarchy(coded, counts, facts)
+        reasons.append(reason)
+    others = () if alike is None else tuple(other for other in alike.columns if other != name)
+    return ColumnProposal(name, role, _kind(coded), exposure, tuple(reasons), mark, tree, missing, others, questions)
+
+
+def _role(name: str, exposure: ColumnExposure, mark: SensitiveMark | None, facts: TableFacts) -> Role:
+    """Propose a role; a date of birth can be made coarser, so it is a key attribute."""
+    finding = facts.findings.get(name)
+    if facts.person is not None and name == facts.person[0]:
+        return "person"
+    if facts.household is not None and name == facts.household[0]:
+        return "household"
+    if finding is not None and finding.confidence != "possible" and finding.category != "birth-date":
+        return "identifier"
+    if exposure.distinct < 2:  # noqa: PLR2004 - two values
+        return "other"
+    return "sensitive" if mark is not None and mark.sure else "key"
+
+
+def _reasons(exposure: ColumnExposure, finding: Finding | None, facts: TableFacts) -> Iterator[str]:
+    yield (
+        f"{counted(exposure.distinct, 'value')}; Discrimination Rate {number(exposure.rate)} against record identity; "
+        f"alone it singles out {exposure.uniques:,} of {counted(facts.records, 'record')}."
+    )
+    if finding is not None:
+        yield f"{finding.confidence.capitalize()}: {finding.category} ({'; '.join(finding.evidence)})."
+
+
+def _why(name: str, role: Role, mark: SensitiveMark | None, facts: TableFacts) -> Iterator[str]:
+    """Say why it has this role."""
+    if role == "identifier":
+        yield "Take it out, or replace it, before anything is released."
+    elif role == "person" and facts.person is not None:
+        yield f"Whose record it is: {facts.person[1]}. Figures count persons, and it is left out of releases."
+    elif role == "household" and facts.household is not None:
+        yield f"Who lives together: {facts.household[1]}."
+    elif role == "other":
+        yield "One value only: it tells nobody apart."
+    elif mark is not None:
+        yield mark.in_words()
+        if role == "key":
+            yield "Others can see it, or it is not certain; if it is to be kept secret, make the role 'sensitive'."
+    if role == "key" and _says_sampling_weight(name):
+        yield "A sampling weight? Then make the role 'weight'."
+
+
+def _says_sampling_weight(name: str) -> bool:
+    words = {*words_of(name)}
+    return bool(words & _WEIGHTS) or ("weight" in words and bool(words & {"sample", "sampling", "survey", "final", "person"}))
+
+
+def _questions(
+    name: str,
+    role: Role,
+    exposure: ColumnExposure,
+    mark: SensitiveMark | None,
+    finding: Finding | None,
+    missing: tuple[MissingCode, ...],
+) -> Iterator[InitQuestion]:
+    """Ask where name and values leave a doubt; the default is what is proposed."""
+    if role == "key" and finding is not None and finding.category != "birth-date":
+        why = f"{finding.category}, possibly: {'; '.join(finding.evidence)}"
+        yield InitQuestion(name, f"Does {name} name people ({why})?", ("key", "identifier", "other"), "key")
+    elif role == "key" and mark is not None:
+        yield InitQuestion(name, f"Is {name} to be kept secret ({mark.evidence})?", ("key", "sensitive"), "key")
+    elif role == "key" and finding is None and exposure.rate >= _NEARLY_ALL and exposure.uniques:
+        why = f"alone it singles out {exposure.uniques:,} records"
+        yield InitQuestion(name, f"May an intruder know {name} ({why})?", ("key", "identifier", "sensitive", "other"), "key")
+    if any(not code.sure for code in missing):
+        said = " and ".join(code.text for code in missing if not code.sure)
+        yield InitQuestion(name, f"Does {said} in {name} stand for a missing value?", ("yes", "no"), "no")
+
+
+def _kind(coded: Coded) -> Kind | None:
+    """Propose a kind: numbers are continuous, but for codes; dates are left to what needs them."""
+    present = [value for value in (coded.values[0], coded.values[len(coded.values) // 2]) if value is not None]
+    if not present or hasattr(present[0], "isoformat"):
+        return None
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in present)
+    hints = hints_of(coded.name)
+    is_code = "postcode" in hints or ("code" in hints and "quantity" not in hints)
+    return "continuous" if numbers and not is_code else "nominal"
+
+
+def _hierarchy(coded: Coded, counts: np.ndarray[Any, Any], facts: TableFacts) -> tuple[Hierarchy | None, str]:
+    """Propose a hierarchy, and say why it is this one, or none."""
+    if not facts.hierarchies:
+        return None, "Hierarchy: proposed when a verb needs one."
+    if len(coded.values) > _MOST_LEAVES:
+        return None, f"Hierarchy: none; {len(coded.values):,} values are too many for a file. See: unveil hierarchy build."
+    found = propose(list(coded.values), counts.tolist(), column=coded.name)
+    if isinstance(found.rule, RootOnly):
+        return None, f"Hierarchy: none; {found.reason}."
+    return found.hierarchy, f"Hierarchy: {found.reason}."
