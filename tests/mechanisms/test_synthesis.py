@@ -16,6 +16,7 @@ from scipy import stats
 import unveil
 from unveil import mechanisms
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, NullsError, UnsupportedDataError
+from unveil.mechanisms.smoothing import taken_smoothed
 
 NAMES = ["sex", "relationship", "age", "education", "hours-per-week"]
 
@@ -57,7 +58,7 @@ def test_a_holdout_shows_what_chance_does() -> None:
     adult = unveil.datasets.adult()
     order = np.random.default_rng(7).permutation(adult.height)
     half, other = adult[order[:15_000]], adult[order[15_000:30_000]]
-    made = mechanisms.synthesize(half, NAMES, records=3000, leaf=1, holdout=other, seed=3)
+    made = mechanisms.synthesize(half, NAMES, records=3000, leaf=1, copy_check=False, holdout=other, seed=3)
     others = Counter(other.select(NAMES).rows())
     held = [others[row] for row in made.data.rows()]
     assert made.figures["holdout_equal_share"] == pytest.approx(np.mean([n > 0 for n in held]))
@@ -70,6 +71,51 @@ def test_a_holdout_shows_what_chance_does() -> None:
     assert any("cannot be read as disclosure alone" in note for note in alone.notes)
     with pytest.raises(ColumnNotFoundError, match="sex"):
         mechanisms.synthesize(half, ["sex"], holdout=other.drop("sex"), seed=1)
+
+
+def copied(original: pl.DataFrame, release: pl.DataFrame, other: pl.DataFrame) -> tuple[float, float]:
+    """Return the shares of the unique people of the original, and of others, whom the release reproduces."""
+    times, made = Counter([*original.rows(), *other.rows()]), set(release.rows())
+    sides = ([row for row in table.rows() if times[row] == 1] for table in (original, other))
+    seen, unseen = (float(np.mean([row in made for row in side])) for side in sides)
+    return seen, unseen
+
+
+def test_unique_people_are_reproduced_no_more_often_than_strangers() -> None:
+    adult = unveil.datasets.adult().select([*NAMES, "occupation", "workclass"])
+    order = np.random.default_rng(8).permutation(adult.height)
+    half, other = adult[order[:15_000].tolist()], adult[order[15_000:30_000].tolist()]
+    plain = mechanisms.synthesize(half, half.columns, leaf=5, copy_check=False, seed=1)
+    seen, unseen = copied(half, plain.data, other)
+    assert seen > 3 * unseen
+    for leaf in (None, 5):
+        made = mechanisms.synthesize(half, half.columns, leaf=leaf, seed=1)
+        seen, unseen = copied(half, made.data, other)
+        assert 0.5 * unseen < seen < unseen + 2 * np.sqrt(2 * unseen / 12_000)
+        assert made.figures["drawn_again"] > 0
+        assert made.figures["copies_left"] == 0
+
+
+def test_copies_that_cannot_be_avoided_are_told() -> None:
+    numbers = pl.DataFrame({"a": list(range(0, 600, 2))})
+    made = mechanisms.synthesize(numbers, "a", records=50, smooth=False, seed=1)
+    assert made.figures["copies_left"] == 50
+    assert any("50 records equal a unique original one" in note for note in made.notes)
+
+
+def test_numbers_of_one_person_are_blurred_and_shared_ones_kept() -> None:
+    column = pl.Series("pay", [1.25, 7.5, 7.5, 9.75, 20.0, None])
+    rows = np.repeat(np.arange(6), 4_000)
+    found = taken_smoothed(column, rows, np.random.default_rng(0)).to_numpy().reshape(6, -1)
+    bounds = [(1.25, (1.25 + 7.5) / 2), (7.5, 7.5), (7.5, 7.5), ((7.5 + 9.75) / 2, (9.75 + 20) / 2), ((9.75 + 20) / 2, 20.0)]
+    for drawn, (low, high) in zip(found, bounds, strict=False):
+        assert low - 0.006 <= drawn.min() <= low + 0.1
+        assert high - 0.1 <= drawn.max() <= high + 0.006
+        assert np.allclose(np.round(drawn, 2), drawn)
+    assert np.isnan(found[5]).all()
+    whole = taken_smoothed(pl.Series("n", [1, 50, 100]), np.repeat([0, 1, 2], 100), np.random.default_rng(0))
+    assert whole.dtype == pl.Int64
+    assert whole.n_unique() > 20
 
 
 def test_the_private_synthesis_has_a_holdout_too() -> None:
@@ -89,7 +135,9 @@ def test_a_leaf_holds_enough_records() -> None:
     random = np.random.default_rng(1)
     x = random.normal(size=400)
     frame = pl.DataFrame({"x": x, "y": x})
-    one, whole = (mechanisms.synthesize(frame, ["x", "y"], leaf=leaf, seed=1) for leaf in (1, 400))
+    one, whole = (
+        mechanisms.synthesize(frame, ["x", "y"], leaf=leaf, copy_check=False, smooth=False, seed=1) for leaf in (1, 400)
+    )
     assert one.data["x"].equals(one.data["y"].alias("x"))
     assert one.figures["equal_share"] == 1.0
     assert abs(np.corrcoef(whole.data["x"], whole.data["y"])[0, 1]) < 0.2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,19 +11,20 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_size, checked_word
 from unveil.attributes import Names
-from unveil.errors import ArgumentError, MissingExtraError, shown
+from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import Chosen, choose
+from unveil.mechanisms.copying import by_chance, drawn_without_copies
+from unveil.mechanisms.sequential_trees import LearntAttribute, SequentialTrees
+from unveil.mechanisms.smoothing import is_smoothed, taken, taken_smoothed
 from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.run import active_run
+from unveil.results.numbers import counted
 from unveil.sources.coding import Coded, encode, require_countable
 
 if TYPE_CHECKING:
     import os
-
-    from numpy.typing import NDArray
 
     from unveil.sources import Data
 
@@ -31,6 +32,11 @@ __all__ = ["synthesize"]
 
 _MOST_NAMES = 1_000
 """A tree that tells more names apart than this takes too much memory, and such names identify."""
+_LEAST_LEAF = 5
+_LEFT = (
+    "{} equal a unique original one and are not drawn again, since much of what the trees can make is somebody's: group values, "
+    "or synthesise fewer attributes."
+)
 _UNBOUNDED = "Without differential privacy nothing bounds what synthetic records tell of the original ones: measure the release."
 
 
@@ -41,7 +47,9 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     *,
     method: str = "trees",
     records: int | None = None,
-    leaf: int = 5,
+    leaf: int | None = None,
+    copy_check: bool = True,
+    smooth: bool = True,
     epsilon: float | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
     person: str | None = None,
@@ -71,7 +79,12 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     records
         How many to make; none: as many as there are (with marginals: as the noisy tables say there are).
     leaf
-        Trees: the fewest original records in a leaf.
+        Trees: the fewest original records in a leaf; none: half the square root of the number of records, at least 5.
+    copy_check
+        Trees: whether records that equal a unique original one are drawn again, until there are no more of them than chance
+        makes: as many as of records that the trees never saw, which is learnt from halves of the original.
+    smooth
+        Trees: whether a number that one person alone has is replaced by one between its neighbours.
     epsilon, domains
         Marginals: the budget, and all values that each attribute may have.
     person, contribution
@@ -91,7 +104,8 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     -------
     Release
         `figures["equal_share"]` is the share of synthetic records that equal an original one in all attributes,
-        `figures["equal_to_unique_share"]` that of those which equal an original that is unique.
+        `figures["equal_to_unique_share"]` that of those which equal an original that is unique, `figures["drawn_again"]` how many
+        records were drawn again because of that.
 
     References
     ----------
@@ -124,35 +138,46 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
         )  # fmt: skip
     if extra := [name for name, given in {**private, "person": person}.items() if given is not None]:
         raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
-    chance, fewest = chance_of(seed, key_file), checked_count("leaf", leaf, least=1)
-    chosen = choose(data, attributes, nulls)
+    chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
+    usual = max(_LEAST_LEAF, round(math.sqrt(chosen.records.records) / 2))
+    fewest = usual if leaf is None else checked_count("leaf", leaf, least=1)
     wanted = chosen.records.records if records is None else checked_size("records", records)
-    settings = {"method": method, "records": wanted, "leaf": fewest, "nulls": nulls}
-    columns = _columns(chosen, wanted, fewest, chosen.draws(chance, "synthesis", settings))
+    settings = {"method": method, "records": wanted, "leaf": fewest, "copy_check": copy_check, "smooth": smooth, "nulls": nulls}
+    columns, checked, remarks = _drawn(chosen, settings, chosen.draws(chance, "synthesis", settings))
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     figures, reading = equal_to_others(chosen, release, holdout)
-    notes, origin = (reading, _UNBOUNDED), np.full(wanted, -1)
-    treatment = Treatment("synthesis", chosen.names, figures)
+    notes, origin = (*remarks, reading, _UNBOUNDED), np.full(wanted, -1)
+    treatment = Treatment("synthesis", chosen.names, {**figures, **checked})
     made = Release(release, treatment, origin, settings, notes, left_out=chosen.others)
     return untraceable(made, chance, keep_order=True)  # no record has a place of its own
 
 
-def _columns(chosen: Chosen, wanted: int, leaf: int, random: np.random.Generator) -> dict[str, Any]:
+def _drawn(
+    chosen: Chosen, settings: Mapping[str, Any], random: np.random.Generator
+) -> tuple[dict[str, Any], dict[str, float], tuple[str, ...]]:
     """Draw the columns, each given those before; what is drawn are rows of the original, whose value is taken."""
-    coded = [_coded(chosen, name) for name in chosen.names]
-    known = np.column_stack([column.codes.astype(np.float32) for column in coded])
-    made = np.empty((wanted, len(coded)), dtype=np.float32)
+    attributes = [_attribute(chosen, name, smooth=settings["smooth"]) for name in chosen.names]
+    leaf, wanted = settings["leaf"], settings["records"]
+    trees = SequentialTrees(attributes, leaf, random)
+    figures: dict[str, float] = {}
+    if settings["copy_check"]:
+        share = by_chance(attributes, leaf, random)
+        rows, again, left = drawn_without_copies(trees, attributes, wanted, share, random)
+        figures = {"drawn_again": again, "copies_left": left}
+    else:
+        rows = trees.draw(wanted, random)
     columns = {}
-    run = active_run()
-    for at, column in enumerate(coded):
-        run.at("columns drawn", at, len(coded))
-        if at:
-            rows = _donors(known[:, :at], column.codes, made[:, :at], _is_ordered(chosen.column(column.name)), leaf, random)
-        else:
-            rows = random.integers(0, len(known), wanted)
-        made[:, at] = known[rows, at]
-        columns[column.name] = chosen.column(column.name).gather(rows.astype(np.uint32))
-    return columns
+    for at, name in enumerate(chosen.names):
+        own = chosen.column(name)
+        columns[name] = taken_smoothed(own, rows[:, at], random) if settings["smooth"] else taken(own, rows[:, at])
+    left = int(figures.get("copies_left", 0))
+    return columns, figures, (_LEFT.format(counted(left, "record")),) if left else ()
+
+
+def _attribute(chosen: Chosen, name: str, *, smooth: bool) -> LearntAttribute:
+    column, coded = chosen.column(name), _coded(chosen, name)
+    once = np.bincount(coded.codes, minlength=len(coded.values)) == 1
+    return LearntAttribute(coded.codes, _is_ordered(column), once & (smooth and is_smoothed(column)))
 
 
 def _coded(chosen: Chosen, name: str) -> Coded:
@@ -167,34 +192,3 @@ def _coded(chosen: Chosen, name: str) -> Coded:
 
 def _is_ordered(column: Any) -> bool:
     return bool(column.dtype.is_numeric() or column.dtype.is_temporal())
-
-
-def _donors(
-    known: NDArray[np.float32],
-    target: NDArray[Any],
-    made: NDArray[np.float32],
-    ordered: bool,  # noqa: FBT001
-    leaf: int,
-    random: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Return for each synthetic record a random original record of the leaf that it falls into."""
-    tree = _grown(known, target, ordered=ordered, leaf=leaf, seed=int(random.integers(1 << 31)))
-    leaf_of = tree.apply(known)
-    order = np.argsort(leaf_of, kind="stable")
-    size = np.bincount(leaf_of)
-    start = np.cumsum(size) - size
-    falls = tree.apply(made)
-    place = np.minimum((random.random(len(made)) * size[falls]).astype(np.int64), size[falls] - 1)
-    return np.asarray(order[start[falls] + place], dtype=np.int64)
-
-
-def _grown(known: NDArray[np.float32], target: NDArray[Any], *, ordered: bool, leaf: int, seed: int) -> Any:
-    """Grow a tree on codes: those of names are told apart, those of numbers and dates predicted by their rank."""
-    try:
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-    except ImportError:
-        raise MissingExtraError.needed("synthesis by trees", extra="tasks") from None
-    kind = DecisionTreeRegressor if ordered else DecisionTreeClassifier
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes")  # names may be many
-        return kind(min_samples_leaf=min(leaf, len(known)), random_state=seed).fit(known, target.astype(np.float64))
