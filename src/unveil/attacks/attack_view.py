@@ -149,8 +149,8 @@ def _linkage_row(entry: Any) -> tuple[Any, ...]:
 def _notes(found: Attack) -> list[str]:
     notes = []
     if found.alignment is None:
-        notes += synthetic_notes(found.synthetic)
         notes.append("It was not said which record is which; attacks that need it were not made (--id, --link or --same-order).")
+        notes += synthetic_notes(found.synthetic)
     else:
         told = found.alignment.to_dict()
         notes.append(
