@@ -305,10 +305,9 @@ class TableError(UnveilError, ValueError):
         return cls(f"the table does not add up: {total} differs from the sum of its parts by {difference:+,.6g}{more}.")
 
     @classmethod
-    def unprotectable(cls, cell: str, others: int, why: str) -> TableError:
-        """Report a cell that cannot be protected, whatever else is suppressed."""
-        more = f" and {others:,} more cells" if others else ""
-        return cls(f"cell {cell}{more} cannot be protected even with everything suppressed that may be: {why}.")
+    def unprotectable(cls, dimensions: str, why: str) -> TableError:
+        """Report a cell that cannot be protected, whatever else is suppressed; its codes are values of the data, so not which."""
+        return cls(f"a cell of {dimensions} cannot be protected even with everything suppressed that may be: {why}.")
 
 
 class UndefinedMeasureError(UnveilError, ValueError):

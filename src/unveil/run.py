@@ -149,9 +149,14 @@ class Run:
         limits: Limits | None = None,
         flag: NDArray[np.uint8] | None = None,
     ) -> None:
+        byte: Any = flag
         for name, told in (("progress", progress), ("notice", notice)):
             if told is not None and not callable(told):
                 raise ArgumentError(f"{name} must be a function, not {kind_of(told)}.")
+        if byte is not None and not (isinstance(byte, np.ndarray) and byte.dtype == np.uint8 and byte.shape == (1,)):
+            raise ArgumentError(f"flag must be an array of one byte, not {kind_of(flag)}.")
+        if limits is not None and not isinstance(limits, Limits):
+            raise ArgumentError(f"limits must be Limits, not {kind_of(limits)}.")
         self.limits = limits or Limits()
         self.flag = np.zeros(1, np.uint8) if flag is None else flag
         self._progress, self._notice = progress, notice

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_number
+from unveil.arguments import checked_arguments, checked_number, checked_share
 from unveil.assess.candidates import ProtectionCandidate, chains_of
 from unveil.assess.composition_judge import ComposedFigures, CompositionJudge
 from unveil.attributes import Names, names_of, require_columns, sides_of
@@ -272,6 +272,9 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     Composition(... of 16 protections undominated; chosen: ...)
     """
     checked_number("time_limit", time_limit, above=0.0)
+    for name, most in (("max_identity", max_identity), ("max_homogeneity", max_homogeneity)):
+        if most is not None:
+            checked_share(name, most)
     keys, secrets = sides_of(key, sensitive)
     asked = [needs] if isinstance(needs, Need) else [*needs]
     if not asked:

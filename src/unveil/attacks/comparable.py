@@ -277,4 +277,5 @@ def _measured(table: CodedTable, partition: Partition) -> ComparablePartition:
 
 def _noise(table: CodedTable, numbers: Sequence[NDArray[np.float64] | None]) -> float:
     before, after = (values[coded.codes] for values, coded in zip(numbers, table.columns, strict=True) if values is not None)
-    return float(np.std(after - before))
+    finite = np.isfinite(before) & np.isfinite(after)
+    return float(np.std(after[finite] - before[finite])) if finite.any() else 0.0

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unveil.errors import OutputError, shown
+from unveil.errors import ArgumentError, OutputError, shown
 from unveil.queries.problems import LedgerError
 from unveil.randomness import fresh_key, read_key
 
@@ -110,6 +110,8 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str], key_file: str | os.PathLike[str] | None = None) -> None:
+        if "\0" in f"{path}{key_file or ''}":
+            raise ArgumentError("the name of a ledger or of its key holds a null character, which no file name has.")
         self.path = Path(path)
         self._known: tuple[int, bytes] = (0, _START)
         self._turn = threading.RLock()

@@ -223,7 +223,7 @@ def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:
     kinds = {type(value) for value in values if value is not None}
     wide = int in kinds and any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
     if not wide and Decimal not in kinds and (len(kinds) <= 1 or kinds <= {int, float}):
-        return values
+        return [None if value is None else float(value) for value in values] if len(kinds) > 1 else values
     return [None if value is None else str(value) for value in values]
 
 

@@ -70,7 +70,7 @@ def encode(series: pl.Series) -> Coded:
     require_countable(series.name, series)
     if series.dtype == pl.Object:
         return _encode_objects(series)
-    present, codes = _coded(_countable(series))
+    present, codes = _coded(_countable(series.alias("")))  # some names are patterns to Polars
     return Coded(series.name, _values(present), codes)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_seed
-from unveil.attributes import Names, names_of
+from unveil.attributes import Names, in_line, names_of
 from unveil.counts import count_table
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
@@ -88,7 +88,7 @@ class Unicity(Result):
     def __repr__(self) -> str:
         """Return one line."""
         shares = ", ".join(f"{one.p}: {'-' if one.share is None else number(one.share)}" for one in self.by_points)
-        return f"Unicity({' + '.join(self.point)}: {shares})"
+        return f"Unicity({in_line(self.point, ' + ')}: {shares})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""

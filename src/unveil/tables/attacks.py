@@ -7,6 +7,7 @@ cells that no table shows follow from those that the tables show. insider: who i
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_number
 from unveil.attributes import Names, in_line
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, listed
+from unveil.errors import shown as quoted
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.sources import Data
@@ -217,6 +219,9 @@ def attack_table(
     else:
         if by is None:
             raise ArgumentError("no dimension is named; name the columns that span the table (by, --by).")
+        known = inspect.signature(build).parameters
+        if unknown := [name for name in options if name not in known]:
+            raise ArgumentError(f"a table takes no {quoted(unknown[0])}; it takes: {listed(list(known))}.")
         table = build(data, by, value=value, holding=holding, hierarchies=hierarchies, **options)
     shown = np.zeros(len(table.n), dtype=bool)
     shown[table.cells] = True

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_CELLS", "cell_of", "coordinates", "equations", "grid", "largest", "named_cell", "rolled_up", "shape_of"]
 
-MOST_CELLS = 20_000_000
+MOST_CELLS = 2_000_000
 """A table of more cells is refused: nobody reads it, and the work would not end."""
 
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from unveil.errors import MissingExtraError
+from unveil.errors import MissingExtraError, TableError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["LinearProgram", "highs"]
+
+MOST_UNKNOWNS = 1_000_000
+"""A larger program is refused: it would not end."""
 
 
 def highs() -> Any:
@@ -47,6 +50,11 @@ class LinearProgram:
         cost: NDArray[np.float64] | None = None,
         integer: NDArray[np.bool_] | None = None,
     ) -> None:
+        if matrix.shape[1] > MOST_UNKNOWNS:
+            raise TableError(
+                f"a program of {matrix.shape[1]:,} unknowns would not end, and at most {MOST_UNKNOWNS:,} are solved; take fewer "
+                "or coarser dimensions, or suppress by elimination (gauss)."
+            )
         self._library = highs()
         columns = sp.csc_matrix(matrix)
         low, high = right if isinstance(right, tuple) else (right, right)

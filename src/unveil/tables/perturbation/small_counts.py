@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["round_small_counts"]
 
 
+_LARGEST_BASE = 1_000_000
+
+
 @checked_arguments
 def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
     """Round inner counts below a base to 0 or the base, and sum up again.
@@ -42,7 +45,7 @@ def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
     >>> unveil.tables.round_small_counts(unveil.table("paper-2", ["Age*", "Disease"]))
     PerturbedTable(Age* x Disease: small counts to 0 or 3, ...)
     """
-    checked_count("base", base, least=2)
+    checked_count("base", base, least=2, most=_LARGEST_BASE)
     dimensions = table.dimensions
     whole = table.n.reshape([len(one) for one in dimensions])
     inner = whole[np.ix_(*[list(one.leaves) for one in dimensions])]

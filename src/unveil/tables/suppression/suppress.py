@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_word
+from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError
 from unveil.run import Progress, active_run, in_run
 from unveil.tables.apriori import Apriori
@@ -101,7 +102,7 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     try:
         found = chosen(problem, method, Effort(time_limit, solver), intervals, _stages())
     except Unprotectable as failure:
-        raise _told(table, problem, failure) from None
+        raise _told(table, failure) from None
     return SuppressedTable.of(
         table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table"
     )
@@ -124,10 +125,10 @@ def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> N
     return np.abs(table.amounts(cost))[problem.cells]
 
 
-def _told(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> TableError:
+def _told(table: CrossTable, failure: Unprotectable) -> TableError:
     why = (
         "whoever is alone in another cell can compute it (--insiders none would let them)"
         if failure.insider
         else "its sums leave no room, or what everybody knows is too near; lower the level or the width, or publish fewer totals"
     )
-    return TableError.unprotectable(table.name_of(int(problem.cells[failure.cell])), 0, why)
+    return TableError.unprotectable(in_line(table.names, " x "), why)
