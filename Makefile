@@ -25,19 +25,33 @@ UNVEIL := $(BIN)/unveil
 app: $(VENV)/.installed-app
 	$(UNVEIL) app adult
 
+LINKS := $(foreach name,plain close groups swapped,--link $(name)=demo/$(name)-link.csv)
+
 demo: $(VENV)/.installed
-	mkdir -p demo
-	$(UNVEIL) assess adult $(KEYS) --sensitive occupation --out demo/assessment.html
-	$(UNVEIL) anonymize adult $(KEYS) --k 10 --suppression 0.05 --out demo/k10.csv --link demo/k10-link.csv
-	$(UNVEIL) anonymize adult $(KEYS) --k 10 --t 0.3:equal:occupation --suppression 0.05 \
-	  --out demo/t03.csv --link demo/t03-link.csv
-	$(UNVEIL) compare adult k10=demo/k10.csv t0.3=demo/t03.csv $(KEYS) --sensitive occupation \
-	  --privacy k --privacy t --privacy attack \
-	  --need 'income: income-per-year given age, education, race, native-country' \
-	  --link k10=demo/k10-link.csv --link t0.3=demo/t03-link.csv --out demo/comparison.html
-	$(UNVEIL) check demo/k10.csv --policy cell-size-5 $(KEYS) --sensitive occupation
-	@echo "What Adult gives away: demo/assessment.html"
-	@echo "The two releases compared: demo/comparison.html"
+	@mkdir -p demo
+	@echo "1. Adult: 30,162 people of a census. What does the table give away of them?"
+	@$(UNVEIL) assess adult $(KEYS) --sensitive occupation --out demo/assessment.html
+	@echo; echo "2. Four ways to protect it: every class of at least 10 people (plain); occupations spread in each class as in"
+	@echo "   the whole table (close); finer groups where people are many (groups); ages and educations swapped (swapped)."
+	@$(UNVEIL) anonymize adult $(KEYS) --k 10 --suppression 0.05 --out demo/plain.csv --link demo/plain-link.csv --json > demo/plain.json
+	@$(UNVEIL) anonymize adult $(KEYS) --k 10 --t 0.3:equal:occupation --suppression 0.05 \
+	  --out demo/close.csv --link demo/close-link.csv --json > demo/close.json
+	@$(UNVEIL) anonymize adult $(KEYS) --mechanism mondrian --k 10 --out demo/groups.csv --link demo/groups-link.csv \
+	  --json > demo/groups.json
+	@$(UNVEIL) anonymize adult --mechanism swap --attribute age --attribute education \
+	  --out demo/swapped.csv --link demo/swapped-link.csv --json > demo/swapped.json
+	@echo; echo "3. What is each worth? Safer is k upwards, better is what can still be learnt of incomes."
+	@$(UNVEIL) compare adult plain=demo/plain.csv close=demo/close.csv groups=demo/groups.csv swapped=demo/swapped.csv $(KEYS) \
+	  --sensitive occupation --privacy k --privacy t --policy cell-size-5 \
+	  --need 'income: income-per-year given age, education, race, native-country at least 0.1' $(LINKS) \
+	  --out demo/comparison.html
+	@$(UNVEIL) compare adult plain=demo/plain.csv close=demo/close.csv groups=demo/groups.csv swapped=demo/swapped.csv $(KEYS) \
+	  --privacy k --loss suppressed --need 'income: income-per-year given age, education, race, native-country' $(LINKS)
+	@echo; echo "4. May the finer groups leave the house?"
+	@$(UNVEIL) check demo/groups.csv --policy cell-size-5 $(KEYS) --sensitive occupation --sheet demo/verdict.html
+	@echo; echo "What Adult gives away: demo/assessment.html"
+	@echo "The verdict on one page: demo/verdict.html"
+	@echo "The four releases compared: $(CURDIR)/demo/comparison.html"
 
 WORKERS ?= 2
 

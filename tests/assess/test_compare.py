@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,55 @@ def test_names_of_releases_are_checked(capsys: pytest.CaptureFixture[str]) -> No
     assert "NAME=RELEASE" in capsys.readouterr().err
     assert run(["compare", "adult", "a=adult", "a=adult", "--key", "age"]) == 2
     assert "stands twice" in capsys.readouterr().err
+
+
+def people() -> pl.DataFrame:
+    return pl.DataFrame({"age": [21, 24, 35, 38] * 3, "sex": ["f", "m"] * 6, "ill": ["no", "no", "yes", "yes"] * 3})
+
+
+def compared(**more: Any) -> unveil.Comparison:
+    tens = people().with_columns(age=(pl.col("age") // 10 * 10).cast(pl.String))
+    need = unveil.Need("illness", target="ill", given="age", at_least=0.5)
+    tables = {"original": people(), "decades": tens, "no age": people().drop("age")}
+    return unveil.compare(tables, key=["age", "sex"], privacy="k", needs=need, losses="suppressed", same_order=True, **more)
+
+
+def test_the_original_is_a_point_and_what_is_required_is_a_line() -> None:
+    chart = compared(policy={"k_anonymity": 4}).view().every_chart()["trade-off"]
+    assert [row for row in chart.rows if row[3] is None] == [("original", pytest.approx(1.0), 3, None)]
+    assert chart.rules == (("across", "required: illness 0.5", 0.5), ("up", "required: k 4", 4.0))
+    assert chart.better == ("higher", "higher")
+    drawn = compared(policy={"k_anonymity": 4}).svg()
+    for words in ("required: k 4", "required: illness 0.5", "better \N{RIGHTWARDS ARROW}", "\N{UPWARDS ARROW} safer", "original"):
+        assert words in drawn
+
+
+def test_figures_of_the_original_are_those_of_the_original_as_a_release() -> None:
+    found = compared().trade_off
+    itself = unveil.trade_off(
+        people(), {"original": people()}, ["age", "sex"], privacy="k", needs=unveil.Need("illness", target="ill", given="age"),
+        losses="suppressed", same_order=True,
+    )  # fmt: skip
+    assert found.original == itself["original"].figures
+    assert itself.original == {}
+
+
+def test_no_table_is_empty_and_figures_say_what_they_are_of() -> None:
+    view = compared().view()
+    assert all(table.rows for table in view.tables)
+    said = {row[0]: row[2] for table in view.tables if table.title == "How to read the figures" for row in table.rows}
+    assert said["suppressed"] == "share of cells that are suppressed or left out"
+    without = unveil.compare({"original": people(), "same": people()}, key=["age"], losses="suppressed").view()
+    assert "suppressed" not in without.tables[0].columns
+    assert all(table.rows for table in without.tables)
+
+
+def test_labels_of_points_stay_inside_the_picture_and_apart() -> None:
+    tables = {"original": people()} | {f"a release with quite a long name {at}": people() for at in range(6)}
+    drawn = unveil.compare(tables, key=["age"], privacy="k", losses="suppressed", same_order=True).svg()
+    texts = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"[^>]*>(a release[^<]*)', drawn)
+    assert len(texts) == 6
+    assert len({y for _, y, _, _ in texts}) == 6
+    for x, _, anchor, words in texts:
+        start = float(x) - 7.2 * len(words) if anchor == "end" else float(x)
+        assert 0 <= start <= start + 6.5 * len(words) <= 480

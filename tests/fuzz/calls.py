@@ -587,6 +587,8 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
     ("attacks.structure_linkage", "release"): _codes,
     ("compare", "link"): _one_of(None),
     ("trade_off", "link"): _one_of(None),
+    ("trade_off", "policy"): _one_of(None, "cell-size-5"),
+    ("compare", "policy"): _one_of(None, "cell-size-5"),
     ("anonymize", "link"): _path("link.csv"),
     ("loss", "tasks"): _one_of((), "income"),
     ("assess", "partitions"): _one_of(None),

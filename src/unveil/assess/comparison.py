@@ -12,12 +12,13 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.assess.evidence import InputFile, file_table, table_files
 from unveil.assess.figures import Pairing
+from unveil.assess.policy.check import AnyPolicy
 from unveil.assess.tradeoff import TradeOff, trade_off
 from unveil.attributes import Names, names_of, sides_of
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.project import Need
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
@@ -125,11 +126,12 @@ class Comparison(Result):
         """Return what a person should see: the figures, then why."""
         whole = self.trade_off.view()
         rows = tuple((name, line) for name, lines in self.reasons.items() for line in lines)
-        why = Table(("Release", "Why"), rows, title="What was lost, and why")
-        figures = (Figure("Releases", len(self.trade_off.releases)), Figure("Undominated", ", ".join(self.front) or "none"))
+        why = Table(("release", "why"), rows, title="What was lost, and why")
+        figures = whole.figures
         files = (file_table(self.files),) if self.files else ()
         tables = (*whole.tables[:1], why, *whole.tables[1:], *files)
-        return View("Comparison of releases", figures, tables, whole.notes, charts=whole.charts)
+        shown_tables = tuple(table for table in tables if table.rows)
+        return View("Comparison of releases", figures, shown_tables, whole.notes, charts=whole.charts)
 
     @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
@@ -154,6 +156,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     same_order: bool | Names = False,
     seed: int = 0,
     key_file: str | os.PathLike[str] | None = None,
+    policy: AnyPolicy | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Comparison:
     """Compare any number of releases of one original, from any tool, on one scale.
@@ -177,6 +180,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         Of what is drawn at random.
     key_file
         A file with a secret key (at least 16 bytes), by which the original is hashed; none: its hash is not given.
+    policy
+        What is required, as `trade_off` takes it; the chart shows it as a line.
     progress
         A run, or a function called with the name of a stage (a release, its tasks, the reasons), the steps done and the number
         of all.
@@ -216,7 +221,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         others = {name: held.enter_context(studied(data, partial=True)) for name, data in made.items()}
         found = trade_off(
             before, others, keys, secrets or None, privacy=privacy, needs=wanted, tasks=tasks, losses=losses,
-            id=id, link=link, same_order=ordered, seed=seed, progress=active_run(),
+            id=id, link=link, same_order=ordered, seed=seed, policy=policy, progress=active_run(),
         )  # fmt: skip
         columns = tuple(dict.fromkeys([*keys, *secrets, *(name for need in wanted for name in need.given)]))
         served = _degrees(before, wanted)
@@ -289,7 +294,9 @@ def _reasons(
             lines.append(f"coarsest is {worst}: {changes[worst].because()}.")
     rivals = found[name].dominated_by
     if rivals:
-        lines.append(f"{shown(rivals[0])} is at least as good in every figure, and better in one.")
+        lines.append(
+            f"{shown(rivals[0])} is at least as good in every figure and better in one: there is no reason to take this one."
+        )
     return lines
 
 

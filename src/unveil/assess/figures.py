@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -23,7 +23,7 @@ from unveil.utility.propensity import pmse
 from unveil.utility.tasks import Task
 from unveil.utility.tasks import tasks as try_tasks
 
-__all__ = ["LOSSES", "PRIVACY", "Asked", "Axis", "ComparedRelease", "Pairing", "Readings", "Shared"]
+__all__ = ["LOSSES", "MEANING", "PRIVACY", "Asked", "Axis", "ComparedRelease", "Pairing", "Readings", "Shared"]
 
 Readings: TypeAlias = dict[str, float | str]
 """Figures by name; a text is the reason why there is none."""
@@ -47,14 +47,51 @@ LOSSES: Mapping[str, tuple[str, ...]] = {
 }
 """The losses, lower is better, and where each stands in the answer of `unveil.loss`; pMSE has a call of its own."""
 
+MEANING: Mapping[str, str] = {
+    "prosecutor": "mean risk of the records: one over the size of their class",
+    "k": "records in the smallest class",
+    "l": "fewest sensitive values in a class",
+    "t": "largest distance of a class from the whole table, from 0 to 1",
+    "attack": "share of the information that an intruder gains, from 0 to 1",
+    "il1s": "mean change of the numbers, in standard deviations",
+    "nominal": "share of cells that changed",
+    "ordinal": "mean change of cells, as a share of the range of ranks",
+    "entropy_loss": "share of the information in the cells that is lost",
+    "granularity": "mean share of a column's values that a cell could be",
+    "precision": "mean height of cells in their hierarchy, as a share of its height",
+    "ncp": "mean share of a column's range that a cell covers",
+    "nonuniform_entropy": "share of the information in the cells that is lost, by how frequent values are",
+    "discernibility": "records that each record cannot be told from, as a share of all",
+    "average_class_size": "mean size of the classes, as a share of all records",
+    "suppressed": "share of cells that are suppressed or left out",
+    "pmse": "how well records of the release are told from original ones; 0: not at all",
+}
+"""What each figure is, with the base of a share."""
+_NEED = "share of the target's uncertainty that the given columns remove"
+_TASK = "what a model learnt from the release gets right on original records"
+_NOT_FROM_ZERO = ("discernibility", "average_class_size")
+"""Losses that an original has too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A figure that releases are compared by: its name, what it is about, and whether higher is better."""
+    """A figure that releases are compared by.
+
+    Attributes
+    ----------
+    name, about, higher_is_better
+        What it is called, what it is about, and which way is better.
+    meaning
+        What it is, and of what it is a share.
+    required
+        What a policy or a need asks for; None: nothing.
+    """
 
     name: str
     about: Literal["privacy", "utility"]
     higher_is_better: bool
+    meaning: str = ""
+    required: float | None = None
 
     @property
     def direction(self) -> str:
@@ -156,6 +193,7 @@ class Asked:
     folds: int
     sample: int | None
     seed: int
+    required: Mapping[str, float] = field(default_factory=dict)
 
     def axes(self) -> tuple[Axis, ...]:
         """Return the figures in order, refusing what does not exist."""
@@ -169,13 +207,27 @@ class Asked:
         if not self.privacy or not (served or self.losses):
             raise ArgumentError("a trade-off has two sides; name a figure of privacy, and needs, tasks or losses.")
         check_draw(self.seed, self.sample)
-        axes = [Axis(place, "privacy", PRIVACY[name]) for name in self.privacy for place in self._places(name)]
-        axes += [Axis(name, "utility", higher_is_better=True) for name in served]
-        axes += [Axis(name, "utility", higher_is_better=False) for name in self.losses]
+        axes = [
+            Axis(place, "privacy", PRIVACY[name], MEANING[name], self.required.get(place))
+            for name in self.privacy
+            for place in self._places(name)
+        ]
+        axes += [Axis(need.name, "utility", True, _NEED, need.at_least) for need in self.needs]  # noqa: FBT003 - higher is better
+        axes += [Axis(task.name, "utility", True, _TASK) for task in self.tasks]  # noqa: FBT003
+        axes += [Axis(name, "utility", False, MEANING[name]) for name in self.losses]  # noqa: FBT003
         names = [axis.name for axis in axes]
         if doubled := [name for name in names if names.count(name) > 1]:
             raise ArgumentError(f"two figures are called {shown(doubled[0])}; give each a name of its own.")
         return tuple(axes)
+
+    def of_original(self, original: Study) -> Readings:
+        """Return the figures of the original itself, as far as they need no attack and no model: it loses nothing."""
+        models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
+        itself = ComparedRelease(original, original, Shared((), (), ()), {}, self.secrets)
+        found = _guarded(models, lambda: self._models(itself)) if models else {}
+        found |= _guarded([need.name for need in self.needs], lambda: self._needs(itself)) if self.needs else {}
+        found |= dict.fromkeys((name for name in self.losses if name not in _NOT_FROM_ZERO), 0.0)
+        return found
 
     def readings(self, name: str, pair: ComparedRelease) -> Readings:
         """Measure one release; its name is a stage of the work, each figure a step."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +17,10 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.assess.figures import LOSSES, PRIVACY, Asked, Axis, ComparedRelease, Pairing, Readings, Shared
+from unveil.assess.policy.check import AnyPolicy, policy_of
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
-from unveil.project import Need
+from unveil.project import Need, Policy
 from unveil.results import Chart, Figure, Provenance, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LOSSES", "PRIVACY", "Axis", "Point", "TradeOff", "dominance", "trade_off"]
 
+_ORIGINAL = "original"
+_OF_RULE = {"k_anonymity": "k", "prosecutor_average": "prosecutor", "distinct_l_diversity": "l", "t_closeness": "t"}
+"""The figures of privacy that rules of a policy are about."""
 _DECIMALS = 12
 """Figures that agree in so many decimals are equal: the same data may be summed in another order."""
 
@@ -57,6 +61,13 @@ class Point:
     dominated_by: tuple[str, ...]
     undominated: bool | None
 
+    @property
+    def standing(self) -> str:
+        """Say in words how it stands beside the others."""
+        if self.dominated_by:
+            return f"{listed(self.dominated_by)} {'is' if len(self.dominated_by) == 1 else 'are'} as good in all, better in one"
+        return "not judged: it lacks a figure" if self.undominated is None else "worth considering"
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TradeOff(Result):
@@ -70,11 +81,14 @@ class TradeOff(Result):
         Where each stands, by name.
     made
         How the result was made.
+    original
+        The figures of the original itself, as far as they need no attack and no model.
     """
 
     axes: tuple[Axis, ...]
     releases: Mapping[str, Point]
     made: Provenance
+    original: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -93,8 +107,16 @@ class TradeOff(Result):
         """Return the whole answer as plain Python values."""
         return {
             "figures": [
-                {"name": axis.name, "about": axis.about, "higher_is_better": axis.higher_is_better} for axis in self.axes
+                {
+                    "name": axis.name,
+                    "about": axis.about,
+                    "higher_is_better": axis.higher_is_better,
+                    "meaning": axis.meaning,
+                    "required": jsonable(axis.required),
+                }
+                for axis in self.axes
             ],
+            "original": {"figures": jsonable(self.original)},
             "releases": {
                 name: {
                     "figures": jsonable(point.figures),
@@ -120,23 +142,29 @@ class TradeOff(Result):
 
     def view(self) -> View:
         """Return what a person should see: the releases, and which way each figure is better."""
-        rows = tuple(
-            (name, *(point.figures[axis.name] for axis in self.axes), point.undominated, point.dominated_by or None)
-            for name, point in self.releases.items()
-        )
-        columns = ("release", *(axis.name for axis in self.axes), "undominated", "dominated by")
-        directions = tuple((axis.name, axis.about, axis.direction) for axis in self.axes)
+        known = [axis for axis in self.axes if any(point.figures[axis.name] is not None for point in self.releases.values())]
+        rows = [(name, *(one.figures[axis.name] for axis in known), one.standing) for name, one in self.releases.items()]
+        if self.original:
+            rows.insert(0, (_ORIGINAL, *(self.original.get(axis.name) for axis in known), "what they are compared with"))
+        directions = tuple((axis.name, axis.about, axis.meaning, axis.direction, _whole(axis.required)) for axis in known)
+        asked = any(axis.required is not None for axis in known)
+        heads = ("figure", "about", "what it is", "which way", "required")
         tables = (
-            Table(columns, rows, title="Releases"),
-            Table(("figure", "about", "direction"), directions, title="How to read the figures"),
+            Table(("release", *(axis.name for axis in known), "beside the others"), tuple(rows), title="Releases"),
+            Table(heads[: 4 + asked], tuple(row[: 4 + asked] for row in directions), title="How to read the figures"),
         )
         notes = tuple(
             f"release {shown(name)}: {listed(axes)} undefined: {reason}"
             for name, point in self.releases.items()
             for reason, axes in _grouped(point.reasons).items()
         )
-        figures = (Figure("releases", len(self.releases)), Figure("undominated", list(self.front) or "none"))
-        return View("Privacy against utility", figures, tables, notes, charts=(self.picture(),))
+        figures = (Figure("releases", len(self.releases)), self.worth_considering())
+        charts = tuple(chart for chart in (self.picture(),) if chart.rows)
+        return View("Privacy against utility", figures, tuple(table for table in tables if table.rows), notes, charts=charts)
+
+    def worth_considering(self) -> Figure:
+        """Return the undominated releases, with what that means."""
+        return Figure("worth considering", list(self.front) or "none", "no other is as good in every figure and better in one")
 
     @checked_arguments
     def picture(self, privacy: str | None = None, utility: str | None = None) -> Chart:
@@ -148,14 +176,27 @@ class TradeOff(Result):
             The names of the figures; none: the first of either.
         """
         x, y = self._axis("utility", utility), self._axis("privacy", privacy)
+        points = {name: (point.figures, bool(point.undominated)) for name, point in self.releases.items()}
+        shown: dict[str, tuple[Mapping[str, float | None], bool | None]] = {**points}
+        if self.original:
+            shown[_ORIGINAL] = (self.original, None)
         rows = []
-        for name, point in self.releases.items():
-            across, up = point.figures[x.name], point.figures[y.name]
+        for name, (figures, marked) in shown.items():
+            across, up = figures.get(x.name), figures.get(y.name)
             if across is not None and up is not None and math.isfinite(across) and math.isfinite(up):
-                rows.append((name, across, up, bool(point.undominated)))
+                rows.append((name, across, up, marked))
         columns = ("release", f"{x.name} ({x.direction})", f"{y.name} ({y.direction})", "undominated")
-        note = "Filled: no other release is at least as good in every figure and better in one."
-        return Chart("trade-off", "points", f"{y.name} against {x.name}", columns, tuple(rows), note)
+        note = "Filled: no other release is at least as good in every figure and better in one." + (
+            " Square: the original." if self.original else ""
+        )
+        rules = tuple(
+            (where, f"required: {axis.name} {axis.required:g}", float(axis.required))
+            for where, axis in (("across", x), ("up", y))
+            if axis.required is not None
+        )
+        better = ("higher" if x.higher_is_better else "lower", "higher" if y.higher_is_better else "lower")
+        title = f"{y.name} against {x.name}"
+        return Chart("trade-off", "points", title, columns, tuple(rows), note, rules=rules, better=better)
 
     @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
@@ -191,6 +232,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     folds: int = 5,
     sample: int | None = 20_000,
     seed: int = 0,
+    policy: AnyPolicy | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> TradeOff:
     """Set the privacy of releases of one original against their utility.
@@ -214,6 +256,9 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         same order, in all releases or in those named.
     folds, sample, seed
         The folds of tasks, the most records of tasks and pMSE, and the seed of what is drawn.
+    policy
+        What is required, for the lines of the chart: rules by name, a preset, a file, a policy or a project; a need says by
+        itself what will do.
     progress
         A run, or a function called with the name of a release, its figures done and the number of all; of its tasks also with
         the folds.
@@ -262,8 +307,9 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
         pairing.check(original, releases)
         asked = Asked(
-            keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed
-        )
+            keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed,
+            {} if policy is None else _required(policy_of(policy)[0], secrets),
+        )  # fmt: skip
         axes = asked.axes()
         opened = {name: _plain(held.enter_context(studied(data, partial=True))) for name, data in releases.items()}
         shared = Shared.of(before, opened, id)
@@ -272,8 +318,23 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         }
         readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
+        first = {} if _ORIGINAL in releases else asked.of_original(_plain(before))
     made = Provenance(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
-    return TradeOff(axes, _judged(readings, axes), made)
+    itself = {name: None if isinstance(value, str) else value for name, value in first.items()}
+    return TradeOff(axes, _judged(readings, axes), made, itself)
+
+
+def _required(policy: Policy, secrets: Sequence[str]) -> dict[str, float]:
+    """Return what a policy asks of the figures that releases are compared by."""
+    found: dict[str, float] = {}
+    for rule in policy.in_force():
+        if rule.name in _OF_RULE and rule.threshold is not None:
+            name, of = _OF_RULE[rule.name], rule.parameters.get("attribute")
+            places = (
+                [name] if name in ("k", "prosecutor") else [f"{name} of {secret}" for secret in secrets if of in (None, secret)]
+            )
+            found |= dict.fromkeys(places, float(rule.threshold))
+    return found
 
 
 def _plain(study: Study) -> Study:
@@ -315,6 +376,10 @@ def _judged(readings: Mapping[str, Readings], axes: Sequence[Axis]) -> dict[str,
             undominated=not dominates[:, at].any() if complete[at] else None,
         )
     return found
+
+
+def _whole(value: float | None) -> float | int | None:
+    return int(value) if value is not None and value.is_integer() else value
 
 
 def _grouped(reasons: Mapping[str, str]) -> dict[str, list[str]]:

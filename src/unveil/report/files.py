@@ -151,7 +151,7 @@ def _html(shown: Result | View, made_from: Sequence[str] = ()) -> bytes:
 def _txt(shown: Result | View) -> bytes:
     from rich.console import Console
 
-    from unveil.results._render import to_rich
+    from unveil.results.terminal import to_rich
 
     buffer = io.StringIO()
     console = Console(file=buffer, width=_TEXT_WIDTH, color_system=None, force_terminal=False, force_jupyter=False, _environ={})

@@ -80,14 +80,19 @@ class Chart:
     kind
         What `rows` hold. "bars": a label, a share from 0 to 1, and perhaps a second one, drawn as a mark. "columns": a label and
         an amount. "dots": a label, what the dot stands for, its position up to 1, and how many records it stands for. "heat": a
-        row, a column and a share. "points": a label, its places across and upwards, and whether it is marked. "lines": which
-        line, and the places across and upwards of a point of it. "spark": as "columns", small and without labels.
+        row, a column and a share. "points": a label, its places across and upwards, and whether it is marked (None: it is what
+        the others are compared with). "lines": which line, and the places across and upwards of a point of it.
+        "spark": as "columns", small and without labels.
     title, note, definition
         What it shows, how to read it, and what exactly was computed.
     columns
         What each entry of a row is.
     rows
         The figures, in the order drawn.
+    rules
+        Of points: what is required, each with its axis ("across" or "up"), its words and its place; drawn as lines.
+    better
+        Of points: whether "higher" or "lower" is better, across and upwards; the ends of the axes say so.
     """
 
     name: str
@@ -97,6 +102,8 @@ class Chart:
     rows: tuple[tuple[Any, ...], ...]
     note: str = ""
     definition: str = ""
+    rules: tuple[tuple[str, str, float], ...] = ()
+    better: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ def _heat(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
 
 
 def _points(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
+    """Return points; what is required stands in the picture of a page, and in the titles of the axes."""
     return drawn.mark_point(filled=True, size=90).encode(
         x=alt.X("c1:Q", title=names[1]), y=alt.Y("c2:Q", title=names[2]), color=alt.Color("c3:N", title=names[3])
     )

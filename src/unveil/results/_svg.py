@@ -31,8 +31,12 @@ _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 """How the lines of one picture are told apart."""
 _FEWEST_COLUMNS = 8
 """Columns without labels are as wide as if there were at least so many."""
-_FLIP = 0.7
-"""Beyond this share of the width a label stands left of its point."""
+_LETTER, _LINE = 7.2, 13.0
+"""How wide a letter of a label is at most on average, and how high a line."""
+_AXIS = 64
+"""Where the upright axis of points stands."""
+_LONGEST_SMALL = 22
+"""Letters of a small line that fit beside a picture."""
 
 
 def svg(chart: Chart, visible: Callable[[str], str]) -> str:
@@ -72,6 +76,25 @@ class _Words:
             return self.plain(text)
         return f"{self.plain(text[: _LONGEST_LABEL - 1])}…<title>{self.plain(text)}</title>"
 
+    def side(self, y: float, value: object) -> str:
+        """Return the label left of a row: one line, or two small ones where it is long."""
+        text = str(value)
+        if len(text) <= _LONGEST_LABEL:
+            return _text(_LEFT - 8, y, self.plain(text), "end")
+        first, rest = _broken(text)
+        second = rest if len(rest) <= _LONGEST_SMALL else f"{rest[: _LONGEST_SMALL - 1]}…"
+        title = f"<title>{self.plain(text)}</title>"
+        return _text(_LEFT - 8, y - 6, self.plain(first) + title, "end", "unveil-small") + _text(
+            _LEFT - 8, y + 6, self.plain(second) + title, "end", "unveil-small"
+        )
+
+
+def _broken(text: str) -> tuple[str, str]:
+    """Break a long name into two lines, behind a sign between its words where there is one."""
+    places = [at + 1 for at, sign in enumerate(text[:_LONGEST_SMALL]) if sign in " -_/.,:+"]
+    at = places[-1] if places and len(text) - places[-1] <= _LONGEST_SMALL else _LONGEST_SMALL
+    return text[:at], text[at:]
+
 
 def _described(chart: Chart) -> str:
     """Say in words what the picture shows, for those who do not see it."""
@@ -102,7 +125,7 @@ def _bars(chart: Chart, said: _Words) -> tuple[list[str], float]:
         top = at * _ROW
         length = room * min(max(share, 0.0), 1.0)
         parts += [
-            _text(_LEFT - 8, top + 17, said.label(label), "end"),
+            said.side(top + 17, label),
             f'<rect class="unveil-rest" x="{_LEFT}" y="{top + 5}" width="{room}" height="15" rx="2"/>',
             f'<rect class="unveil-mark" x="{_LEFT}" y="{top + 5}" width="{length:.1f}" height="15" rx="2"/>',
             _text(_WIDTH, top + 17, said.plain(number(share)), "end"),
@@ -178,7 +201,7 @@ def _dots(chart: Chart, said: _Words) -> tuple[list[str], float]:
     ]
     for at, name in enumerate(labels):
         middle = at * (_ROW + 2) + 16
-        parts.append(_text(_LEFT - 8, middle + 4, said.label(name), "end"))
+        parts.append(said.side(middle + 4, name))
         parts.append(f'<path class="unveil-axis" d="M{left} {middle}H{right}"/>')
         for _, what, position, records in sorted((row for row in chart.rows if row[0] == name), key=lambda row: -row[3]):
             size = 2.5 + 7 * math.sqrt(records / most)
@@ -214,7 +237,7 @@ def _heat(chart: Chart, said: _Words) -> tuple[list[str], float]:
             mark = "unveil-small unveil-strong" if share >= _STRONG else "unveil-small"
             parts.append(_text(x + side / 2, y + side / 2 + 4, said.plain(_short(share)), "middle", mark))
     for at, name in enumerate(names):
-        parts.append(_text(_LEFT - 8, (at + 0.5) * side + 4, said.label(name), "end"))
+        parts.append(said.side((at + 0.5) * side + 4, name))
         turned = f'transform="translate({_LEFT + (at + 0.5) * side + 4:.1f} {len(names) * side + 10:.1f}) rotate(-50)"'
         parts.append(f'<text {turned} text-anchor="end">{said.label(name)}</text>')
     longest = min(max(map(len, names), default=0), _LONGEST_LABEL)
@@ -222,22 +245,66 @@ def _heat(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _points(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw a circle a row with its label, filled where it is marked."""
-    left, right, top, bottom = 64, _WIDTH - 16, 12, 260
-    across = _Scale.over([row[1] for row in chart.rows], left, right)
-    up = _Scale.over([row[2] for row in chart.rows], bottom, top)
+    """Draw a circle a row with its label, filled where it is marked; what is required as lines, and where better is."""
+    left, right, top, bottom = _AXIS, _WIDTH - 16, 20, 268
+    rules = {axis: [place for name, _, place in chart.rules if name == axis] for axis in ("across", "up")}
+    across = _Scale.over([*(row[1] for row in chart.rows), *rules["across"]], left, right)
+    up = _Scale.over([*(row[2] for row in chart.rows), *rules["up"]], bottom, top)
     parts = [f'<path class="unveil-axis" d="M{left} {top}V{bottom}H{right}"/>']
     parts += [_text(across.at(tick), bottom + 16, f"{tick:g}", "middle", "unveil-small") for tick in across.ticks()]
     parts += [_text(left - 6, up.at(tick) + 4, f"{tick:g}", "end", "unveil-small") for tick in up.ticks()]
-    for label, x, y, marked in sorted(chart.rows, key=lambda row: bool(row[3])):
-        anchor, shift = ("end", -9) if across.at(x) > _FLIP * _WIDTH else ("start", 9)
-        kind = "unveil-mark" if marked else "unveil-hollow"
-        parts.append(f'<circle class="{kind}" cx="{across.at(x):.1f}" cy="{up.at(y):.1f}" r="5"/>')
-        parts.append(_text(across.at(x) + shift, up.at(y) + 4, said.label(label), anchor, "" if marked else "unveil-faint"))
+    for axis, words, place in chart.rules:
+        if axis == "up":
+            path, x, y, anchor = f"M{left} {up.at(place):.1f}H{right}", float(right), up.at(place) - 5, "end"
+        else:
+            path, x, y, anchor = f"M{across.at(place):.1f} {top}V{bottom}", across.at(place) + 4, top + 10.0, "start"
+        parts.append(f'<path class="unveil-rule" d="{path}"/>')
+        parts.append(_text(x, y, said.plain(words), anchor, "unveil-faint"))
+    taken: list[tuple[float, float, float]] = []
+    for label, x, y, marked in sorted(chart.rows, key=lambda row: row[3] is True):
+        parts.append(_point(across.at(x), up.at(y), marked=marked))
+        parts.append(_beside(across.at(x), up.at(y), said, label, taken, faint=not marked))
     parts.append(_text((left + right) / 2, bottom + 36, said.plain(chart.columns[1]), "middle", "unveil-faint"))
     turned = f'transform="translate(12 {(top + bottom) / 2:.0f}) rotate(-90)"'
     parts.append(f'<text {turned} text-anchor="middle" class="unveil-faint">{said.plain(chart.columns[2])}</text>')
+    parts += _better(chart.better, left, right, top, bottom)
     return parts, bottom + 44
+
+
+def _point(x: float, y: float, *, marked: bool | None) -> str:
+    """Return a filled circle, a hollow one, or a hollow square for what the others are compared with."""
+    if marked is None:
+        return f'<rect class="unveil-hollow" x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9"/>'
+    return f'<circle class="{"unveil-mark" if marked else "unveil-hollow"}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
+
+
+def _beside(x: float, y: float, said: _Words, label: object, taken: list[tuple[float, float, float]], *, faint: bool) -> str:
+    """Return the label of a point where there is room: right of it, left of it, or below another label; never outside."""
+    whole = _LETTER * len(str(label))
+    fits = whole <= max(_WIDTH - x - 9, x - _AXIS - 9)
+    width = whole if fits else _LETTER * min(len(str(label)), _LONGEST_LABEL)
+    start = x + 9 if x + 9 + width <= _WIDTH else max(x - 9 - width, 0.0)
+    line = y + 4
+    while any(abs(line - other) < _LINE and start < end and begin < start + width for begin, end, other in taken):
+        line += _LINE
+    taken.append((start, start + width, line))
+    words = said.plain(label) if fits else said.label(label)
+    place, anchor = (start + width, "end") if start < x else (start, "start")
+    return _text(place, line, words, anchor, "unveil-faint" if faint else "")
+
+
+def _better(better: tuple[str, str], left: float, right: float, top: float, bottom: float) -> list[str]:
+    """Return the words at the ends of the axes that say where better is."""
+    across, up = better
+    parts = []
+    if across:
+        place, anchor = (right, "end") if across == "higher" else (left, "start")
+        words = "better \N{RIGHTWARDS ARROW}" if across == "higher" else "\N{LEFTWARDS ARROW} better"
+        parts.append(_text(place, bottom + 36, words, anchor, "unveil-small"))
+    if up:
+        words = "\N{UPWARDS ARROW} safer" if up == "higher" else "\N{DOWNWARDS ARROW} safer"
+        parts.append(_text(4, top - 8 if up == "higher" else bottom + 20, words, "start", "unveil-small"))
+    return parts
 
 
 def _lines(chart: Chart, said: _Words) -> tuple[list[str], float]:

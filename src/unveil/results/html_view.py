@@ -58,6 +58,7 @@ _CSS = """\
 .unveil-view .unveil-chart .unveil-mark, .unveil-view .unveil-chart .unveil-dot { fill: #2f6ab5; }
 .unveil-view .unveil-chart .unveil-dot { fill-opacity: 0.5; stroke: #2f6ab5; }
 .unveil-view .unveil-chart .unveil-hollow { fill: none; stroke: #2f6ab5; stroke-width: 1.5; }
+.unveil-view .unveil-chart .unveil-rule { fill: none; stroke: #b5542f; stroke-dasharray: 5 3; }
 .unveil-view .unveil-chart .unveil-rest { fill: rgba(128, 128, 128, 0.16); }
 .unveil-view .unveil-chart .unveil-axis { fill: none; stroke: rgba(128, 128, 128, 0.4); }
 .unveil-view .unveil-chart .unveil-small { font-size: 11px; }
@@ -100,7 +101,9 @@ _CSS = """\
   .unveil-view th, .unveil-view td { white-space: normal; padding-right: 0.8em; }
   .unveil-view tr, .unveil-view .unveil-figures > div { break-inside: avoid; }
   .unveil-view .unveil-mark, .unveil-view .unveil-dot { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
-  .unveil-view .unveil-title { break-after: avoid; }
+  .unveil-view .unveil-title, .unveil-view .unveil-caption { break-after: avoid; }
+  .unveil-view .unveil-definition::details-content { content-visibility: visible; height: auto; }
+  .unveil-view .unveil-definition summary { list-style: none; }
 }
 """
 

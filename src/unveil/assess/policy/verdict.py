@@ -159,7 +159,7 @@ class Verdict(Result):
 
     def __rich__(self) -> RenderableType:
         """Show the verdict in a terminal: what was asked, found and required; a page adds what it can be held to."""
-        from unveil.results._render import to_rich
+        from unveil.results.terminal import to_rich
 
         return to_rich(replace(self.view(), parts=()))
 

@@ -62,6 +62,10 @@ def compare(
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="With --by: the groups of a dimension.")
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", metavar="FILE|PRESET", help="What is required: a policy file, a project file, or a preset."),
+    ] = None,
     key_file: KeyFile = None,
     project: ProjectFile = None,
     separator: Separator = None,
@@ -108,6 +112,7 @@ def compare(
             same_order=same_order,
             seed=seed,
             key_file=key_file,
+            policy=policy if policy is not None or inputs.project is None else inputs.project.policy or None,
         )
     give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
 
