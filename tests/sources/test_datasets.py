@@ -93,3 +93,21 @@ def test_the_tree_of_diseases_has_the_distances_of_the_talk() -> None:
 def test_an_unknown_name_is_refused_with_those_there_are(call: object) -> None:
     with pytest.raises(unveil.UnveilError, match=re.compile("one of|did you mean", re.IGNORECASE)):
         call("SP9")  # type: ignore[operator]
+
+
+def test_the_messy_table_has_what_raw_files_have() -> None:
+    frame = datasets.load("clinic-raw")
+    assert frame.equals(datasets.load("clinic-raw"))
+    assert frame.height > frame["patient no"].n_unique() == 620
+    forms = (r"^\d{4}-\d\d-\d\d$", r"^\d\d/\d\d/\d\d$", r"^\d\d\.\d\d\.\d{4}$")
+    shares = [frame["date of birth"].str.contains(form).mean() for form in forms]
+    assert sum(shares) == pytest.approx(1)
+    assert min(shares) > 0.25
+    assert {len(str(code)) for code in frame["zip"]} == {4, 5}
+    assert (frame["income"] == -9).any()
+    assert (frame["children"] == 99).any()
+    assert (frame["diagnosis"] == "unknown").any()
+    assert frame.select("sex", "GenderID").unique().height == 2
+    steady = frame.group_by("patient no").agg(pl.col("name", "date of birth", "sex", "town").n_unique())
+    assert steady.drop("patient no").max().row(0) == (1, 1, 1, 1)
+    assert frame.select("town", "county", "state").unique().height == frame["town"].n_unique()

@@ -28,7 +28,7 @@ __all__ = ["AlikeColumns", "alike_columns"]
 
 _LAMBDA = 0.95
 _OWN = 0.5
-"""Share of the records from which values are too many: nearly every record has its own."""
+"""Share of the persons from which values are too many: nearly everybody has an own one."""
 _WIDE = 80
 """With more columns only exact twins, and those whose names share a word, are compared."""
 _STRAIGHT = 0.99
@@ -52,15 +52,18 @@ class AlikeColumns:
         return {"columns": list(self.columns), "evidence": self.evidence}
 
 
-def alike_columns(coded: Mapping[str, Coded]) -> tuple[AlikeColumns, ...]:
+def alike_columns(coded: Mapping[str, Coded], persons: int | None = None) -> tuple[AlikeColumns, ...]:
     """Find the columns that say the same.
 
     Parameters
     ----------
     coded
         The columns of the records, coded.
+    persons
+        How many persons the records are of; none: as many as records.
     """
-    few = {name: one for name, one in coded.items() if 2 <= len(one.values) <= _OWN * len(one.codes)}  # noqa: PLR2004 - two values
+    most = _OWN * (persons or max((len(one.codes) for one in coded.values()), default=0))
+    few = {name: one for name, one in coded.items() if 2 <= len(one.values) <= most}  # noqa: PLR2004 - two values
     joined = _Groups()
     for first, second in _pairs(few):
         if _both_ways(few[first], few[second]):

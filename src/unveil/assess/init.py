@@ -299,10 +299,11 @@ def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple
     }
     return TableFacts(
         found.records,
+        found.records if person is None else len(columns[person[0]].values),
         {finding.column: finding for finding in reversed(found.findings)},
         person,
         household_column(columns, person[0] if person else None),
-        alike_columns(columns),
+        alike_columns(columns, len(columns[person[0]].values) if person else None),
         codes,
         trees,
         hierarchies=narrow,

@@ -128,8 +128,8 @@ class TableFacts:
 
     Attributes
     ----------
-    records
-        How many there are.
+    records, persons
+        How many there are, and of how many persons they are.
     findings
         The best finding of each column that looks like a direct identifier.
     person, household
@@ -145,6 +145,7 @@ class TableFacts:
     """
 
     records: int
+    persons: int
     findings: Mapping[str, Finding]
     person: tuple[str, str] | None
     household: tuple[str, str] | None
@@ -185,8 +186,10 @@ def _role(name: str, exposure: ColumnExposure, mark: SensitiveMark | None, facts
         return "person"
     if facts.household is not None and name == facts.household[0]:
         return "household"
-    if finding is not None and finding.confidence != "possible" and finding.category != "birth-date":
-        return "identifier"
+    if finding is not None and finding.category != "birth-date":
+        own = exposure.distinct >= _NEARLY_ALL * facts.persons
+        if finding.confidence != "possible" or own:
+            return "identifier"
     if exposure.distinct < 2:  # noqa: PLR2004 - two values
         return "other"
     return "sensitive" if mark is not None and mark.sure else "key"
@@ -204,6 +207,8 @@ def _reasons(exposure: ColumnExposure, finding: Finding | None, facts: TableFact
 def _why(name: str, role: Role, mark: SensitiveMark | None, facts: TableFacts) -> Iterator[str]:
     """Say why it has this role."""
     if role == "identifier":
+        if facts.findings[name].confidence == "possible":
+            yield "Nearly everybody has an own value."
         yield "Take it out, or replace it, before anything is released."
     elif role == "person" and facts.person is not None:
         yield f"Whose record it is: {facts.person[1]}. Figures count persons, and it is left out of releases."
@@ -233,9 +238,14 @@ def _questions(
     missing: tuple[MissingCode, ...],
 ) -> Iterator[InitQuestion]:
     """Ask where name and values leave a doubt; the default is what is proposed."""
-    if role == "key" and finding is not None and finding.category != "birth-date":
+    if (
+        role in ("key", "identifier")
+        and finding is not None
+        and finding.category != "birth-date"
+        and finding.confidence == "possible"
+    ):
         why = f"{finding.category}, possibly: {'; '.join(finding.evidence)}"
-        yield InitQuestion(name, f"Does {name} name people ({why})?", ("key", "identifier", "other"), "key")
+        yield InitQuestion(name, f"Does {name} name people ({why})?", ("key", "identifier", "other"), role)
     elif role == "key" and mark is not None:
         yield InitQuestion(name, f"Is {name} to be kept secret ({mark.evidence})?", ("key", "sensitive"), "key")
     elif role == "key" and finding is None and exposure.rate >= _NEARLY_ALL and exposure.uniques:

@@ -1,4 +1,4 @@
-"""Which data is built in? The Adult census, and the tables, partitions and hierarchies printed in the publications."""
+"""Which data is built in? The Adult census, a messy table of visits, and what the publications print: tables and hierarchies."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import polars as pl
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 from unveil.partitions import Hierarchy, Partition
+from unveil.sources.clinic import clinic
 
 __all__ = ["adult", "describe", "hierarchies", "hierarchy", "load", "names", "partition", "partitions", "published"]
 
@@ -24,6 +25,9 @@ ADULT = (
     "Adult census (Becker and Kohavi 1996, UCI Machine Learning Repository, doi:10.24432/C5XW20, CC BY 4.0); "
     "'adult' holds the 30,162 complete records, 'adult-raw' all 32,561 with nulls"
 )
+
+
+CLINIC = "visits to a clinic that never was, drawn from a seed: a raw file with all that is wrong with raw files"
 
 
 def adult(*, complete: bool = True, backend: Backend = "polars") -> Any:
@@ -62,7 +66,7 @@ def published() -> dict[str, Any]:
 
 def names() -> tuple[str, ...]:
     """Return the names of the built-in data sets."""
-    return ("adult", "adult-raw", *published()["tables"])
+    return ("adult", "adult-raw", "clinic-raw", *published()["tables"])
 
 
 @checked_arguments
@@ -71,7 +75,8 @@ def describe() -> list[dict[str, Any]]:
     rows = []
     for name in names():
         frame = load(name)
-        origin = ADULT if name.startswith("adult") else published()["origins"][name]
+        known = {"adult": ADULT, "adult-raw": ADULT, "clinic-raw": CLINIC}
+        origin = known.get(name) or published()["origins"][name]
         rows.append({"name": name, "records": frame.height, "columns": frame.columns, "origin": origin})
     return rows
 
@@ -88,6 +93,8 @@ def load(name: str, *, backend: Backend = "polars") -> Any:
     """
     if name in ("adult", "adult-raw"):
         return adult(complete=name == "adult", backend=backend)
+    if name == "clinic-raw":
+        return _in_library(clinic(), backend)
     if name not in published()["tables"]:
         raise ArgumentError.not_one_of("data set", name, names())
     return _in_library(_printed(name), backend)
