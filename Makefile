@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: app demo test lint types contracts unit docs docs-reference coverage oldest bare fuzz bench clean
+.PHONY: app screenshots demo test lint types contracts unit docs docs-reference coverage oldest bare fuzz bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -16,11 +16,14 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	touch $@
 
 $(VENV)/.installed-app: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[app]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[app,excel,stats-files]"
 	touch $@
 
 KEYS := --key age --key workclass --key education --key marital-status --key race --key sex --key native-country
 UNVEIL := $(BIN)/unveil
+
+screenshots: $(VENV)/.installed-test
+	PYTHONPATH=tests $(BIN)/python website/screenshots.py
 
 app: $(VENV)/.installed-app
 	$(UNVEIL) app adult

@@ -20,7 +20,7 @@ from unveil.app.guard import Guard, Key, Site
 from unveil.app.server import Listening, bound_socket
 from unveil.app.state import Desk
 
-__all__ = ["SITE", "TOKEN", "Browser", "chromium", "driver_there", "served", "until"]
+__all__ = ["SITE", "TOKEN", "Browser", "chromium", "coloured", "driver_there", "served", "until", "violations"]
 
 TOKEN = "t" * 43
 SITE = Site(8123)
@@ -110,3 +110,23 @@ def until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
         if time.monotonic() > end:
             raise AssertionError("it did not become true in time")
         time.sleep(0.05)
+
+
+def violations(browser: Any) -> list[tuple[str, str, list[str]]]:
+    """Return what axe finds against WCAG 2.2 AA on the page that a browser shows: the rule, its help and where."""
+    from importlib.resources import files
+
+    browser.execute_script(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+    rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    found = browser.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run(document, {runOnly: {type: 'tag', values: arguments[0]}}).then(found => done(found.violations));",
+        rules,
+    )
+    return [(one["id"], one["help"], [node["html"][:160] for node in one["nodes"]]) for one in found]
+
+
+def coloured(browser: Any, scheme: str) -> None:
+    """Let pages be light or dark."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})

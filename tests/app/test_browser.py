@@ -71,7 +71,7 @@ def click(browser: Any, css: str) -> None:
 
 def press(browser: Any, css: str, key: str = "\ue007") -> None:
     """Press a key on an element: Enter, unless another is named."""
-    find(browser, css).send_keys(key)
+    until(lambda: [browser.find_element("css selector", css).send_keys(key)])
 
 
 def requests_of(browser: Any) -> list[str]:
@@ -125,11 +125,11 @@ def test_keys_alone_are_enough(browser: Any, messy: Path) -> None:
         enter(browser, address)
         browser.get(f"{address}/columns")
         find(browser, "#card-c2")
-        box = find(browser, "#card-c2 input[value='other']")
-        box.send_keys(Keys.ARROW_LEFT)
+        press(browser, "#card-c2 input[value='other']", Keys.ARROW_LEFT)
         until(lambda: desk.project.attributes.get("age") is not None)
         assert desk.project.attributes["age"].role == "keep"
-        until(lambda: browser.switch_to.active_element.get_attribute("value") == "keep")
+        until(lambda: browser.execute_script("return document.body.dataset.version") == str(desk.version))
+        assert browser.switch_to.active_element.get_attribute("value") == "keep", "the part that was exchanged keeps the focus"
         browser.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
         until(lambda: desk.project.attributes["age"].role == "weight")
 

@@ -17,6 +17,7 @@ from unveil.app.guard import Guard, Key
 from unveil.app.look import look_at
 from unveil.app.state import Desk, reading
 from unveil.project import Project
+from unveil.sources.files.workbook import workbook
 
 
 @pytest.fixture
@@ -175,6 +176,25 @@ def test_the_first_rows_are_masked_on_request(browser: Browser) -> None:
     assert "Bob" not in masked
     assert "<td>xxx</td>" in masked
     assert "<td>99999</td>" in masked
+
+
+def test_a_workbook_is_opened_by_its_sheets(desk: Desk, browser: Browser, home: Path) -> None:
+    content = workbook({"Staff": [["name", "age"], ["Ann", 30]], "Pay": [["id", "pay", "x"], [1, 2, -9]]})
+    answer = drop(browser, "book.xlsx", content)
+    assert "the first of 2 sheets" in said(browser, answer)
+
+    def columns(desk: Desk) -> tuple[str, ...]:
+        return desk.opened.columns
+
+    assert columns(desk) == ("name", "age")
+    browser.post("/open/sheet", {"sheet": "Pay"})
+    assert columns(desk) == ("id", "pay", "x")
+    browser.post("/open/sheet", {"sheet": "None"})
+    assert columns(desk) == ("id", "pay", "x")
+    browser.post("/open/keep", {"name": "book.xlsx"})
+    again = Desk(home)
+    again.open(str(desk.project.path))
+    assert columns(again) == ("id", "pay", "x")
 
 
 # Warnings -------------------------------------------------------------------------------------------------------------

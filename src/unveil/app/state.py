@@ -22,6 +22,7 @@ from unveil.errors import ArgumentError, ProjectError, UnveilError, shown
 from unveil.project import Attribute, DataSection, Project
 from unveil.sources import ReadOptions, open_source
 from unveil.sources.datasets import names as built_in
+from unveil.sources.files.inputs import named_part
 from unveil.sources.opening import read_options
 from unveil.study import Study
 
@@ -327,9 +328,11 @@ class Desk:
                 raise ArgumentError(f"{shown(path.name)} is there already; choose another name.")
             if not path.parent.is_dir():
                 raise ArgumentError("there is no such folder; choose one that is there.")
-            shutil.move(opened.data, path)
-            project = replace(opened.project, data=replace(opened.project.data, path=path))
-            self._opened = replace(_opened(str(path), project, kept=True), project=opened.project)
+            held, sheet = named_part(opened.data)
+            shutil.move(held, path)
+            kept = path if sheet is None else path.with_name(f"{path.name}?sheet={sheet}")
+            project = replace(opened.project, data=replace(opened.project.data, path=kept))
+            self._opened = replace(_opened(str(kept), project, kept=True), project=opened.project)
             self.change(project, "the data is kept")
 
     # What is said once ------------------------------------------------------------------------------------------------
@@ -378,7 +381,7 @@ def without_password(address: str) -> str:
 def _project_path(data: str, home: Path, *, kept: bool) -> Path:
     """Return where the project of some data is kept: `unveil.toml` beside it, unless that is about something else."""
     usual = home / "unveil.toml"
-    named = Path(without_credentials(data).rpartition("/")[2] or "data")
+    named = Path(named_part(without_credentials(data))[0].rpartition("/")[2] or "data")
     own = home / f"{named.stem or 'data'}.toml"
     if data in built_in() or not kept or "://" in data or own.is_file():
         return own

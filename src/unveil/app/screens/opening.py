@@ -18,12 +18,14 @@ from unveil.errors import ArgumentError, DataFileError, UnveilError
 from unveil.results.numbers import counted
 from unveil.sources import ReadOptions
 from unveil.sources.datasets import names as built_in
+from unveil.sources.files.inputs import locate, named_part
+from unveil.sources.files.workbook import SUFFIXES, sheet_names
 
 __all__ = ["SCREEN"]
 
 _READABLE = (
     ".csv", ".tsv", ".tab", ".txt", ".gz", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".ipc", ".feather",
-    ".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt", ".toml",
+    ".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt", ".zip", ".toml", *SUFFIXES,
 )  # fmt: skip
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".gz", ".jsonl", ".ndjson")
 _MOST_ENTRIES = 500
@@ -95,11 +97,19 @@ def _reading(desk: Desk) -> dict[str, Any]:
     section = desk.project.data
     return {
         "is_text": desk.opened.data.lower().endswith(_TEXT),
+        "sheets": _sheets(desk.opened.data),
+        "sheet": named_part(desk.opened.data)[1],
         "separators": _SEPARATORS,
         "encodings": _ENCODINGS,
         "section": section,
         "missing_texts": " ".join(section.missing),
     }
+
+
+def _sheets(data: str) -> list[str]:
+    """Return the sheets of a workbook; of anything else none."""
+    path, _ = named_part(data)
+    return sheet_names(locate(path)) if path.lower().endswith(SUFFIXES) else []
 
 
 def _warnings(desk: Desk) -> list[dict[str, str]]:
@@ -193,6 +203,14 @@ def _read(visit: Visit) -> Answer:
     return Go("/open?masked=1" if visit.form.get("masked") else "/open")
 
 
+def _sheet(visit: Visit) -> Answer:
+    """Open another sheet of the workbook."""
+    opened = visit.desk.opened
+    path, _ = named_part(opened.data)
+    sheet = visit.word("sheet", tuple(_sheets(opened.data)))
+    return _taken(visit.desk, f"{path}?sheet={sheet}", kept=opened.kept)
+
+
 def _zeros(visit: Visit) -> Answer:
     """Read a column of codes as text, with the zeros in front."""
     project, column = visit.desk.project, visit.column("column")
@@ -212,6 +230,10 @@ def _person(visit: Visit) -> Answer:
 def _taken(desk: Desk, data: str, *, kept: bool = True) -> Answer:
     """Open data; text that is no UTF-8 is read as Windows writes it, and that is said."""
     note, kind = "", "good"
+    sheets = _sheets(data)
+    if len(sheets) > 1 and named_part(data)[1] is None:
+        data = f"{data}?sheet={sheets[0]}"
+        note = f" It is the first of {len(sheets):,} sheets; another can be chosen below."
     try:
         desk.open(data, kept=kept, read=True)
     except DataFileError:
@@ -278,7 +300,15 @@ SCREEN = Screen(
     title="Open",
     question="Which table?",
     page=_page,
-    actions={"file": _opened, "table": _table, "keep": _keep, "reading": _read, "zeros": _zeros, "person": _person},
+    actions={
+        "file": _opened,
+        "table": _table,
+        "keep": _keep,
+        "reading": _read,
+        "sheet": _sheet,
+        "zeros": _zeros,
+        "person": _person,
+    },
     uploads={"dropped": _dropped},
     missing=lambda desk: "",  # noqa: ARG005 - it can always be used
 )

@@ -186,4 +186,5 @@ if (address.searchParams.has("note")) {
   address.searchParams.delete("note");
   history.replaceState(null, "", address);
 }
+document.querySelector(".steps [aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
 prepare(document);

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from unveil.sources.files.inputs import Input
     from unveil.sources.options import ReadOptions
 
-__all__ = ["SUFFIXES", "column_names", "read", "workbook"]
+__all__ = ["SUFFIXES", "column_names", "read", "sheet_names", "workbook"]
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
@@ -39,6 +39,11 @@ _EXACT = 1 << 53
 def column_names(source: Input, options: ReadOptions) -> list[str]:  # noqa: ARG001 - a workbook says by itself how it is read
     """Read the names of the columns: the first row."""
     return _names(source, _opened(source))
+
+
+def sheet_names(source: Input) -> list[str]:
+    """Read the names of the sheets."""
+    return [str(name) for name in _opened(source).sheet_names]
 
 
 def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
