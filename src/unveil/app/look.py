@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +11,13 @@ import numpy as np
 
 from unveil.app.jobs import Job
 from unveil.app.state import Desk, reading
-from unveil.assess.init import ColumnProposal, Start, start_project
+from unveil.assess.init import Start, start_project
+from unveil.assess.proposals import ColumnProposal
 from unveil.errors import UnsupportedDataError
-from unveil.naming import hints_of
 from unveil.results import Chart
 from unveil.run import active_run
 from unveil.sources import CodedTable, ReadOptions, open_source
+from unveil.sources.opening import read_options
 from unveil.study import Study
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["ColumnLook", "Look", "look_at", "looked", "looking", "unresolved"]
 
 _BARS = 28
-_SHORTEST_CODE = 4
 _JOB = "look"
+_WHO = frozenset({"identifier", "person"})
+"""Roles of columns that say who somebody is: they are proposed for what probably names people, and take it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class ColumnLook:
 
     @property
     def likely_name(self) -> bool:
-        """Whether it probably names people outright."""
-        return self.proposal.role == "identifier"
+        """Whether it probably says who somebody is."""
+        return self.proposal.role in _WHO
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +70,14 @@ class Look:
         The project that would be proposed.
     columns
         The columns, in the order of the data.
-    same
-        Groups of columns of which each says what the others say: they part the records alike.
-    zeros
-        Columns of codes whose zeros in front seem to be lost.
-    repeated
-        Columns that say whose record it is, with several records for one value.
     """
 
     start: Start
     columns: tuple[ColumnLook, ...]
-    same: tuple[tuple[str, ...], ...]
-    zeros: tuple[str, ...] = ()
-    repeated: tuple[str, ...] = ()
 
     def column(self, name: str) -> ColumnLook:
         """Return what one column looks like."""
         return next(one for one in self.columns if one.name == name)
-
-    def twins(self, name: str) -> tuple[str, ...]:
-        """Return the columns that say the same as one."""
-        return next((tuple(one for one in group if one != name) for group in self.same if name in group), ())
 
 
 # The job --------------------------------------------------------------------------------------------------------------
@@ -97,49 +85,30 @@ class Look:
 
 def look_at(data: str, path: Path, options: ReadOptions) -> Look:
     """Look at all columns of some data, as a job does."""
-    if options.text or options.missing_in:
+    if options.missing_in:
         start = start_project(open_source(data, options), path)
     else:
-        start = start_project(data, path, separator=options.separator, encoding=options.encoding, missing=options.missing)
-    study = Study(open_source(data, replace(options, missing=start.project.data.missing or options.missing)))
+        start = start_project(
+            data, path, separator=options.separator, encoding=options.encoding, missing=options.missing, text=options.text
+        )
+    study = Study(open_source(data, replace(options, **_found(start, options))))
     columns: list[ColumnLook] = []
-    zeros: list[str] = []
-    marks: dict[bytes, list[str]] = {}
     for proposal in active_run().each("columns", start.proposals):
         try:
             table = study.table([proposal.column], nulls="category")
         except UnsupportedDataError:
             columns.append(ColumnLook(proposal, 0, None))
             continue
-        sizes = _sizes(table)
-        coded = table.columns[0]
+        sizes, coded = _sizes(table), table.columns[0]
         missing = int(sizes[-1]) if coded.values and coded.values[len(coded.values) - 1] is None else 0
         columns.append(ColumnLook(proposal, missing, _histogram(proposal.column, coded.values, sizes)))
-        if _lost_zeros(proposal.column, coded.values):
-            zeros.append(proposal.column)
-        if proposal.alone is not None and proposal.alone.distinct > 1 and not study.source.can_count:
-            marks.setdefault(_mark(study.coded(proposal.column).codes), []).append(proposal.column)
-    same = tuple(tuple(group) for group in marks.values() if len(group) > 1)
-    repeated = tuple(one.name for one in columns if _is_repeated(one, start.records))
-    return Look(start, tuple(columns), same, tuple(zeros), repeated)
+    return Look(start, tuple(columns))
 
 
-def _lost_zeros(name: str, values: Sequence[Any]) -> bool:
-    """Whether a column of codes holds whole numbers of different lengths: a spreadsheet drops the zeros in front."""
-    if not hints_of(name) & {"postcode", "phone", "national-number"}:
-        return False
-    numbers = [value for value in values if value is not None]
-    whole = all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in numbers)
-    lengths = {len(str(value)) for value in numbers} if whole else set()
-    return len(lengths) > 1 and max(lengths) >= _SHORTEST_CODE
-
-
-def _is_repeated(one: ColumnLook, records: int) -> bool:
-    """Whether a column that says whose record it is has values of several records."""
-    figures, hints = one.proposal.alone, hints_of(one.name)
-    if figures is None or not (hints & {"person-id", "national-number", "email", "account-name"} or {"person", "id"} <= hints):
-        return False
-    return 1 < figures.distinct < records - one.missing
+def _found(start: Start, options: ReadOptions) -> dict[str, Any]:
+    """Return how the data was read for the proposals, where that is not what was asked for."""
+    found = read_options(start.project, ReadOptions())
+    return {name: getattr(found, name) or getattr(options, name) for name in ("missing", "text", "missing_in")}
 
 
 def _sizes(table: CodedTable) -> NDArray[np.int64]:
@@ -147,14 +116,6 @@ def _sizes(table: CodedTable) -> NDArray[np.int64]:
     coded = table.columns[0]
     sizes = np.bincount(coded.codes, weights=table.n, minlength=len(coded.values))
     return np.asarray(np.rint(sizes), np.int64)
-
-
-def _mark(codes: NDArray[Any]) -> bytes:
-    """Return what is the same for columns that part the records alike: the codes in the order in which they first occur."""
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.empty(len(first), np.uint32)
-    order[np.argsort(first)] = np.arange(len(first), dtype=np.uint32)
-    return hashlib.sha256(order[inverse.ravel()].tobytes()).digest()
 
 
 def _histogram(name: str, values: Sequence[Any], sizes: NDArray[np.int64]) -> Chart:
@@ -202,7 +163,7 @@ def looked(desk: Desk) -> Look | None:
     job = looking(desk)
     if job.answer is not None:
         answer: Look = job.answer
-        desk.take_missing(answer.start.project.data.missing)
+        desk.take_reading(answer.start.project)
         return answer
     return None
 
@@ -215,7 +176,7 @@ def unresolved(desk: Desk) -> list[str]:
     found = []
     for one in look.columns:
         said = desk.project.attributes.get(one.name)
-        settled = said is not None and (said.role in {"identifier", "person"} or said.reason.strip())
+        settled = said is not None and (said.role in _WHO or said.reason.strip())
         if one.likely_name and not settled:
             found.append(one.name)
     return found

@@ -284,14 +284,14 @@ class Desk:
         self.memory = {}
         return opened
 
-    def take_missing(self, missing: tuple[str, ...]) -> None:
-        """Read texts as nulls that a first look has found, before anything was decided."""
+    def take_reading(self, found: Project) -> None:
+        """Read the data as a first look has found, before anything was decided: what stands for a null, and lost zeros."""
         with self._lock:
-            untouched = len(self._changes) == 1 and self._mark is None and not self.project.data.missing
-            if not missing or not untouched:
+            untouched = len(self._changes) == 1 and self._mark is None
+            project = _read_as(self.project, found)
+            if not untouched or reading(project) == reading(self.project):
                 return
             remembered = self.memory
-            project = replace(self.project, data=replace(self.project.data, missing=missing))
             self._opened = self._with(project)
             self._changes, self.memory = [_Change(project, "opened")], remembered
 
@@ -353,6 +353,14 @@ class Desk:
 def reading(project: Project) -> ReadOptions:
     """Return how a project has its data read."""
     return read_options(project, ReadOptions())
+
+
+def _read_as(project: Project, found: Project) -> Project:
+    """Return a project that reads its data as another one does."""
+    codes = {name: one.missing for name, one in found.attributes.items() if one.missing}
+    attributes = {**project.attributes, **{name: Attribute(name, missing=texts) for name, texts in codes.items()}}
+    section = replace(project.data, missing=found.data.missing or project.data.missing, text=found.data.text)
+    return replace(project, data=section, attributes=attributes)
 
 
 def _opened(data: str, project: Project, *, kept: bool) -> Opened:

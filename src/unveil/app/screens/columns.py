@@ -73,7 +73,7 @@ def _page(visit: Visit) -> Answer:
     at = min(page, pages) - 1
     values: dict[str, Any] = {
         "look": look,
-        "cards": [_card(one, look, desk) for one in wanted[at * _ON_A_PAGE : (at + 1) * _ON_A_PAGE]],
+        "cards": [_card(one, desk) for one in wanted[at * _ON_A_PAGE : (at + 1) * _ON_A_PAGE]],
         "found": len(wanted),
         "page": at + 1,
         "pages": pages,
@@ -95,7 +95,7 @@ def _is_wanted(one: ColumnLook, desk: Desk, visit: Visit) -> bool:
     return passes and visit.query.get("q", "").casefold().strip() in one.name.casefold()
 
 
-def _card(one: ColumnLook, look: Look, desk: Desk) -> dict[str, Any]:
+def _card(one: ColumnLook, desk: Desk) -> dict[str, Any]:
     """Return what a card shows."""
     said = desk.project.attributes.get(one.name) or Attribute(one.name)
     return {
@@ -105,9 +105,11 @@ def _card(one: ColumnLook, look: Look, desk: Desk) -> dict[str, Any]:
         "title": _TITLES[said.role],
         "proposed": _TITLES[one.proposal.role],
         "reason": said.reason,
-        "twins": look.twins(one.name),
+        "twins": one.proposal.alike,
         "needs_reason": one.likely_name and said.role not in {"identifier", "person"},
         "unresolved": one.name in unresolved(desk),
+        "codes": [question for question in one.proposal.questions if question.answers == ("yes", "no") and not said.missing],
+        "doubts": [question for question in one.proposal.questions if "yes" not in question.answers and said.role == "other"],
     }
 
 
@@ -120,6 +122,14 @@ def _decide(visit: Visit) -> Answer:
     role = visit.word("role", tuple(_TITLES))
     _give(visit.desk, [column], role, reason=visit.form.get("reason", "").strip())  # type: ignore[arg-type]
     return Go(_back(visit))
+
+
+def _missing(visit: Visit) -> Answer:
+    """Read the codes of a column that may stand for a missing value as missing."""
+    column, look = visit.column("column"), looked(visit.desk)
+    texts = () if look is None else tuple(code.text for code in look.column(column).proposal.missing)
+    visit.desk.change_attributes({column: {"missing": texts}}, f"{column}: {' '.join(texts)} is missing")
+    return Go(_back(visit), f"{column}: {' '.join(texts)} is read as missing.", "good")
 
 
 def _decide_many(visit: Visit) -> Answer:
@@ -187,5 +197,5 @@ SCREEN = Screen(
     title="Columns",
     question="What is each column?",
     page=_page,
-    actions={"role": _decide, "many": _decide_many, "accept": _accept},
+    actions={"role": _decide, "missing": _missing, "many": _decide_many, "accept": _accept},
 )

@@ -117,20 +117,22 @@ def _warnings(desk: Desk) -> list[dict[str, str]]:
     look = looked(desk)
     if look is None:
         return []
-    found = []
-    for name in look.zeros:
-        said = f"{name} holds codes of different lengths: a spreadsheet may have dropped the zeros in front."
-        found.append({"said": said, "action": "zeros", "column": desk.code(name), "button": "Put the zeros back"})
-    for name in look.repeated:
-        figures = look.column(name).proposal.alone
-        distinct = figures.distinct if figures else 0
-        said = f"{name} has {distinct:,} values in {look.start.records:,} records: are there several records of one person?"
-        if name not in desk.project.names("person"):
-            found.append({"said": said, "action": "person", "column": desk.code(name), "button": "It says whose record it is"})
-    marks = look.start.project.data.missing
-    if marks and desk.project.data.missing == marks:
-        said = f"{', '.join(marks)}: read as missing. If it is a value, take it out below."
-        found.append({"said": said, "action": "", "column": "", "button": ""})
+    project, found = desk.project, []
+    for name in project.data.text:
+        said = f"{name}: zeros in front that a spreadsheet dropped are put back."
+        found.append({"said": said, "action": "zeros", "column": desk.code(name), "button": "Leave the numbers as they are"})
+    for one in look.columns:
+        decided = project.attributes.get(one.name)
+        if one.proposal.role == "person" and (decided is None or decided.role == "other"):
+            figures = one.proposal.alone
+            said = f"There are several records of one person: {one.name} has {figures.distinct if figures else 0:,} values."
+            found.append(
+                {"said": said, "action": "person", "column": desk.code(one.name), "button": "It says whose record it is"}
+            )
+    marks = [f"{' '.join(one.missing)} in {name}" for name, one in project.attributes.items() if one.missing]
+    marks = [*project.data.missing, *marks]
+    if marks:
+        found.append({"said": f"Read as missing: {', '.join(marks)}.", "action": "", "column": "", "button": ""})
     return found
 
 
@@ -212,11 +214,11 @@ def _sheet(visit: Visit) -> Answer:
 
 
 def _zeros(visit: Visit) -> Answer:
-    """Read a column of codes as text, with the zeros in front."""
+    """Read a column of codes as the numbers that stand in the file."""
     project, column = visit.desk.project, visit.column("column")
-    section = replace(project.data, text=tuple(dict.fromkeys((*project.data.text, column))))
-    visit.desk.change(replace(project, data=section), f"{column}: zeros in front")
-    return Go("/open", f"{column} is read as text, with its zeros.", "good")
+    section = replace(project.data, text=tuple(name for name in project.data.text if name != column))
+    visit.desk.change(replace(project, data=section), f"{column}: as it stands in the file")
+    return Go("/open", f"{column} is read as it stands in the file.", "good")
 
 
 def _person(visit: Visit) -> Answer:
