@@ -23,7 +23,7 @@ from unveil.stream.coordinates import Coordinates
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Clustering", "Published", "PublishingMethod", "Tumbling", "Waiters"]
+__all__ = ["Clustering", "Published", "PublishingMethod", "Tumbling", "Waiters", "taken"]
 
 _RULES: dict[str, type[Builder]] = {"Dates": Dates, "Intervals": Intervals, "Redaction": Redaction}
 """Rules that place a value whatever the others are."""
@@ -126,7 +126,7 @@ class Clustering:
         everyone = np.concatenate([rows, np.array(alone, dtype=np.int64)])
         lonely = np.arange(len(everyone)) >= len(rows)
         suppressed = np.array([row for row in gone.tolist() if row not in covering], dtype=np.int64)
-        return Published(everyone, labels[place], loss[place], suppressed, lonely)
+        return Published(everyone, taken(labels, place), loss[place], suppressed, lonely)
 
     def state(self) -> dict[str, Any]:
         """Return what was learnt so far."""
@@ -248,6 +248,12 @@ class Tumbling:
             *((pl.col(name).n_unique().over(list(self.key)) >= self.diverse) for name in secrets),
         )
         return np.asarray(np.all([enough[name].to_numpy() for name in enough.columns], axis=0))
+
+
+def taken(frame: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
+    """Return some rows of a frame, column by column: publications are many and small, and threads cost more than they save."""
+    places = pl.Series(rows.astype(np.uint32))
+    return pl.DataFrame([column[places] for column in frame])
 
 
 def _covering_all(hierarchy: Hierarchy, column: pl.Series) -> Hierarchy:

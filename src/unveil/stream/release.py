@@ -27,7 +27,7 @@ from unveil.results.numbers import counted, number
 from unveil.sources import Data, open_source
 from unveil.sources.coding import encode
 from unveil.stream.coordinates import Coordinates
-from unveil.stream.publishing import Clustering, Published, PublishingMethod, Tumbling, Waiters
+from unveil.stream.publishing import Clustering, Published, PublishingMethod, Tumbling, Waiters, taken
 from unveil.stream.times import NO_TIME, Duration, as_text, duration_of, moments_of
 
 if TYPE_CHECKING:
@@ -84,20 +84,13 @@ class Monitor:
 
         A record that leaves alone must have the label of a class that was proven in an earlier publication.
         """
-        keys = labels.columns
-        table = labels.with_columns(
-            pl.Series("\x00p", persons), *(pl.Series(f"\x00s{at}", one) for at, one in enumerate(secrets))
-        )
-        together = table.filter(~alone)
-        sizes = together.group_by(keys).agg(
-            pl.col("\x00p").n_unique(), *(pl.col(f"\x00s{at}").n_unique() for at in range(len(secrets)))
-        )
-        few = [min(sizes[f"\x00s{at}"].to_list(), default=self._diverse) < self._diverse for at in range(len(secrets))]
-        if any(few) or min(sizes["\x00p"].to_list(), default=self._k) < self._k:
+        rows, lonely = labels.rows(), alone.tolist()
+        smallest, classes = _fewest(rows, persons.tolist(), lonely)
+        if classes and (smallest < self._k or any(_fewest(rows, one.tolist(), lonely)[0] < self._diverse for one in secrets)):
             raise UnsafePublicationError("a publication would hold a class of too few persons; it is not written.")
-        if alone.any() and any(row not in self._proven for row in labels.filter(alone).rows()):
+        if any(row not in self._proven for row, one in zip(rows, lonely, strict=True) if one):
             raise UnsafePublicationError("a record would leave alone with a label that no earlier class had; it is not written.")
-        return min(sizes["\x00p"].to_list(), default=0), sizes.height
+        return smallest, classes
 
     def state(self) -> list[list[Any]]:
         """Return the classes that were proven, for records that will leave alone."""
@@ -110,6 +103,15 @@ class Monitor:
     def remember(self, labels: pl.DataFrame) -> None:
         """Take note of classes that were proven, for records that will leave alone."""
         self._proven |= set(labels.unique().rows())
+
+
+def _fewest(rows: Sequence[Any], things: Sequence[Any], alone: Sequence[bool]) -> tuple[int, int]:
+    """Return the fewest different things of a class, 0 without classes, and the classes; records alone are in none."""
+    held: dict[Any, set[Any]] = {}
+    for row, thing, one in zip(rows, things, alone, strict=True):
+        if not one:
+            held.setdefault(row, set()).add(thing)
+    return min(map(len, held.values()), default=0), len(held)
 
 
 class StreamRelease:
@@ -263,7 +265,12 @@ class StreamRelease:
         if not frame.height:
             return
         clocked = frame.hstack([pl.Series(_CLOCK, clock)])
-        self._buffer = clocked if self._buffer is None else pl.concat([self._buffer, clocked], how="vertical_relaxed")
+        if self._buffer is None:
+            self._buffer = clocked
+        elif self._buffer.schema == clocked.schema:
+            self._buffer = self._buffer.vstack(clocked)
+        else:
+            self._buffer = pl.concat([self._buffer, clocked], how="vertical_relaxed")
         self._now = int(clock[-1]) + (1 if self.by_number else 0)
 
     def _publish(self, now: int, *, everything: bool = False) -> Iterator[Publication]:
@@ -285,7 +292,7 @@ class StreamRelease:
         gone[leaving.rows] = True
         gone[leaving.suppressed] = True
         publication = self._publication(leaving, now - clock, smallest, classes)
-        self._buffer = self._buffer[np.flatnonzero(~gone)]
+        self._buffer = taken(self._buffer, np.flatnonzero(~gone))
         yield publication
 
     def _publication(self, leaving: Published, waited: NDArray[np.int64], smallest: int, classes: int) -> Publication:
@@ -294,7 +301,7 @@ class StreamRelease:
         self.publications += 1
         order = self._draws().permutation(len(leaving.rows))
         rest = [*self.sensitive, *self._keep]
-        frame = leaving.labels.hstack([self._buffer[name].gather(leaving.rows) for name in rest])[order]
+        frame = taken(leaving.labels.hstack([self._buffer[name][leaving.rows] for name in rest]), order)
         self.released += len(leaving.rows)
         self.suppressed += len(leaving.suppressed)
         self._loss += float(leaving.loss.sum())
