@@ -241,14 +241,14 @@ def _extent(window: str, every: str | None, *, timed: bool) -> dict[str, Any]:
         micros = duration_of("--window", window)
         extent = {"duration": window}
         step = every or f"{max(micros // 10, 1000) / MICROS}s"
+    if "duration" in extent and not timed:
+        raise ArgumentError("a window by time needs the records' own times; name their column with --time.")
     by_number = str(step).replace("_", "").isdigit()
     if by_number == timed:
         wanted = (
             "a duration such as 1m, as the window goes by time" if timed else "a number of records, or name a column with --time"
         )
         raise ArgumentError(f"--every is {shown(every)}; it must be {wanted}.")
-    if "duration" in extent and not timed:
-        raise ArgumentError("a window by time needs the records' own times; name their column with --time.")
     return {**extent, "every": int(step) if by_number else step}
 
 
