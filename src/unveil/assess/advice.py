@@ -14,11 +14,19 @@ if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment
     from unveil.assess.rates import Disclosure
 
-__all__ = ["Advice", "advice_on"]
+__all__ = ["Advice", "Command", "advice_on"]
 
 _MOST_NAMED = 3
 _ASSUMING = frozenset({"assess", "check"})
 """Verbs that take every column for a key attribute where none is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run, in a shell and in Python."""
+
+    shell: str
+    python: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +35,21 @@ class Advice:
 
     what: str
     why: str
-    run: str
+    command: Command
+
+    @property
+    def run(self) -> str:
+        """The command, for a shell."""
+        return self.command.shell
+
+    @property
+    def python(self) -> str:
+        """The call that does the same, for Python."""
+        return self.command.python
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
-        return {"what": self.what, "why": self.why, "run": self.run}
+        return {"what": self.what, "why": self.why, "run": self.run, "python": self.python}
 
     @property
     def text(self) -> str:
@@ -45,22 +63,31 @@ def advice_on(found: Assessment) -> tuple[Advice, ...]:
     return tuple(steps)
 
 
-def _command(found: Assessment, verb: str, *words: str, roles: bool = True) -> str:
-    """Return a command on the same data with the same roles; what a verb assumes by itself need not be said."""
+def _command(found: Assessment, verb: str, *words: str, call: str, roles: bool = True) -> Command:
+    """Return a command on the same data with the same roles; what a verb assumes by itself need not be said.
+
+    The Python call is given with the places of the data and the roles: ``unveil.scan({data}{key})``.
+    """
     place = found.place if found.place != "the data frame" else "DATA"
     project = [one.place for one in found.files if one.role == "project"]
     if project:
-        return shlex.join(["unveil", verb, "--project", *project, *words])
-    sides = [] if found.assumed and verb in _ASSUMING else [word for name in found.made.key for word in ("--key", name)]
+        told = call.format(data=repr(project[0]), key="", sides="", names=repr(list(found.made.key)))
+        return Command(shlex.join(["unveil", verb, "--project", *project, *words]), told)
+    named = not (found.assumed and verb in _ASSUMING)
+    sides = [word for name in found.made.key for word in ("--key", name)] if named else []
     if "--identity" not in words:
         sides += [word for name in found.made.sensitive for word in ("--sensitive", name)]
-    return shlex.join(["unveil", verb, place, *(sides if roles else []), *words])
+    key = f", key={list(found.made.key)!r}" if named and roles else ""
+    secrets = f", sensitive={list(found.made.sensitive)!r}" if found.made.sensitive and roles else ""
+    data = "data" if found.place == "the data frame" else repr(found.place)
+    python = call.format(data=data, key=key, sides=key + secrets, names=repr(list(found.made.key)))
+    return Command(shlex.join(["unveil", verb, place, *(sides if roles else []), *words]), python)
 
 
 def _on_identifiers(found: Assessment) -> Iterator[Advice]:
     sure = dict.fromkeys(one.column for one in found.identifiers.findings if one.confidence != "possible")
     doubtful = dict.fromkeys(one.column for one in found.identifiers.findings if one.column not in sure)
-    run = _command(found, "identifiers", roles=False)
+    run = _command(found, "identifiers", call="unveil.direct_identifiers({data})", roles=False)
     if sure:
         yield Advice(
             f"Take out or replace {listed(sure)}.",
@@ -76,13 +103,13 @@ def _on_roles(found: Assessment) -> Iterator[Advice]:
         yield Advice(
             "Say what each column is.",
             "No key was named: every column that is no direct identifier and not sensitive was taken for known to an intruder.",
-            shlex.join(["unveil", "init", found.place if found.place != "the data frame" else "DATA"]),
+            _command(found, "init", call="unveil.start_project({data})", roles=False),
         )
     if not found.made.sensitive:
         yield Advice(
             "Name what is to be kept secret.",
             "No sensitive attribute was named, so only identities were looked at, not what an intruder would learn.",
-            _command(found, "assess", "--sensitive", "COLUMN"),
+            _command(found, "assess", "--sensitive", "COLUMN", call='unveil.assess({data}{key}, sensitive="COLUMN")'),
         )
 
 
@@ -94,7 +121,7 @@ def _on_identity(found: Assessment) -> Iterator[Advice]:
         yield Advice(
             "Do not release these together as they are.",
             f"Each of these sets of attributes tells every record from every other: {some}{more}.",
-            _command(found, "scan", "--identity"),
+            _command(found, "scan", "--identity", call="unveil.scan({data}{key})"),
         )
     uniques = found.measurement.uniqueness["sample"]["uniques"]
     if not uniques:
@@ -106,7 +133,15 @@ def _on_identity(found: Assessment) -> Iterator[Advice]:
     yield Advice(
         "Make the key attributes coarser, or suppress, until nobody stands alone.",
         f"{counted(uniques, 'record')} of {found.made.records:,} share the key with no other record.{helps}",
-        _command(found, "anonymize", "--k", "K", "--out", "RELEASE"),
+        _command(
+            found,
+            "anonymize",
+            "--k",
+            "K",
+            "--out",
+            "RELEASE",
+            call="unveil.anonymize({data}, {names}, [unveil.models.KAnonymity(K)])",
+        ),
     )
 
 
@@ -119,7 +154,13 @@ def _on_secrets(found: Assessment) -> Iterator[Advice]:
         yield Advice(
             f"Say which values of {listed(plain)} mean the same to an intruder.",
             "Who learns that it is one of three cancers has learnt enough; a semantic partition measures that.",
-            _command(found, "assess", "--partition", f"NAME:{plain[0]}=FILE"),
+            _command(
+                found,
+                "assess",
+                "--partition",
+                f"NAME:{plain[0]}=FILE",
+                call=f'unveil.assess({{data}}{{sides}}, partitions={{{{"NAME": {{{{{_literal(plain[0])}: BLOCKS}}}}}}}})',
+            ),
         )
 
 
@@ -130,7 +171,7 @@ def _on_secret(found: Assessment, one: Disclosure) -> Iterator[Advice]:
         yield Advice(
             f"Nothing to do for {one.title} beyond what protects identities.",
             "The key says no more of it than a random key of the same classes would.",
-            _command(found, "measure"),
+            _command(found, "measure", call="unveil.measure({data}{sides})"),
         )
         return
     if one.partition is not None:
@@ -143,7 +184,15 @@ def _on_secret(found: Assessment, one: Disclosure) -> Iterator[Advice]:
         f"See to it that those who look alike differ in {one.sensitive}.",
         "In some classes all records hold the same value, so that knowing the key is knowing the secret; an intruder's best "
         f"guess is right for {number(guess['posterior'])} of the records with the key, for {number(guess['prior'])} without it.",
-        _command(found, "anonymize", "--l", f"distinct:L:{one.sensitive}", "--out", "RELEASE"),
+        _command(
+            found,
+            "anonymize",
+            "--l",
+            f"distinct:L:{one.sensitive}",
+            "--out",
+            "RELEASE",
+            call=f"unveil.anonymize({{data}}, {{names}}, [unveil.models.DistinctLDiversity({_literal(one.sensitive)}, L)])",
+        ),
     )
 
 
@@ -151,5 +200,10 @@ def _on_the_gate(found: Assessment) -> Iterator[Advice]:
     yield Advice(
         "Hold the release against the rule that binds you.",
         "Whether these figures are low enough is not in the data: a policy, or a preset with its source, says it.",
-        _command(found, "check", "--policy", "POLICY"),
+        _command(found, "check", "--policy", "POLICY", call='unveil.check({data}, "POLICY"{sides})'),
     )
+
+
+def _literal(name: str) -> str:
+    """Return a name as Python writes it, safe to be put into a pattern of a call."""
+    return repr(name).replace("{", "{{").replace("}", "}}")

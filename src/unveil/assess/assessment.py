@@ -161,6 +161,10 @@ class Assessment(Result):
             "uniques_without": [left[rate.name].uniques if rate.name in left else None for rate in self.attributes],
         }
 
+    def python_calls(self) -> Mapping[str, str]:
+        """Return the Python call of every step to take, by its command."""
+        return {one.run: one.python for one in self.advice}
+
     def view(self) -> View:
         """Return what a person should see."""
         from unveil.assess.assessment_view import portrait

@@ -213,11 +213,16 @@ class Result:
 
         return to_rich(self.view())
 
-    def _repr_html_(self) -> str:
-        """Show the answer in a notebook."""
-        from unveil.results.html_view import to_html
+    def python_calls(self) -> Mapping[str, str]:
+        """Return the Python call that does the same, by each command that the view names; a notebook shows these."""
+        return {}
 
-        return to_html(self.view())
+    def _repr_html_(self) -> str:
+        """Show the answer in a notebook, in the words of Python."""
+        from unveil.results.html_view import to_html
+        from unveil.results.python_words import in_python
+
+        return to_html(in_python(self.view(), self.python_calls()))
 
 
 def _whole(text: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import MissingExtraError
@@ -27,9 +28,24 @@ def altair_chart(chart: Chart) -> Any:
         raise MissingExtraError.needed("a chart that can be changed", extra="charts") from None
     fields = [f"c{at}" for at in range(len(chart.columns))]  # a name may hold what Vega would read as a path
     values = [dict(zip(fields, map(jsonable, row), strict=False)) for row in chart.rows]
-    drawn = alt.Chart(alt.InlineData(values=values), title=chart.title)
+    drawn = _offline(alt)(alt.InlineData(values=values), title=chart.title)
     tips = [alt.Tooltip(field=field, title=title) for field, title in zip(fields, chart.columns, strict=True)]
     return _MARKS[chart.kind](alt, drawn, chart.columns).encode(tooltip=tips)
+
+
+@cache
+def _offline(alt: Any) -> Any:
+    """Return a chart that a notebook shows as a picture drawn here: otherwise it would fetch scripts from the network."""
+
+    class OfflineChart(alt.Chart):  # type: ignore[misc]
+        def _repr_mimebundle_(self, *args: Any, **named: Any) -> Any:
+            try:
+                import vl_convert
+            except ImportError:
+                return super()._repr_mimebundle_(*args, **named)
+            return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_json())}
+
+    return OfflineChart
 
 
 def _bars(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:

@@ -108,10 +108,19 @@ _CSS = """\
 """
 
 
+# A notebook has a style for every table, list and heading in an output. Ours name the card three times, so that they weigh more,
+# and what they do not say is as a browser has it, not as the notebook does.
+_RESET = """\
+.unveil-view :is(table, thead, tbody, tr, th, td, dl, dt, dd, figure, figcaption, p, ul, li, h1, h2, h3, h4, h5, h6, section,
+  details, summary, code, span) { all: revert; }
+"""
+
+
 def to_html(view: View) -> str:
     """Return an HTML fragment of a view for a notebook: one element with its own style, no script, nothing fetched."""
     css, markup = html_parts(view)
-    return f'<div class="unveil-view">\n<style>\n{css}</style>\n{markup}</div>\n'
+    own = (_RESET + css).replace(".unveil-view", ".unveil-view" * 3)
+    return f'<div class="unveil-view">\n<style>\n{own}</style>\n{markup}</div>\n'
 
 
 def html_parts(view: View, *, level: int = 2) -> tuple[str, str]:

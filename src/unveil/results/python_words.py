@@ -1,0 +1,55 @@
+"""A view for a notebook: where a page or a terminal speaks of options and commands, Python code has arguments and calls.
+
+Only what we say ourselves is translated (titles, remarks, definitions), never a cell of a table, which is data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unveil.results import View
+
+__all__ = ["in_python"]
+
+_PHRASES = {
+    "--json gives all": "`to_dict()` has all",
+    "(--json: all)": "(all: `to_dict()`)",
+    "for --partition": "for `partitions`",
+    "for --hierarchy": "for `hierarchies`",
+    "Run: `": "In Python: `",
+}
+_OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
+
+
+def in_python(view: View, calls: Mapping[str, str]) -> View:
+    """Return a view whose words are those of Python.
+
+    Parameters
+    ----------
+    view
+        What a person should see.
+    calls
+        The call that does what a command does, by the command.
+    """
+    phrases = {**calls, **_PHRASES}
+
+    def said(text: str) -> str:
+        for command, python in phrases.items():
+            text = text.replace(command, python)
+        return _OPTION.sub(lambda found: f"`{found[1].replace('-', '_')}`", text)
+
+    return replace(
+        view,
+        lead=said(view.lead),
+        figures=tuple(replace(one, meaning=said(one.meaning), definition=said(one.definition)) for one in view.figures),
+        tables=tuple(
+            replace(one, title=said(one.title), note=said(one.note), definition=said(one.definition)) for one in view.tables
+        ),
+        charts=tuple(replace(one, note=said(one.note), definition=said(one.definition)) for one in view.charts),
+        notes=tuple(map(said, view.notes)),
+        parts=tuple(in_python(part, calls) for part in view.parts),
+    )
