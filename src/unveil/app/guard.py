@@ -53,7 +53,7 @@ _WAIT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a server is reached: its port, the exact names it answers to, and whether it speaks TLS."""
+    """Where a server is reached: its port, the exact names it answers to (none: any), and whether it speaks TLS."""
 
     port: int
     names: tuple[str, ...] = ("127.0.0.1", "localhost")
@@ -168,10 +168,12 @@ class Guard:
 
     def _foreign(self, scope: _Scope) -> str:
         """Say what is wrong with where a request comes from; nothing: it comes from here."""
-        if _one(scope, b"host") not in self._site.hosts:
+        if self._site.names and _one(scope, b"host") not in self._site.hosts:
             return "This server answers to its own name only."
         if scope["type"] == "http" and scope["method"] in _SAFE:
             return ""
+        if self._key is None and not _joined(scope, b"origin"):
+            return ""  # no page sends it, and a page could not send the credentials that are asked for
         origin = _one(scope, b"origin")
         own = origin in self._site.origins or (origin == "null" and _one(scope, b"sec-fetch-site") == "same-origin")
         return "" if own else "This did not come from a page of this server."

@@ -291,7 +291,7 @@ class Desk:
             project = _read_as(self.project, found)
             if not untouched or reading(project) == reading(self.project):
                 return
-            remembered = self.memory
+            remembered = {name: value for name, value in self.memory.items() if name == "look"}
             self._opened = self._with(project)
             self._changes, self.memory = [_Change(project, "opened")], remembered
 

@@ -75,10 +75,13 @@ def _preview(desk: Desk, *, hidden: bool) -> dict[str, Any]:
     """Return the first rows as text; hidden: with every letter and digit masked."""
     opened = desk.opened
     names = opened.columns[:_MOST_COLUMNS]
-    source = opened.whole.source
-    with source.held():
-        first = next(iter(source.batches(names)), None)
-    rows: Sequence[Sequence[Any]] = [] if first is None else first.head(_FIRST_ROWS).rows()
+    rows: Sequence[Sequence[Any]] = desk.memory.get("first rows") or []
+    if not rows:
+        source = opened.whole.source
+        with source.held():
+            first = next(iter(source.batches(names)), None)
+        rows = [] if first is None else first.head(_FIRST_ROWS).rows()
+        desk.memory["first rows"] = rows
     written = masked if hidden else _written
     return {
         "columns": names,

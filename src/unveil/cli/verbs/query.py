@@ -123,7 +123,7 @@ def query(
         key_file=key_file,
     )
     if serve:
-        from unveil.queries.server import serve_gate
+        from unveil.app.gate_server import serve_gate
 
         serve_gate(gate, host=host, port=port, tokens=tokens, analyst=analyst, rate=rate)
         return

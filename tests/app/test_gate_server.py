@@ -17,8 +17,9 @@ import polars as pl
 import pytest
 
 import unveil
-from unveil.queries.server import application, read_tokens
-from unveil.queries.service import OPENAPI
+from unveil.app.gate_page import OPENAPI
+from unveil.app.gate_server import application, read_tokens
+from unveil.app.guard import HEADERS, Guard, Site
 
 TABLE = pl.DataFrame({"town": ["a", "b"] * 20, "n": range(40), "pay": [float(x * x) for x in range(40)]})
 TOKENS = {"eve": "e" * 20, "bob": "b" * 20}
@@ -35,7 +36,7 @@ class Client:
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         async def call() -> httpx.Response:
             transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url="http://gate") as client:
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8787") as client:
                 return await client.request(method, path, **options)
 
         return asyncio.run(call())
@@ -50,7 +51,7 @@ class Client:
 @pytest.fixture
 def client(tmp_path: Path) -> Client:
     gate = unveil.Gate(TABLE, ledger=tmp_path / "g.db", sensitive="pay")
-    return Client(application(gate, TOKENS, rate=10))
+    return Client(Guard(application(gate, TOKENS, rate=10), Site(8787)))
 
 
 def test_a_question_is_answered_and_remembered(client: Client) -> None:
@@ -134,9 +135,19 @@ def test_the_gate_describes_itself(client: Client) -> None:
     page = client.get("/")
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert all(path in page.text for path in found["paths"])
-    assert not re.search(r"(src|href)=", page.text)
+    assert re.findall(r'(?:src|href)="([^"]*)"', page.text) == ["/style.css"]
+    assert client.get("/style.css").headers["content-type"].startswith("text/css")
     assert client.get("/nothing").status_code == 404
     assert client.get("/ask").status_code == 405
+
+
+def test_the_guard_of_the_app_stands_before_the_gate(client: Client) -> None:
+    assert client.post("/ask", json=HALF, headers={**EVE, "host": "evil.example:8787"}).status_code == 403
+    assert client.post("/ask", json=HALF, headers={**EVE, "origin": "http://evil.example"}).status_code == 403
+    assert client.post("/ask", json=HALF, headers={**EVE, "origin": "http://127.0.0.1:8787"}).status_code == 200
+    for answer in (client.get("/"), client.get("/spent", headers=EVE), client.get("/spent")):
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        assert answer.headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize(

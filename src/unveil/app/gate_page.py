@@ -8,7 +8,7 @@ from typing import Any
 from unveil import __version__
 from unveil.queries.policies.base import REASONS
 
-__all__ = ["OPENAPI", "PAGE"]
+__all__ = ["OPENAPI", "PAGE", "STYLE"]
 
 _NUMBER = {"type": ["number", "null"]}
 _ANSWER: dict[str, Any] = {
@@ -77,17 +77,7 @@ _WHY = "".join(f"<tr><td><code>{name}</code></td><td>{escape(text)}</td></tr>" f
 
 PAGE = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A query gate</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24 }}
-h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.15rem; margin-top: 2rem }}
-table {{ border-collapse: collapse; width: 100% }}
-td:first-child {{ white-space: nowrap }}
-td {{ border-top: 1px solid #d9dee4; padding: .4rem .8rem .4rem 0; vertical-align: top }}
-code, pre {{ font: 14px/1.5 ui-monospace, monospace; background: #f3f5f7; border-radius: 4px; padding: .1rem .3rem }}
-pre {{ padding: .8rem; overflow-x: auto }}
-@media (prefers-color-scheme: dark) {{
-body {{ background: #14171a; color: #e3e7eb }} code, pre {{ background: #22272c }} td {{ border-color: #343b42 }} }}
-</style>
+<link rel="stylesheet" href="/style.css">
 <h1>A query gate</h1>
 <p>Ask a table for counts, sums and averages. The answer may be exact, noisy, an interval, or a refusal with its reason: that
 depends on the policy, and protects the people in the table. Every question is in a ledger.</p>
@@ -98,3 +88,16 @@ depends on the policy, and protects the people in the table. Every question is i
 </html>
 """  # noqa: S608 - an example of a question
 """The description of a served gate, for people."""
+
+STYLE = """\
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24 }
+h1 { font-size: 1.6rem } h2 { font-size: 1.15rem; margin-top: 2rem }
+table { border-collapse: collapse; width: 100% }
+td:first-child { white-space: nowrap }
+td { border-top: 1px solid #d9dee4; padding: .4rem .8rem .4rem 0; vertical-align: top }
+code, pre { font: 14px/1.5 ui-monospace, monospace; background: #f3f5f7; border-radius: 4px; padding: .1rem .3rem }
+pre { padding: .8rem; overflow-x: auto }
+@media (prefers-color-scheme: dark) {
+body { background: #14171a; color: #e3e7eb } code, pre { background: #22272c } td { border-color: #343b42 } }
+"""
+"""The style sheet of the page."""

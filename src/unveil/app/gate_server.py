@@ -1,7 +1,8 @@
 """A gate over HTTP: one token per analyst, a limit of questions per minute, JSON in and out, and a page that describes it.
 
-It listens on this machine alone unless told otherwise, speaks plain HTTP (put a proxy with TLS before it to let others in), and
-never says more than an answer: errors of the gate in its own words, which hold no data, anything unexpected as one fixed line.
+The guard of the app stands before it. It listens on this machine alone unless told otherwise, speaks plain HTTP (put a proxy with
+TLS before it to let others in), and never says more than an answer: errors of the gate in its own words, which hold no data,
+anything unexpected as one fixed line.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from unveil.app.gate_page import OPENAPI, PAGE, STYLE
+from unveil.app.guard import Guard, Site
+from unveil.app.server import Listening, bound_socket
 from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, UnveilError, shown
 from unveil.queries.problems import LedgerError, QuestionError
-from unveil.queries.service import OPENAPI, PAGE
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -32,7 +35,6 @@ __all__ = ["application", "read_tokens", "serve_gate"]
 _LONGEST_BODY = 64 << 10
 _SHORTEST_TOKEN = 16
 _MINUTE = 60.0
-_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'"}
 
 
 @dataclass(slots=True)
@@ -95,6 +97,7 @@ def application(gate: Gate, tokens: Mapping[str, str], *, rate: int = 60) -> Sta
         Route("/spent", door.spent, methods=["GET"]),
         Route("/history", door.history, methods=["GET"]),
         Route("/openapi.json", door.described, methods=["GET"]),
+        Route("/style.css", door.style, methods=["GET"]),
         Route("/", door.page, methods=["GET"]),
     ]
     return Starlette(routes=routes, exception_handlers={404: door.nowhere, 405: door.nowhere, Exception: door.failed})
@@ -123,8 +126,12 @@ class _Door:
     async def page(self, request: Any) -> Any:  # noqa: ARG002
         from starlette.responses import HTMLResponse
 
-        styled = {**_HEADERS, "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
-        return HTMLResponse(PAGE, headers=styled)
+        return HTMLResponse(PAGE)
+
+    async def style(self, request: Any) -> Any:  # noqa: ARG002
+        from starlette.responses import Response
+
+        return Response(STYLE, media_type="text/css")
 
     async def nowhere(self, request: Any, error: Any) -> Any:  # noqa: ARG002
         return _problem(error.status_code, "there is nothing here; / says what there is")
@@ -191,7 +198,7 @@ async def _called(call: Any) -> Any:
 def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Any:
     from starlette.responses import JSONResponse
 
-    return JSONResponse(content, status_code=status, headers={**_HEADERS, **(headers or {})})
+    return JSONResponse(content, status_code=status, headers=dict(headers or {}))
 
 
 def _problem(status: int, problem: str, headers: Mapping[str, str] | None = None) -> Any:
@@ -237,10 +244,12 @@ def serve_gate(gate: Gate, *, host: str, port: int, tokens: Path | None, analyst
     app = application(gate, known, rate=rate)
     if tokens is None:
         sys.stderr.write(f"token of {analyst}: {known[analyst]}\n")
-    config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
-    server = uvicorn.Server(config)
-    with config.bind_socket() as socket:
-        name, at = socket.getsockname()[:2]
+    where = Listening(port, host)
+    with bound_socket(where) as bound:
+        name, at = bound.getsockname()[:2]
+        own = () if where.beyond else ("127.0.0.1", "localhost")  # beyond this machine a proxy calls it by a name of its own
+        guarded = Guard(app, Site(at, own))
+        config = uvicorn.Config(guarded, log_level="warning", access_log=False, server_header=False, lifespan="off")
         sys.stderr.write(f"serving on http://{name}:{at} (stop with Ctrl-C)\n")
         sys.stderr.flush()
-        server.run(sockets=[socket])
+        uvicorn.Server(config).run(sockets=[bound])
