@@ -144,7 +144,7 @@ class WatchRun(Result):
     def _tables(self) -> list[Table]:
         rows = tuple(
             (str(point["number"]), str(point["to"]), point["records"], "-" if point["dr"] is None else point["dr"], point["k"],
-             point["uniques"], "; ".join(point["alarms"]))
+             point["uniques"], "; ".join(point["alarms"]) or "-")
             for point in self.points[-_SHOWN:]
         )  # fmt: skip
         last = Table(("window", "to", "records", "rate", "k", "uniques", "alarms"), rows, title="The last windows")
