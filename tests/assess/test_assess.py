@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -329,3 +330,22 @@ def test_commands_of_the_advice_run(tmp_path: Path, capsys: pytest.CaptureFixtur
         code = run(words[1:])
         assert code in {0, 1}, (step.run, capsys.readouterr().err)
     assert {"scan", "anonymize", "assess", "check"} <= set(verbs)
+
+
+def test_of_very_many_attributes_those_that_say_most_are_combined() -> None:
+    rng = np.random.default_rng(9)
+    frame = pl.DataFrame({f"q{at:02}": rng.integers(0, 2 + at, 40) for at in range(70)})
+    found = unveil.assess(frame, key=frame.columns)
+    alone = sorted(frame.columns, key=lambda name: -unveil.discrimination_rate(frame, name).value)
+    least = unveil.discrimination_rate(frame, alone[59]).value
+    assert len(found.combined) == 60
+    assert {*alone[:60]} - {*found.combined} <= {n for n in alone if unveil.discrimination_rate(frame, n).value == least}
+    assert {name for subset in found.combinations.subsets for name in subset.key} == {*found.combined}
+    assert len(found.attributes) == 70
+    shown = str(found.view())
+    assert "10 that say least by themselves" in shown
+    assert "the first 60 of 70; --json has them all" in shown
+    assert not any("--key" in step.run for step in found.advice)
+    all_of_them = unveil.assess(frame, key=frame.columns, max_size=1)
+    assert all_of_them.combined == tuple(frame.columns)
+    assert "say least by themselves" not in str(all_of_them.view())

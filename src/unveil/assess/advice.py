@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "Command", "advice_on"]
 
 _MOST_NAMED = 3
+_MOST_KEYS = 20
+"""More key attributes than anybody types: they belong into a project file, which unveil init writes."""
 _ASSUMING = frozenset({"assess", "check"})
 """Verbs that take every column for a key attribute where none is named."""
 
@@ -70,10 +72,12 @@ def _command(found: Assessment, verb: str, *words: str, call: str, roles: bool =
     """
     place = found.place if found.place != "the data frame" else "DATA"
     project = [one.place for one in found.files if one.role == "project"]
+    named = not (found.assumed and verb in _ASSUMING)
+    if not project and named and roles and len(found.made.key) > _MOST_KEYS:
+        project = ["PROJECT"]
     if project:
         told = call.format(data=repr(project[0]), key="", sides="", names=repr(list(found.made.key)))
         return Command(shlex.join(["unveil", verb, "--project", *project, *words]), told)
-    named = not (found.assumed and verb in _ASSUMING)
     sides = [word for name in found.made.key for word in ("--key", name)] if named else []
     if "--identity" not in words:
         sides += [word for name in found.made.sensitive for word in ("--sensitive", name)]

@@ -47,6 +47,8 @@ _WORK = 1_500_000_000
 """Records times subsets that the scan may take: about half a minute."""
 _PER_SUBSET = 7_500
 """A subset costs as much as so many records, however few there are."""
+_COMBINED = 60
+"""Of more key attributes, sets are looked at among those alone that say most by themselves, unless a size is asked for."""
 _RISKIEST, _FEW = 3, 3
 """So many combinations are shown of each size up to a few attributes, one of each larger size."""
 
@@ -67,6 +69,8 @@ class Assessment(Result):
         What each key attribute gives away of who is who, highest first.
     combinations
         The rates of sets of key attributes against record identity, and the minimal identifiers.
+    combined
+        The key attributes among which these sets were looked at: all, or of very many those that say most by themselves.
     disclosures
         What the key gives away of each sensitive attribute, as it is and by each partition.
     measurement
@@ -92,6 +96,7 @@ class Assessment(Result):
     rate: float
     attributes: tuple[AttributeRate, ...]
     combinations: Scan
+    combined: tuple[str, ...]
     disclosures: tuple[Disclosure, ...]
     measurement: Measurement
     without: tuple[Without, ...]
@@ -139,6 +144,7 @@ class Assessment(Result):
                 "riskiest_combinations": [subset.to_dict() for subset in self.riskiest],
                 "minimal_identifiers": [list(key) for key in self.combinations.minimal_identifiers],
                 "max_size": self.combinations.max_size,
+                "combined": list(self.combined),
             },
             "disclosure": [one.to_dict() for one in self.disclosures],
             "measurement": self.measurement.to_dict(),
@@ -263,9 +269,10 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
     measure = Measure(held, asked.small, _salt(held)).knowing(keys, questions)
     attributes = _attributes(measure, keys)
     table = held.counts(keys, partitions={})
+    combined = keys if asked.max_size else _combined(keys, attributes)
     with active_run().telling(active_run().under("combinations")):
         combinations = scan_study(
-            held.changed(sensitive=(), partitions={}), asked.max_size or _affordable(len(keys), table.records)
+            held.changed(key=combined, sensitive=(), partitions={}), asked.max_size or _affordable(len(combined), table.records)
         )
     disclosures = _disclosures(measure, keys, questions)
     with active_run().stage("models and risks"):
@@ -287,6 +294,7 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
         rate=measure.rate(keys, None, {}).value,
         attributes=attributes,
         combinations=combinations,
+        combined=combined,
         disclosures=disclosures,
         measurement=redacted(measured, asked.small, {rate.name: rate.hidden for rate in attributes}),
         without=tuple(without(kept, keys)),
@@ -347,6 +355,14 @@ def _salt(study: Study) -> bytes:
     counts = study.counts([*study.key, *study.sensitive], partitions={})
     hashes = counts.as_source().count(counts.names).frame.hash_rows().to_numpy()
     return hashlib.blake2b(np.sort(np.repeat(hashes, counts.n)).tobytes()).digest()
+
+
+def _combined(keys: Sequence[str], rates: Sequence[AttributeRate]) -> tuple[str, ...]:
+    """Return the key attributes among which sets are looked at: all, or of very many those that say most by themselves."""
+    if len(keys) <= _COMBINED:
+        return tuple(keys)
+    most = {rate.name for rate in rates[:_COMBINED]}
+    return tuple(name for name in keys if name in most)
 
 
 def _affordable(attributes: int, records: int) -> int:

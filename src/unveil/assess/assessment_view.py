@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["portrait"]
 
+_MOST_ROWS = 60
 _MOST_DRAWN = 15
 _MOST_IDENTIFIERS = 10
 
@@ -126,12 +127,12 @@ def _identity(found: Assessment) -> View:
 
 
 def _attribute_table(found: Assessment) -> Table:
-    rows = tuple((rate.name, rate.dr, rate.kind, rate.values, rate.masked) for rate in found.attributes)
+    rows = tuple((rate.name, rate.dr, rate.kind, rate.values, rate.masked) for rate in found.attributes[:_MOST_ROWS])
     return Table(
         ("attribute", "DR", "kind", "values", "masked"),
         rows,
         "Attributes, riskiest first",
-        "",
+        _cut(len(found.attributes)),
         frozenset({"DR"}),
         f"{_IDENTITY} {_KINDS}",
     )
@@ -176,8 +177,25 @@ def _identity_notes(found: Assessment) -> Iterator[str]:
         yield f"Minimal identifiers (they tell every record from every other, no part of them does): {some}{more}."
     else:
         yield "No set of attributes that was looked at tells every record from every other."
+    yield from _left_out(found)
     if found.assumed:
         yield "No key was named: every column that is no direct identifier and not sensitive counts as known to an intruder."
+
+
+def _cut(rows: int) -> str:
+    return f"the first {_MOST_ROWS} of {rows:,}; --json has them all" if rows > _MOST_ROWS else ""
+
+
+def _left_out(found: Assessment) -> Iterator[str]:
+    """Say which sets of attributes were not looked at."""
+    largest, keys, together = found.combinations.max_size, len(found.made.key), len(found.combined)
+    if together < keys:
+        yield (
+            f"Left out: sets of attributes with one of the {keys - together:,} that say least by themselves; sets were looked at "
+            f"among the {together:,} that say most. Name fewer with --key, or all with --max-size N."
+        )
+    if largest is not None and largest < together:
+        yield f"Left out: sets of more than {counted(largest, 'attribute')}, for want of time; --max-size N looks at larger ones."
 
 
 def _more(rates: Sequence[AttributeRate]) -> str:
@@ -213,9 +231,10 @@ def _secret_figures(found: Assessment, one: Disclosure) -> Iterator[Figure]:
 
 
 def _secret_table(one: Disclosure) -> Table:
-    rows = tuple((rate.name, rate.dr, rate.adjusted, rate.kind) for rate in one.attributes)
+    rows = tuple((rate.name, rate.dr, rate.adjusted, rate.kind) for rate in one.attributes[:_MOST_ROWS])
     return Table(
-        ("attribute", "DR", "adjusted", "kind"), rows, f"What each attribute says about {one.sensitive}", "",
+        ("attribute", "DR", "adjusted", "kind"), rows, f"What each attribute says about {one.sensitive}",
+        _cut(len(one.attributes)),
         frozenset({"DR"}), f"{_DR} Adjusted: {_ADJUSTED} {_KINDS}",
     )  # fmt: skip
 
@@ -270,12 +289,14 @@ def _origins(found: Assessment) -> Iterator[View]:
     """Return what would be left without each attribute."""
     if not found.without:
         return
-    rows = tuple((one.name, one.uniques, one.k, one.average_risk) for one in sorted(found.without, key=lambda one: one.uniques))
+    first = sorted(found.without, key=lambda one: one.uniques)[:_MOST_ROWS]
+    rows = tuple((one.name, one.uniques, one.k, one.average_risk) for one in first)
     sample, prosecutor = found.measurement.uniqueness["sample"], found.measurement.risk["prosecutor"]
     k = found.measurement["k_anonymity"].value
     everything = (("(nothing left out)", sample["uniques"], k, prosecutor["average"]),)
     table = Table(
-        ("left out", "unique records", "k", "average risk"), (*everything, *rows), "If one attribute were left out", "",
+        ("left out", "unique records", "k", "average risk"), (*everything, *rows), "If one attribute were left out",
+        _cut(len(found.without)),
         frozenset({"average risk"}), f"The classes of the other key attributes. {_RISK}",
     )  # fmt: skip
     yield View("Where it comes from", tables=(table,))
@@ -288,7 +309,8 @@ def _made(found: Assessment) -> View:
     made = found.made
     rows: list[tuple[Any, ...]] = [
         ("data", found.place),
-        ("key", ", ".join(made.key)),
+        ("key", ", ".join(made.key[:_MOST_ROWS])),
+        ("key attributes", f"{len(made.key):,}"),
         ("sensitive", ", ".join(made.sensitive) or None),
         ("partitions", ", ".join(made.partitions) or None),
         ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
