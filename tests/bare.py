@@ -45,7 +45,9 @@ NEEDING: dict[str, list[Callable[[], Any]]] = {
     "charts": [lambda: unveil.assess("paper-4", key=["ZIP", "Age"]).chart("attributes")],
     "dp": [lambda: unveil.mechanisms.dp_count(_frame(), epsilon=1.0)],
     "duckdb": [lambda: unveil.measure("people.duckdb?table=people", "a")],
+    "excel": [lambda: unveil.measure("people.xlsx", "a")],
     "postgres": [lambda: unveil.measure("postgresql://localhost:1/nothing?table=people", "a")],
+    "sign": [lambda: unveil.verify("people.csv", "public.pem")],
     "spark": [lambda: unveil.measure("spark://local?path=people.parquet", "a")],
     "stats-files": [lambda: unveil.measure("people.sav", "a"), lambda: unveil.measure("people.dta", "a")],
     "tasks": [
@@ -76,7 +78,7 @@ def test_every_module_can_be_imported() -> None:
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_missing_extra_says_how_to_install_it(extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("people.sav", "people.dta", "people.duckdb", "people.parquet"):
+    for name in ("people.sav", "people.dta", "people.duckdb", "people.parquet", "people.xlsx"):
         tmp_path.joinpath(name).write_bytes(b"no such file can be read without the extra")
     for call in NEEDING[extra]:
         with pytest.raises(MissingExtraError, match=rf"pip install 'unveil\[{extra}\]'"):

@@ -325,7 +325,7 @@ def _lines(chart: Chart, said: _Words) -> tuple[list[str], float]:
         parts.append(f'<path class="unveil-hollow" d="M{path}"{dashes}/>')
         if len(labels) > 1:
             parts.append(f'<path class="unveil-hollow" d="M{left} {bottom + 54 + 16 * at}h28"{dashes}/>')
-            parts.append(_text(left + 36, bottom + 58 + 16 * at, said.label(label), "start", "unveil-small"))
+            parts.append(_text(left + 36, bottom + 58 + 16 * at, said.plain(label), "start", "unveil-small"))
     parts.append(_text((left + right) / 2, bottom + 36, said.plain(chart.columns[1]), "middle", "unveil-faint"))
     turned = f'transform="translate(12 {(top + bottom) / 2:.0f}) rotate(-90)"'
     parts.append(f'<text {turned} text-anchor="middle" class="unveil-faint">{said.plain(chart.columns[2])}</text>')

@@ -148,7 +148,8 @@ def history_table(entries: Sequence[HistoryEntry]) -> Table:
             one.status,
             one.records,
             one.columns,
-            *(one.figures.get(name) for name in ("k_anonymity", *_SHARES)),
+            None if (k := one.figures.get("k_anonymity")) is None else int(k),
+            *(one.figures.get(name) for name in _SHARES),
         )
         for one in reversed(entries[-_LAST:])
     )

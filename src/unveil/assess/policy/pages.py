@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.assess.evidence import file_table
 from unveil.assess.policy.history import history_chart, history_table
 from unveil.errors import listed, one_line
+from unveil.project.policy import RULES
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
 
@@ -71,11 +73,14 @@ def sheet(verdict: Verdict) -> View:
     more = len(worst) - len(rows)
     left = f"{counted(more, 'further rule')} stand{'' if more > 1 else 's'} in the full verdict." if more else ""
     tables = [Table(("what is measured", "found", "required", "answer"), rows, "The rules", left)] if rows else []
-    if verdict.drift:
-        grown = [one for one in verdict.drift if not one.met][:_MOST_RULES] or verdict.drift[:_MOST_RULES]
-        tables.append(_drift_table(grown))
-    tables += _change_table(verdict) if len(verdict.changes) < _MOST_RULES else []
-    notes = [_shortened("Columns that no rule measured", verdict.unmeasured), _shortened("Vouched for", verdict.vouched)]
+    grown = [one for one in verdict.drift if not one.met][:_MOST_WAIVERS]
+    tables += [_drift_table(grown)] if grown else []
+    new = [one.of for one in verdict.changes if not one.met]
+    notes = [
+        _shortened("New columns since the earlier result, which do not pass", new),
+        _shortened("Columns that no rule measured", verdict.unmeasured),
+        _shortened("Vouched for", verdict.vouched),
+    ]
     notes += [_waiver_in_words(one.to_dict()) for one in verdict.waivers[:_MOST_WAIVERS] if one.in_force(verdict.evidence.date)]
     notes += [_hash_in_words(verdict), f"Decided by {'_' * 24} on {'_' * 12}, signature {'_' * 24}"]
     return View(title(verdict), tuple(figures), tuple(tables), tuple(filter(None, notes)), lead=_lead(verdict))
@@ -210,14 +215,28 @@ def _rule_table(name: str, outcomes: Sequence[Outcome]) -> Table:
 
 
 def _drift_table(drift: Sequence[Drift]) -> Table:
-    rows = tuple((one.rule, one.of, one.before, one.now, one.growth, "yes" if one.met else "NO") for one in drift)
+    rows = tuple(
+        (one.rule, one.of, _whole(one.rule, one.before), _whole(one.rule, one.now), one.growth, "yes" if one.met else "NO")
+        for one in drift
+    )
     note = "growth is of the risk: the figure itself, or one over it where higher is safer"
     return Table(("figure", "of", "before", "now", "growth", "allowed"), rows, title="Since the earlier result", note=note)
 
 
+def _whole(rule: str, value: float) -> float:
+    """Return a figure that counts something, stored as a fraction perhaps, as the whole number that it is."""
+    return int(value) if RULES[rule].whole and math.isfinite(value) else value
+
+
+def _said(value: Any) -> str | None:
+    return f"{value:,}" if isinstance(value, int) else value
+
+
 def _change_table(verdict: Verdict) -> Iterator[Table]:
     """Give what is not as it was in the earlier result."""
-    rows = tuple((one.what, one.of or None, one.before, one.now, "yes" if one.met else "NO") for one in verdict.changes)
+    rows = tuple(
+        (one.what, one.of or None, _said(one.before), _said(one.now), "yes" if one.met else "NO") for one in verdict.changes
+    )
     if rows:
         note = (
             "A new column was never measured before, so it does not pass; take today's verdict as the next baseline to accept it."

@@ -25,6 +25,7 @@ __all__ = ["ColumnProfile", "Profile", "ReleaseChange", "changes", "profile_of",
 
 _MOST_CATEGORIES = 50
 _KINDS = {bool: "yes or no", int: "number", float: "number", Decimal: "number", str: "text", dt.datetime: "time", dt.date: "date"}
+_CATEGORIES = ("text", "yes or no")
 _SHOWN = 5
 
 
@@ -122,7 +123,7 @@ def _column(case: Case, name: str) -> ColumnProfile:
     present = [(value, n) for value, n in held if value is not None]
     kinds = sorted({_KINDS.get(type(value.item() if isinstance(value, np.generic) else value), "other") for value, _ in present})
     kind = " and ".join(kinds) or "empty"
-    if kind not in ("text", "yes or no") or len(present) > _MOST_CATEGORIES:
+    if kind not in _CATEGORIES or len(present) > _MOST_CATEGORIES:
         return ColumnProfile(kind, len(present))
     named = tuple(sorted(str(value) for value, n in present if n >= SMALL))
     return ColumnProfile(kind, len(present), named, len(present) - len(named))
@@ -150,7 +151,7 @@ def _of_column(name: str, before: ColumnProfile, now: ColumnProfile) -> Iterator
         yield ReleaseChange("type", name, before.kind, now.kind)
         return
     if before.categories is None or now.categories is None:
-        if before.distinct != now.distinct:
+        if before.distinct != now.distinct and now.kind in _CATEGORIES:  # numbers and dates differ from day to day
             yield ReleaseChange("number of values", name, before.distinct, now.distinct)
         return
     new = [one for one in now.categories if one not in before.categories]

@@ -41,9 +41,7 @@ def _writable(out: Path | None) -> Path | None:
 
 def _sheet(place: Path | None) -> Path | None:
     if place is not None and place.suffix.lower() not in (".html", ".txt"):
-        raise ArgumentError(
-            f"the sheet is a page to print or a text: its file ends in .html or .txt, and {shown(place.name)} not."
-        )
+        raise ArgumentError(f"the sheet is a page to print or a text: end its name in .html or .txt, not as {shown(place.name)}.")
     return _writable(place)
 
 
