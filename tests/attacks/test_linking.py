@@ -87,7 +87,7 @@ def test_ways_follow_from_the_attributes() -> None:
     assert {"euclidean", "interval_rank", "interval_deviation", "probabilistic"} < one.keys()
     assert "mahalanobis" not in one
     mixed = unveil.attack(ORIGINAL, NOISY, ["age", "sex"], same_order=True).linkage
-    assert mixed.keys() == {"attributes", "mixed", "probabilistic"}
+    assert mixed.keys() == {"attributes", "strongest", "mixed", "probabilistic"}
 
 
 def test_numbers_that_the_release_has_words_for_are_linked_as_categories() -> None:

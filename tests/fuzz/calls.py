@@ -583,6 +583,7 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
     ("compose", "time_limit"): _one_of(0.2, 1.0),
     ("propose_partitions", "hierarchy"): _one_of(None),
     ("attacks.distance_linkage", "attributes"): _NAMES,
+    ("attack", "method"): _one_of(None, {"mechanism": "rank_swap", "window": 5}, {"mechanism": "add_noise", "amount": 0.1}),
     ("attacks.structure_linkage", "original"): _codes,
     ("attacks.structure_linkage", "release"): _codes,
     ("compare", "link"): _one_of(None),

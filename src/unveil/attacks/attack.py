@@ -10,6 +10,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_seed
 from unveil.attacks import disclosure, identity
 from unveil.attacks.attack_view import view_of
+from unveil.attacks.linkage.known_method import KnownMethod
 from unveil.attacks.linking import linkage
 from unveil.attacks.synthetic.audit import RISKS, audited, not_audited
 from unveil.attributes import Names
@@ -139,6 +140,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     hierarchies: Mapping[str, Hierarchy] | None = None,
     external: Data | None = None,
     control: Data | None = None,
+    method: Mapping[str, Any] | None = None,
     nulls: str | None = None,
     link_records: bool = True,
     seed: int = 0,
@@ -176,6 +178,10 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         it is known which record is which, each distance linkage says, beside its baseline, how often it takes one of them for a
         release record's person. Where it is not, the release is taken for synthetic data: singling out, linkability, inference
         and membership are attacked, each beside its success on these people.
+    method
+        How the release was made, as an intruder knows it: its `mechanism` ("rank_swap", "add_noise" or "pram"), the settings
+        (`window`; `amount` and `method`; `retention` or `matrix`), and the `attributes` that it treated (none: all). Records
+        are then linked by likelihood, too.
     nulls
         "category" (the default), "drop" or "error".
     link_records
@@ -206,18 +212,22 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     with paired(original, release, key=key, sensitive=sensitive, **said) as pair:
         if control is not None and not link_records and pair.alignment is not None:
             raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
+        known = None if method is None else KnownMethod.of(method)
+        if known is not None and (pair.alignment is None or not link_records):
+            raise ArgumentError("a known method is used to link records; say which record is which, and let them be linked.")
         _check_hierarchies(hierarchies or {}, pair)
         models = _models(partitions, pair)
-        others = _Others(external, control, seed, link_records=link_records)
+        others = _Others(external, control, known, seed, link_records=link_records)
         return attacked(pair, models, others)
 
 
 @dataclass(frozen=True, slots=True)
 class _Others:
-    """What an attack takes besides the two tables: other data, people who are not in the release, a seed, and linkage."""
+    """What an attack takes besides the two tables: other data, people who are not in the release, what is known of its making."""
 
     external: Data | None = None
     control: Data | None = None
+    method: KnownMethod | None = None
     seed: int = 0
     link_records: bool = True
 
@@ -243,7 +253,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     made_one()
     by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()
-    linked = linkage(pair, others.seed, others.control) if others.link_records else {"reason": "not asked for"}
+    linked = linkage(pair, others.seed, others.control, others.method) if others.link_records else {"reason": "not asked for"}
     synthetic = _synthetic(pair, others)
     return Attack(
         identity=by_identity,

@@ -31,6 +31,8 @@ def view_of(found: Attack) -> View:
     figures = [Figure(_called(name), risk, _MEANING[name]) for name, risk in found.overall["risk"].items() if risk is not None]
     if not audited and found.overall["overall_information_loss"] is not None:
         figures.append(Figure("information loss", found.overall["overall_information_loss"], "overall: the mean of 1 - risk"))
+    if (known := found.linkage.get("known_method")) is not None:
+        figures.append(Figure("linked", known["linked"], "people found again by an intruder who knows the method"))
     black = found.identity["black_box"]
     share = f"{black['share_unique']:.2%} of {counted(found.made.records, 'record')}"
     figures.append(Figure("unique in release", black["uniques"], share))

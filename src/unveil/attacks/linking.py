@@ -10,6 +10,7 @@ import numpy as np
 
 from unveil.attacks.linkage.distance import Distance, distance_linkage
 from unveil.attacks.linkage.intervals import Method, interval_disclosure
+from unveil.attacks.linkage.known_method import KnownMethod, linked_by_method
 from unveil.attacks.linkage.lines import LinkedAttribute
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
@@ -30,7 +31,7 @@ _MOST_PATTERNS = 12
 """Probabilistic linkage looks at every subset of its attributes."""
 
 
-def linkage(pair: Pair, seed: int, control: Data | None) -> dict[str, Any]:
+def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | None = None) -> dict[str, Any]:
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
@@ -44,6 +45,8 @@ def linkage(pair: Pair, seed: int, control: Data | None) -> dict[str, Any]:
     control
         People who are not in the release, with the original's columns: each distance also says how often it takes one of
         them for a release record's person.
+    method
+        How the release was made, where the intruder knows it.
     """
     if pair.alignment is None:
         return {"reason": "rates of linkage need to know which record is which"}
@@ -63,7 +66,11 @@ def linkage(pair: Pair, seed: int, control: Data | None) -> dict[str, Any]:
         ways["interval_deviation"] = lambda _: linker.by_interval("deviation")
     ways["probabilistic"] = lambda _: linker.by_agreement()
     found = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
-    return {"attributes": [[one.original, one.release] for one in pairs], **found}
+    if method is not None:
+        found["known_method"] = linker.by_method(method)
+    shares = {name: way["linked"] for name, way in found.items() if way.get("linked") is not None}
+    strongest = max(shares, key=lambda name: shares[name], default=None)
+    return {"attributes": [[one.original, one.release] for one in pairs], "strongest": strongest, **found}
 
 
 def by_structure(pair: Pair, external: Source, seed: int) -> dict[str, Any]:
@@ -174,6 +181,10 @@ class _Linker:
         kept = np.flatnonzero(self.alignment.truth >= 0)
         original, release = self.original[self.alignment.truth[kept].tolist()], self.release[kept.tolist()]
         return interval_disclosure(original, release, attributes=self.attributes, method=method).to_dict()
+
+    def by_method(self, method: KnownMethod) -> dict[str, Any]:
+        """Link by the likelihood that the method gives, which the intruder knows."""
+        return linked_by_method(self.original, self.release, self.pairs, self.alignment.truth, method)
 
     def by_agreement(self) -> dict[str, Any]:
         """Link by the weight of agreements; a generalised or suppressed value agrees with nothing but itself."""

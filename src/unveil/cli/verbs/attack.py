@@ -22,7 +22,9 @@ from unveil.cli.options import (
     pair_of,
     showing_progress,
 )
+from unveil.cli.steps import settings_of
 from unveil.cli.streaming import together
+from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
     from unveil.sources import Source
@@ -63,6 +65,13 @@ def attack(
             help="A hold-out: people like the original's who took no part; for synthetic data, and for linkage by chance.",
         ),
     ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", metavar="NAME", help="How the release was made, if it is known: rank_swap, add_noise or pram."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="A setting of the --method, such as window=5.")
+    ] = None,
     earlier: Annotated[
         str | None,
         typer.Option("--earlier", metavar="FILE", help="An earlier release about the same people: what both give away together."),
@@ -93,6 +102,9 @@ def attack(
     def opened(table: str | None) -> Source | None:
         return None if table is None else source(table, separator=separator, encoding=encoding, missing=tuple(missing or ()))
 
+    if settings and method is None:
+        raise ArgumentError("--set goes with a --method; name one.")
+    known = None if method is None else {"mechanism": method, **settings_of(settings)}
     if (sooner := opened(earlier)) is not None:
         trees = {**one.hierarchies, **requirements.trees(hierarchy, one.names)}
         sides = tuple(key or one.key), tuple(sensitive or one.sensitive)
@@ -116,6 +128,7 @@ def attack(
             | requirements.attackers(partition, [*other.names, *one.names]),
             external=opened(external),
             control=opened(control),
+            method=known,
             link_records=linkage,
             seed=seed,
         )

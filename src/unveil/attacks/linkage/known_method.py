@@ -1,0 +1,247 @@
+r"""Who is it, for an intruder who knows how the release was made? Record linkage by likelihood.
+
+The original record i that most likely became the release record j is the one with the highest
+:math:`\sum_a \log p(y_{ja} \mid x_{ia})`, the probability of what is published given what was true, which the method fixes:
+
+- **rank_swap**: values move by at most the window; how far, follows from exchanging ranks (drawn here on ranks of nobody). A
+  value that many share stands for all its ranks.
+- **add_noise**: normal noise of the known variance around the true value (uncorrelated, correlated or linear).
+- **pram**: the row of the true value in the transition matrix.
+
+A release holds each person once: whom one record is, another cannot be. Where there are few enough records, all are assigned at
+once, so that the total likelihood is highest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_number, checked_word
+from unveil.attacks.linkage.rates import link_chances, rates_of, share_bounds
+from unveil.errors import ArgumentError, listed, shown
+from unveil.run import active_run
+from unveil.sources.alignment import common_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from unveil.study import ColumnPair
+
+    Likelihood = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+__all__ = ["METHODS", "KnownMethod", "linked_by_method"]
+
+METHODS = ("rank_swap", "add_noise", "pram")
+_SETTINGS = {"rank_swap": ("window",), "add_noise": ("amount", "method"), "pram": ("retention", "matrix")}
+_NOISE = ("uncorrelated", "correlated", "linear")
+_IMPOSSIBLE = -1e6
+_MOST_PAIRS = 100_000_000
+_MOST_ASSIGNED = 3_000
+"""Records of either side that are assigned all at once."""
+_CHUNK = 4_000_000
+_BINS, _RANKS, _REACH, _ROUNDS = 20, 1_000, 100, 20
+"""How the moves of rank swapping are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMethod:
+    """How a release was made: the mechanism, the original's attributes it treated (none: all compared), and its settings."""
+
+    mechanism: str
+    attributes: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> KnownMethod:
+        """Read what is told of a method: its `mechanism`, `attributes`, and the settings of the mechanism."""
+        checked_word("method: the mechanism", told.get("mechanism"), METHODS)
+        mechanism, attributes = str(told["mechanism"]), told.get("attributes", ())
+        settings = {name: value for name, value in told.items() if name not in ("mechanism", "attributes")}
+        if strange := [name for name in settings if name not in _SETTINGS[mechanism]]:
+            raise ArgumentError.not_one_of(f"what is known of {mechanism}", strange[0], _SETTINGS[mechanism])
+        return cls(mechanism, (attributes,) if isinstance(attributes, str) else tuple(attributes), settings)
+
+
+def linked_by_method(
+    original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], truth: NDArray[np.int64], method: KnownMethod
+) -> dict[str, Any]:
+    """Link every release record to the original record that it most likely was.
+
+    Parameters
+    ----------
+    original, release, pairs
+        The tables, and the columns of both that are compared.
+    truth
+        For each release record the row of the original that it was made from, -1 for none; the scoring alone uses it.
+    method
+        What the intruder knows.
+    """
+    if strange := [name for name in method.attributes if name not in {one.original for one in pairs}]:
+        raise ArgumentError(f"the method is said to treat {listed(strange)}, which is not among the attributes compared.")
+    terms = _terms(original, release, pairs, method)
+    rows = np.flatnonzero(truth >= 0)[: max(_MOST_PAIRS // original.height, 1)]
+    closer, tied = np.zeros(len(rows)), np.zeros(len(rows))
+    small = max(original.height, release.height) <= _MOST_ASSIGNED
+    whole = np.empty((len(rows), original.height)) if small else None
+    for part, total in _likelihoods(terms, rows, original.height):
+        own = total[np.arange(len(total)), truth[rows[part]]][:, None]
+        closer[part], tied[part] = (total > own + 1e-9).sum(axis=1), (np.abs(total - own) <= 1e-9).sum(axis=1)  # noqa: PLR2004
+        if whole is not None:
+            whole[part] = total
+    found = rates_of(closer, tied, matched=len(rows), originals=original.height, distance="likelihood", made={})
+    return _strongest(found.to_dict(), _assigned(whole, truth[rows]), float(link_chances(closer, tied)[0].sum()), len(rows))
+
+
+def _strongest(found: dict[str, Any], assigned: int | None, one_by_one: float, records: int) -> dict[str, Any]:
+    """Return the better of linking one by one and all at once."""
+    best = max(one_by_one, float(assigned or 0))
+    shares = {"one_by_one": one_by_one / records, "all_at_once": None if assigned is None else assigned / records}
+    interval = share_bounds(best, records).to_dict()
+    return {**found, "value": best / records, "linked": best / records, "interval": interval, **shares}
+
+
+def _likelihoods(terms: Sequence[Likelihood], rows: NDArray[np.int64], originals: int) -> Iterator[tuple[slice, Any]]:
+    """Give the log-likelihood of every original record for some release records at a time."""
+    size = max(_CHUNK // originals, 1)
+    for start in range(0, len(rows), size):
+        active_run().check()
+        part = slice(start, min(start + size, len(rows)))
+        yield part, sum(term(rows[part]) for term in terms)
+
+
+def _assigned(whole: NDArray[np.float64] | None, truth: NDArray[np.int64]) -> int | None:
+    """Return how many are right if all are assigned at once."""
+    if whole is None:
+        return None
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(whole, maximize=True)
+    return int(np.count_nonzero(columns == truth[rows]))
+
+
+def _terms(original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], method: KnownMethod) -> list[Likelihood]:
+    """Return the parts of the log-likelihood: of the treated attributes by the method, of all others whether they are equal."""
+    treated = [one for one in pairs if not method.attributes or one.original in method.attributes]
+    kept = [_equal(original[one.original], release[one.release]) for one in pairs if one not in treated]
+    if method.mechanism == "pram":
+        return [*kept, *(_by_matrix(original[one.original], release[one.release], method) for one in treated)]
+    before, after = (
+        np.column_stack([_numbers(table[name], method) for table, name in side])
+        for side in (
+            [(original, one.original) for one in treated],
+            [(release, one.release) for one in treated],
+        )
+    )
+    if method.mechanism == "add_noise":
+        return [*kept, _by_noise(before, after, method)]
+    windows = [_window(method, one.original) for one in treated]
+    return [*kept, *(_by_rank(before[:, at], after[:, at], window) for at, window in enumerate(windows))]
+
+
+def _numbers(column: pl.Series, method: KnownMethod) -> NDArray[np.float64]:
+    if not column.dtype.is_numeric() or column.null_count():
+        raise ArgumentError(
+            f"an intruder who knows {method.mechanism} compares numbers without nulls, which column {shown(column.name)} does "
+            "not hold; name the treated attributes."
+        )
+    return np.asarray(column.cast(float).to_numpy())
+
+
+def _equal(one: pl.Series, other: pl.Series) -> Likelihood:
+    before, after = common_codes(one, other)
+    return lambda rows: np.where(after[rows][:, None] == before[None, :], 0.0, _IMPOSSIBLE)
+
+
+def _by_matrix(one: pl.Series, other: pl.Series, method: KnownMethod) -> Likelihood:
+    """Return the likelihood of a released category by the row of the true one."""
+    before, after = common_codes(one, other)
+    texts = {int(code): str(value) for codes, column in ((before, one), (after, other)) for code, value in _values(codes, column)}
+    size = max(texts) + 1
+    given = method.settings.get("matrix")
+    if given is None:
+        kept = checked_number("method: retention", method.settings.get("retention"), above=0.0, most=1.0)
+        matrix = np.full((size, size), (1.0 - kept) / max(size - 1, 1))
+        np.fill_diagonal(matrix, kept)
+    else:
+        rows = given.get(one.name) if isinstance(given, Mapping) else None
+        if not isinstance(rows, Mapping) or not all(isinstance(row, Mapping) for row in rows.values()):
+            raise ArgumentError(f"method: the matrix is given by attribute, true and released value; {shown(one.name)} has none.")
+        named = [texts.get(code, "") for code in range(size)]
+        matrix = np.array([[float(rows.get(true, {}).get(shown_as, 0.0)) for shown_as in named] for true in named])
+    logs = np.where(matrix > 0.0, np.log(np.maximum(matrix, 1e-300)), _IMPOSSIBLE)
+    return lambda rows: logs[before[None, :], after[rows][:, None]]
+
+
+def _values(codes: NDArray[Any], column: pl.Series) -> Iterator[tuple[Any, Any]]:
+    """Give each code with a value that has it."""
+    found, first = np.unique(codes, return_index=True)
+    return zip(found.tolist(), column.gather(first.tolist()).to_list(), strict=True)
+
+
+def _by_noise(before: NDArray[np.float64], after: NDArray[np.float64], method: KnownMethod) -> Likelihood:
+    """Return the likelihood of released numbers around the true ones."""
+    amount = checked_number("method: amount", method.settings.get("amount"), above=0.0)
+    kind = method.settings.get("method", "uncorrelated")
+    checked_word("method: the noise", kind, _NOISE)
+    if kind == "linear":
+        after = before.mean(axis=0) + (after - before.mean(axis=0)) * np.sqrt(1.0 + amount)
+    covariance = np.atleast_2d(np.cov(before.T)) * amount
+    if kind == "uncorrelated":
+        covariance = np.diag(np.diag(covariance))
+    strength, axes = np.linalg.eigh(covariance)
+    used = strength > 1e-10 * strength[-1]
+    turn = axes[:, used] / np.sqrt(strength[used])
+    here, there = before @ turn, after @ turn
+    squares = (here**2).sum(axis=1)
+    return lambda rows: there[rows] @ here.T - 0.5 * squares[None, :]
+
+
+def _window(method: KnownMethod, name: str) -> float:
+    window = method.settings.get("window")
+    given = window.get(name) if isinstance(window, Mapping) else window
+    return checked_number("method: window", given, above=0.0, most=100.0)
+
+
+def _by_rank(before: NDArray[np.float64], after: NDArray[np.float64], window: float) -> Likelihood:
+    """Return the likelihood of a move between ranks; of values that several share, the mean over their ranks.
+
+    The sum over a rectangle of ranks is a difference of the second sums of the probability of a move.
+    """
+    n, ordered = len(before), np.sort(before)
+    reach = max(int(window * n / 100.0), 1)
+    moves = np.interp(np.arange(1, reach + 1) / reach, (np.arange(_BINS) + 0.5) / _BINS, _moves()) / (2.0 * reach)
+    chance = np.zeros(2 * n + 5)
+    chance[n + 2 - reach : n + 3 + reach] = np.concatenate([moves[::-1], [0.5 / n], moves])
+    twice = np.cumsum(np.cumsum(chance))
+    low, high = (np.searchsorted(ordered, before, side=side) for side in ("left", "right"))
+    first, last = (np.searchsorted(ordered, after, side=side) for side in ("left", "right"))
+
+    def sums(places: NDArray[np.int64]) -> Any:
+        return twice[np.clip(places + n + 1, 0, len(twice) - 1)]
+
+    def likelihood(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        start, end = first[rows][:, None], last[rows][:, None]
+        whole = sums(end - low) - sums(start - low) - sums(end - high) + sums(start - high)
+        return np.asarray(np.where(whole > 1e-14, np.log(np.maximum(whole, 1e-14) / (high - low)), _IMPOSSIBLE))  # noqa: PLR2004
+
+    return likelihood
+
+
+def _moves() -> NDArray[np.float64]:
+    """Draw how far ranks move, as shares of the window: each that has not moved changes places with one ahead that has not."""
+    random, counts = np.random.default_rng(0), np.zeros(_BINS)
+    for _ in range(_ROUNDS):
+        free = np.ones(_RANKS, dtype=bool)
+        for rank in range(_RANKS):
+            ahead = rank + 1 + np.flatnonzero(free[rank + 1 : rank + 1 + _REACH])
+            if not free[rank] or not len(ahead):
+                continue
+            other = int(random.choice(ahead))
+            free[rank] = free[other] = False
+            counts[min((other - rank - 1) * _BINS // _REACH, _BINS - 1)] += 1
+    return np.asarray(counts / counts.mean())
