@@ -38,7 +38,14 @@ def environment() -> Environment:
         "counted": lambda n, noun, nouns="": counted(n, noun, nouns) if nouns else counted(n, noun),
     }
     made.filters["percent"] = percent
-    made.globals |= {"view": _view, "chart": _chart, "tables_of": _tables, "version_of_unveil": __version__, "static": _address}
+    made.globals |= {
+        "view": _view,
+        "chart": _chart,
+        "tables_of": _tables,
+        "version_of_unveil": __version__,
+        "static": _address,
+        "zip": zip,
+    }
     return made
 
 

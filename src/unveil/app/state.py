@@ -6,6 +6,7 @@ that a page knows whether it shows what holds now.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import itertools
 import re
@@ -227,6 +228,7 @@ class Desk:
             if project == self.project:
                 return
             self._save(project)
+            self.log(said)
             self._changes = [*self._changes[: self._at + 1], _Change(project, said)][-_MOST_UNDONE:]
             self._at = len(self._changes) - 1
 
@@ -334,6 +336,19 @@ class Desk:
             project = replace(opened.project, data=replace(opened.project.data, path=kept))
             self._opened = replace(_opened(str(kept), project, kept=True), project=opened.project)
             self.change(project, "the data is kept")
+
+    # What was decided -------------------------------------------------------------------------------------------------
+
+    def log(self, what: str) -> None:
+        """Keep a decision, with its time; the log can be handed over."""
+        self.memory.setdefault("decisions", []).append(
+            {"when": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), "what": what}
+        )
+
+    @property
+    def decisions(self) -> list[dict[str, str]]:
+        """What was decided since the data was opened, in order."""
+        return list(self.memory.get("decisions", ()))
 
     # What is said once ------------------------------------------------------------------------------------------------
 

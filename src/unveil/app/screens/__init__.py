@@ -5,10 +5,18 @@ A module gives `SCREEN`, a `Screen` with its page and what its forms do; its tem
 
 from __future__ import annotations
 
-from unveil.app.screens import columns, exposure, opening
+from unveil.app.screens import columns, exposure, handover, opening, protect, rules, verdict
 from unveil.app.visit import Screen
 
 __all__ = ["SCREENS"]
 
-SCREENS: tuple[Screen, ...] = (opening.SCREEN, columns.SCREEN, exposure.SCREEN)
+SCREENS: tuple[Screen, ...] = (
+    opening.SCREEN,
+    columns.SCREEN,
+    exposure.SCREEN,
+    rules.SCREEN,
+    protect.SCREEN,
+    verdict.SCREEN,
+    handover.SCREEN,
+)
 """The screens that there are; the navigation shows them in this order."""

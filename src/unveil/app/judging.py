@@ -1,0 +1,147 @@
+"""A release attacked and judged, in a job: what an intruder gains from it, told as short stories, and what the policy says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unveil.assess.policy.check import check
+from unveil.assess.policy.verdict import Verdict
+from unveil.assess.policy.waivers import Waiver
+from unveil.attacks.attack import Attack, attack
+from unveil.errors import UnveilError
+from unveil.project import Project
+from unveil.results.numbers import counted
+from unveil.sources import ReadOptions, open_source
+from unveil.study import Study
+
+__all__ = ["Judged", "Story", "judge", "stories_of"]
+
+_HUNDRED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What one intruder does, and how often it works.
+
+    Attributes
+    ----------
+    title
+        Who the intruder is, in a few words.
+    figure
+        How often it works, of a hundred or as a number of records.
+    told
+        The story.
+    risk
+        The same from 0 to 1, for a bar.
+    """
+
+    title: str
+    figure: str
+    told: str
+    risk: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of attacks and of the policy."""
+
+    verdict: Verdict
+    attack: Attack | None
+    problem: str = ""
+
+
+def judge(data: str, options: ReadOptions, project: Project, release: str, link: str, waivers: Sequence[Waiver]) -> Judged:
+    """Attack a release and hold it against the project's policy, as a job does.
+
+    Parameters
+    ----------
+    data, options, project
+        What opens the original.
+    release, link
+        The release, and the private correspondence; nothing: no record is known to be which.
+    waivers
+        The exceptions that somebody answers for.
+    """
+    study = Study(open_source(data, options), project=project, partial=True)
+    paired: dict[str, Any] = {"link": link} if link else {}
+    verdict = check(release, project.policy, project=project, original=study, waivers=list(waivers), **paired)
+    try:
+        found = attack(study, Study(release, project=project, partial=True), **paired)
+    except UnveilError as problem:
+        return Judged(verdict, None, str(problem))
+    return Judged(verdict, found)
+
+
+def stories_of(found: Attack) -> list[Story]:
+    """Return what the attacks gain, as short stories."""
+    answer = found.to_dict()
+    known = ", ".join(found.made.key)
+    stories = [*_linked(answer["linkage"], known), *_alone(answer, known), *_certain(answer, known)]
+    return stories + _synthetic(answer)
+
+
+def _linked(ways: Mapping[str, Any], known: str) -> list[Story]:
+    """Return how many people are found by the linkage that finds most."""
+    rates = {name: way for name, way in ways.items() if isinstance(way, Mapping) and way.get("linked") is not None}
+    if not rates:
+        return []
+    name, best = max(rates.items(), key=lambda one: one[1]["linked"])
+    bounds, chance = best.get("interval"), best.get("baseline")
+    told = f"An intruder who knows {known} finds {_of_hundred(best['linked'])} records ({name.replace('_', ' ')})."
+    if bounds:
+        told += f" Between {_HUNDRED * bounds['low']:.1f} and {_HUNDRED * bounds['high']:.1f}, as far as a sample tells."
+    if chance is not None:
+        told += f" By guessing: {_HUNDRED * chance:.2g}."
+    return [Story("Looks for a person", _of_hundred(best["linked"]), told, float(best["linked"]))]
+
+
+def _alone(answer: Mapping[str, Any], known: str) -> list[Story]:
+    """Return how many stand alone in the release."""
+    box = answer["identity"]["black_box"]
+    if box.get("value") is None:
+        return []
+    share = float(box["value"])
+    told = f"The values of {known} say {share:.1%} of who is who: 0 % is nobody, 100 % everybody."
+    return [Story("Sorts the release", f"{share:.1%}", told, share)]
+
+
+def _certain(answer: Mapping[str, Any], known: str) -> list[Story]:
+    """Return for how many records a sensitive value is certain."""
+    found, records = [], max(int(answer["records"]), 1)
+    for name, entry in answer["homogeneity"]["by_sensitive"].items():
+        certain = entry.get("certain")
+        if certain is None:
+            continue
+        told = f"Of {counted(certain['records'], 'record')} the {name} is certain for whoever knows {known}."
+        found.append(
+            Story(f"Wants to learn {name}", f"{certain['records']:,} of {records:,}", told, certain["records"] / records)
+        )
+    return found
+
+
+def _synthetic(answer: Mapping[str, Any]) -> list[Story]:
+    """Return the stories of attacks that need no correspondence."""
+    titles = {"singling_out": "Singles somebody out", "linkability": "Links two halves", "inference": "Guesses a secret"}
+    return [
+        Story(title, _of_hundred(answer[word]["risk"]), f"{title}: {_of_hundred(answer[word]['risk'])} beyond chance.",
+              float(answer[word]["risk"]))
+        for word, title in titles.items()
+        if isinstance(answer.get(word), Mapping) and answer[word].get("risk") is not None
+    ]  # fmt: skip
+
+
+def _of_hundred(share: float) -> str:
+    """Return a share as records of a hundred."""
+    number = _HUNDRED * share
+    return f"{number:.0f} of 100" if number >= 1 or number == 0 else "fewer than 1 of 100"
+
+
+def written(judged: Judged, folder: Path) -> tuple[Path, Path]:
+    """Write the page of the verdict for a decision maker and the long one for an auditor, and return where they are."""
+    from unveil.assess.policy.pages import sheet
+    from unveil.report.files import write, write_view
+
+    return write_view(sheet(judged.verdict), folder / "verdict.html"), write(judged.verdict, folder / "auditor.html")

@@ -1,0 +1,198 @@
+"""Protect: several protections at once, compared; the levels of a generalisation explored; the same records before and after."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unveil.app.candidates import WAYS, Tried, TriedRelease, models_of, try_ways
+from unveil.app.jobs import Job
+from unveil.app.masks import masked
+from unveil.app.same import command, python_study
+from unveil.app.screens.columns import settled
+from unveil.app.state import Desk, reading
+from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
+from unveil.errors import ArgumentError, UnveilError
+from unveil.models.requirements import parse_models
+from unveil.project import Step
+from unveil.protect.anonymize import anonymize
+from unveil.search.hierarchies import propose_hierarchy
+
+__all__ = ["SCREEN", "chosen", "tried"]
+
+_JOB = "protect"
+_FIRST = ("generalise", "mondrian", "local")
+_MOST_EXPLORED = 300_000
+"""Records up to which the levels of a generalisation are explored on the page itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Slider:
+    """The levels of one column."""
+
+    code: str
+    name: str
+    most: int
+    level: int
+    example: str
+
+
+def tried(desk: Desk) -> Tried | None:
+    """Return what was tried last, if it is about what is open."""
+    job = desk.memory.get(_JOB)
+    return job.answer if job is not None and job.answer is not None else None
+
+
+def chosen(desk: Desk) -> TriedRelease | None:
+    """Return the candidate that was chosen."""
+    found, way = tried(desk), desk.memory.get("chosen", "")
+    return None if found is None else found.candidate(way)
+
+
+def _lacking(desk: Desk) -> str:
+    """Say what must be there before anything is protected."""
+    if lacking := settled(desk):
+        return lacking
+    return "" if desk.project.names("key") else "Say of at least one column that others may know it."
+
+
+def _page(visit: Visit) -> Answer:
+    desk = visit.desk
+    job: Job | None = desk.memory.get(_JOB)
+    found = tried(desk)
+    k, suppression = _defaults(desk)
+    values: dict[str, Any] = {
+        "ways": WAYS,
+        "ticked": desk.memory.get("ways", _FIRST),
+        "k": k,
+        "suppression": suppression,
+        "job": job,
+        "tried": found,
+        "comparison": None if found is None or found.comparison is None else found.comparison.view(),
+        "chosen": chosen(desk),
+        "masked": masked if visit.query.get("masked") else None,
+        **_explored(visit, desk, k),
+    }
+    return Page("protect.html", values, _same(desk, k, suppression))
+
+
+def _defaults(desk: Desk) -> tuple[int, float]:
+    """Return the k of the policy, or 5, and the share that may be suppressed, as they were asked for last."""
+    known = desk.memory.get("settings", {})
+    rules = [int(rule.threshold) for rule in desk.project.policy.in_force() if rule.name == "k_anonymity" and rule.threshold]
+    return int(known.get("k", max(rules, default=5))), float(known.get("suppression", 0.05))
+
+
+# The solution space ---------------------------------------------------------------------------------------------------
+
+
+def _explored(visit: Visit, desk: Desk, k: int) -> dict[str, Any]:
+    """Return the levels of every column, and what the generalisation to them loses and whom it suppresses."""
+    keys = list(desk.study.key)
+    if desk.opened.whole.records > _MOST_EXPLORED:
+        return {"sliders": [], "node": None, "node_problem": "There are too many records to explore here; `unveil front` does."}
+    trees = _trees(desk, keys)
+    sliders = [_slider(visit, desk, name, trees[name]) for name in keys]
+    if not visit.query.get("explore"):
+        return {"sliders": sliders, "node": None, "node_problem": ""}
+    try:
+        node = anonymize(
+            desk.study, trees, parse_models(models_of(desk.project.policy, desk.study.sensitive, k), desk.study.sensitive),
+            levels={one.name: (one.level, one.level) for one in sliders}, suppression=1.0,
+        )  # fmt: skip
+    except UnveilError as problem:
+        return {"sliders": sliders, "node": None, "node_problem": str(problem)}
+    return {"sliders": sliders, "node": node, "node_problem": ""}
+
+
+def _trees(desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
+    """Return the hierarchy of every column of the key, the project's or a proposed one; each is made once."""
+    known: dict[str, Any] = desk.memory.setdefault("trees", {})
+    marks = {name: repr((name, desk.project.attributes.get(name))) for name in keys}
+    for name, mark in marks.items():
+        if mark not in known:
+            known[mark] = desk.study.hierarchy(name) or propose_hierarchy(desk.opened.whole, name).hierarchy
+    return {name: known[mark] for name, mark in marks.items()}
+
+
+def _slider(visit: Visit, desk: Desk, name: str, tree: Any) -> _Slider:
+    code, most = desk.code(name), tree.height
+    asked = visit.query.get(f"level-{code}", "")
+    level = min(int(asked), most) if asked.isascii() and asked.isdigit() else 0
+    values = [value for value in desk.opened.whole.counts([name]).columns[0].values if value is not None]
+    example = "" if not values else str(tree.levels_for([values[len(values) // 2]]).labels[level][0])
+    return _Slider(code, name, most, level, example)
+
+
+# What the forms do ----------------------------------------------------------------------------------------------------
+
+
+def _try(visit: Visit) -> Answer:
+    """Try the ways that are ticked, in a job of their own."""
+    desk = visit.desk
+    ways = [way.word for way in WAYS if way.word in visit.lists("way")]
+    if not ways:
+        raise ArgumentError("tick at least one way to protect.")
+    settings = {"k": _whole(visit.form.get("k", "")), "suppression": _share(visit.form.get("suppression", ""))}
+    desk.memory |= {"ways": ways, "settings": settings, "chosen": "", "judged": None}
+    folder = (desk.private or Path(tempfile.gettempdir())) / f"candidates-{id(desk.opened.whole):x}"
+    desk.memory[_JOB] = desk.jobs.start(
+        _JOB, "Trying protections", try_ways, desk.opened.data, reading(desk.project), desk.project, ways, settings, folder
+    )
+    return Go("/protect", "")
+
+
+def _whole(text: str) -> int:
+    if text.strip().isascii() and text.strip().isdigit() and int(text) >= 2:  # noqa: PLR2004 - one person is no group
+        return int(text)
+    raise ArgumentError("the smallest group is a whole number of at least 2.")
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text.replace(",", ".")) / 100
+    except ValueError:
+        raise ArgumentError("the share of records that may be suppressed is a number from 0 to 100.") from None
+    if not 0 <= share <= 1:
+        raise ArgumentError("the share of records that may be suppressed is a number from 0 to 100.")
+    return share
+
+
+def _choose(visit: Visit) -> Answer:
+    """Choose a candidate: its steps become the protection of the project."""
+    desk = visit.desk
+    found = tried(desk)
+    candidate = None if found is None else found.candidate(visit.form.get("way", ""))
+    if candidate is None:
+        raise ArgumentError("there is no such release any more; try the protections again.")
+    desk.memory |= {"chosen": candidate.way, "judged": None}
+    steps = {step.mechanism: _as_written(step) for step in candidate.steps}
+    desk.change(replace(desk.project, protect=steps), f"chose a protection: {candidate.title}")
+    return Go("/verdict", f"{candidate.title} is chosen. It is attacked and judged now.")
+
+
+def _as_written(step: Step) -> Step:
+    """Return a step as a project file holds it: hierarchies are the project's own."""
+    return Step(step.mechanism, step.attributes, {name: value for name, value in step.options.items() if name != "hierarchies"})
+
+
+def _same(desk: Desk, k: int, suppression: float) -> Same:
+    asked = f"--k {k} --suppression {suppression:g} --out release.csv --link private-link.csv".split()
+    return Same(
+        f"{command('anonymize', desk, *asked)}\n{command('front', desk, '--k', str(k))}",
+        f"import unveil\n\n{python_study(desk)}\nmodels = [unveil.models.KAnonymity({k})]\n"
+        f'unveil.anonymize(study, study.key, models, suppression={suppression:g}, out="release.csv")',
+    )
+
+
+SCREEN = Screen(
+    name="protect",
+    title="Protect",
+    question="How is it made safe?",
+    page=_page,
+    actions={"try": _try, "choose": _choose},
+    missing=_lacking,
+)

@@ -1,0 +1,161 @@
+"""Attack and verdict: what an intruder gains from the chosen release, and whether it may leave the house."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from unveil.app.candidates import TriedRelease
+from unveil.app.jobs import Job
+from unveil.app.judging import Judged, judge, stories_of
+from unveil.app.same import python_study
+from unveil.app.screens.protect import chosen
+from unveil.app.screens.rules import in_words
+from unveil.app.state import Desk, reading
+from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
+from unveil.assess.policy.pages import title
+from unveil.assess.policy.waivers import Waiver
+from unveil.errors import ArgumentError
+
+__all__ = ["SCREEN", "blocked", "judged", "waivers"]
+
+_JOB = "judged"
+_STATUS = {True: ("well", "met"), False: ("risk", "not met"), None: ("watch", "undecided")}
+
+
+def waivers(desk: Desk) -> list[Waiver]:
+    """Return the exceptions of this release."""
+    known: list[Waiver] = desk.memory.setdefault("waivers", [])
+    return known
+
+
+def judged(desk: Desk) -> Judged | None:
+    """Return what came of the attacks and of the policy, of the release that is chosen now."""
+    job: Job | None = desk.memory.get(_JOB)
+    return None if job is None else job.answer
+
+
+def blocked(desk: Desk) -> str:
+    """Say what keeps the release in the house; nothing: it may leave."""
+    found = judged(desk)
+    if chosen(desk) is None:
+        return "Choose a protection first."
+    if found is None:
+        return "The release is being judged."
+    open_columns = [name for name in found.verdict.unmeasured if name not in desk.memory.get("seen", ())]
+    if not found.verdict.outcomes:
+        return "No rule was stated, so nobody has said that the release may leave."
+    if not found.verdict.passes:
+        return "Rules are not met, or not decided, and nobody answers for them."
+    return f"{len(open_columns)} columns that nobody measured are not ticked yet." if open_columns else ""
+
+
+def _lacking(desk: Desk) -> str:
+    if not desk.is_open:
+        return "Open a file first."
+    return "" if chosen(desk) is not None else "Choose a protection first."
+
+
+def _job(desk: Desk, candidate: TriedRelease) -> Job:
+    """Return the job that judges the candidate; it is started where there is none."""
+    known: Job | None = desk.memory.get(_JOB)
+    if known is None:
+        known = desk.jobs.start(
+            _JOB, f"Attacking and judging: {candidate.title}", judge, desk.opened.data, reading(desk.project), desk.project,
+            candidate.file, candidate.link, waivers(desk),
+        )  # fmt: skip
+        desk.memory[_JOB] = known
+    return known
+
+
+def _page(visit: Visit) -> Answer:
+    desk = visit.desk
+    candidate = chosen(desk)
+    if candidate is None:
+        return Go("/protect", "Choose a protection first.", "warning")
+    job, found = _job(desk, candidate), judged(desk)
+    values: dict[str, Any] = {"candidate": candidate, "job": job, "judged": found}
+    if found is not None:
+        values |= {
+            "title": title(found.verdict),
+            "today": found.verdict.evidence.date[:10],
+            "stories": [] if found.attack is None else stories_of(found.attack),
+            "rulings": [_ruling(found, at) for at in range(len(found.verdict.outcomes))],
+            "unmeasured": [(name, name in desk.memory.get("seen", ())) for name in found.verdict.unmeasured],
+            "vouched": found.verdict.vouched,
+            "blocked": blocked(desk),
+        }
+    return Page("verdict.html", values, _same(desk, candidate))
+
+
+def _ruling(found: Judged, at: int) -> dict[str, Any]:
+    """Return a rule with what became of it."""
+    outcome = found.verdict.outcomes[at]
+    kind, status = _STATUS[outcome.met]
+    waiver = found.verdict.waiver(outcome)
+    return {
+        "number": at,
+        "words": in_words(outcome.rule),
+        "of": outcome.of,
+        "value": outcome.value,
+        "why": outcome.why,
+        "kind": "accent" if waiver else kind,
+        "status": "excepted" if waiver else status,
+        "waiver": waiver,
+        "open": not outcome.met and waiver is None,
+    }
+
+
+def _tick(visit: Visit) -> Answer:
+    """Take note of the columns that nobody measured, by name."""
+    found = judged(visit.desk)
+    numbers = {int(one) for one in visit.lists("column") if one.isascii() and one.isdigit()}
+    names = [] if found is None else [name for at, name in enumerate(found.verdict.unmeasured) if at in numbers]
+    visit.desk.memory["seen"] = names
+    return Go("/verdict", f"{len(names)} of the columns that nobody measured are ticked.")
+
+
+def _except(visit: Visit) -> Answer:
+    """Sign an exception: somebody answers for a rule that is not met, with a reason, until a day."""
+    desk, found = visit.desk, judged(visit.desk)
+    number = visit.form.get("number", "")
+    if found is None or not (number.isascii() and number.isdigit() and int(number) < len(found.verdict.outcomes)):
+        raise ArgumentError("there is no such rule any more; load the page again.")
+    outcome = found.verdict.outcomes[int(number)]
+    one = Waiver(
+        outcome.rule.name, visit.form.get("approver", "").strip(), found.verdict.evidence.date[:10],
+        visit.form.get("expires", "").strip(), visit.form.get("reason", "").strip(), outcome.of,
+    )  # fmt: skip
+    waivers(desk).append(one)
+    desk.log(f"exception for {outcome.rule.name}, answered for by {one.approver} until {one.expires}: {one.reason}")
+    job: Job = desk.memory[_JOB]
+    job.answer = replace(found, verdict=replace(found.verdict, waivers=tuple(waivers(desk))))
+    return Go("/verdict", "The exception stands in the verdict.")
+
+
+def _again(visit: Visit) -> Answer:
+    """Judge again, as the policy is now."""
+    visit.desk.memory[_JOB] = None
+    return Go("/verdict", "")
+
+
+def _same(desk: Desk, candidate: TriedRelease) -> Same:
+    words = ["--policy", desk.project.path.name, "--original", desk.opened.place, "--out", "verdict.html"]
+    link = ["--link", "private-link.csv"] if candidate.link else []
+    paired = ', link="private-link.csv"' if candidate.link else ""
+    return Same(
+        f"unveil attack {desk.opened.place} release.csv --project {desk.project.path.name} {' '.join(link)}".rstrip()
+        + f"\nunveil check release.csv {' '.join([*words, *link])}",
+        f'import unveil\n\n{python_study(desk)}\nunveil.attack(study, "release.csv"{paired})\n'
+        f'unveil.check("release.csv", {desk.project.path.name!r}, original=study{paired})',
+    )
+
+
+SCREEN = Screen(
+    name="verdict",
+    title="Attack and verdict",
+    question="May it leave the house?",
+    page=_page,
+    actions={"tick": _tick, "except": _except, "again": _again},
+    missing=_lacking,
+)
