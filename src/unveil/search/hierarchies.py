@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments
+from unveil.attributes import Names, in_line, names_of
+from unveil.errors import ArgumentError
 from unveil.naming import hints_of
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.search.nesting import Nested, PlaceColumn, nested_places
+from unveil.search.similarity import Similar, similar_values
 from unveil.sources import Data, Source, load, open_source
 
 if TYPE_CHECKING:
@@ -140,7 +143,7 @@ class HierarchyReport(Result):
 
 
 @checked_arguments
-def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
+def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) -> HierarchyReport:
     """Propose a hierarchy that fits the kind and the distribution of a column's values.
 
     Dates get periods, numbers nested intervals, postal codes and codes of one length are shortened from the right, of other
@@ -152,6 +155,8 @@ def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
         A path, a built-in data set, a data frame or an opened source.
     column
         The column.
+    similar
+        Columns in which values are compared: those whose records look alike there are grouped; none: by the values themselves.
 
     Returns
     -------
@@ -167,9 +172,11 @@ def propose_hierarchy(data: Data, column: str) -> HierarchyReport:
     """
     source = open_source(data)
     values, counts = _counted(source, column)
-    if (nested := _within(source, column)) is not None:
-        rule, reason = nested
+    if similar is not None:
+        rule, reason = _alike(source, column, names_of(similar))
         return _report(rule.build(values, counts, column=column), values, counts, rule=rule, reason=reason)
+    if (nested := _within(source, column)) is not None:
+        return _report(nested[0].build(values, counts, column=column), values, counts, rule=nested[0], reason=nested[1])
     found = propose(values, counts, column=column)
     return _report(found.hierarchy, values, counts, rule=found.rule, reason=found.reason)
 
@@ -247,6 +254,15 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
 
 
 _LEVEL = ("level", "groups", "smallest", "largest", "fewest_records", "median_records", "most_records")
+
+
+def _alike(source: Source, column: str, by: Sequence[str]) -> tuple[Similar, str]:
+    """Return the rule that groups values by what other columns look like beside them, and the reason."""
+    if column in by or not by:
+        raise ArgumentError("values are compared in other columns than their own; name one or more.")
+    table = load(source, [column, *by])
+    said = f"values grouped so that least is lost of what they say about {in_line(by)}"
+    return similar_values(table.columns[0], table.columns[1:]), said
 
 
 def _within(source: Source, column: str) -> tuple[Nested, str] | None:

@@ -63,6 +63,9 @@ def build(
         str | None, typer.Option(metavar="N1,N2,...", help="Merge values of fewer records than this, growing.")
     ] = None,
     other: Annotated[str | None, typer.Option(metavar="LABEL", help="What merged values are called; 'other'.")] = None,
+    similar: Annotated[
+        str | None, typer.Option(metavar="C1,C2,...", help="Group values whose records look alike in these columns.")
+    ] = None,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -91,7 +94,12 @@ def build(
         },
         _order(inputs.project, column),
     )
-    report = propose_hierarchy(inputs.source, column) if rule is None else build_hierarchy(inputs.source, column, rule)
+    if rule is not None and similar is not None:
+        raise ArgumentError("a hierarchy is built by one rule; --similar is a second one.")
+    by = None if similar is None else [name.strip() for name in similar.split(",")]
+    report = (
+        propose_hierarchy(inputs.source, column, similar=by) if rule is None else build_hierarchy(inputs.source, column, rule)
+    )
     if out is not None:
         report.hierarchy.write(out)
         sys.stderr.write(f"written: {without_credentials(out)}\n")
