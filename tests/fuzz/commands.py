@@ -33,6 +33,7 @@ def _verbs(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 VERBS: dict[tuple[str, ...], Any] = dict(_verbs(typer.main.get_command(app)))
 """The verbs with their commands."""
+del VERBS["app",]  # it serves until it is stopped
 del VERBS["watch",]  # it waits for more records, for ever if need be
 del VERBS["warm-up",]  # it compiles for seconds, and has nothing to be drawn
 
@@ -63,6 +64,7 @@ VALUES: dict[str, Draw] = {
     **dict.fromkeys(
         (
             "--key",
+            "--text",
             "--sensitive",
             "--weights",
             "--household",
@@ -217,6 +219,7 @@ VALUES: dict[str, Draw] = {
     "--ledger": _one_of("gate.db", "tree.csv"),
     "--as": _one_of("analyst", "ann"),
     "--epsilon": _one_of("0.1", "1"),
+    "--postal": _one_of("1", "3", "5"),
     "--bounds": _of_column("0:100", "5"),
     "--contribution": _one_of("1", "2"),
     "--dialect": _one_of("postgres", "duckdb", "sqlite"),
