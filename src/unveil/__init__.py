@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from unveil.search.hierarchies import build_hierarchy as build_hierarchy
     from unveil.search.hierarchies import check_hierarchy as check_hierarchy
     from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
-    from unveil.search.splitting.cell_generalisation import generalize_cells as generalize_cells
     from unveil.search.splitting.labelling import Recoding as Recoding
     from unveil.search.splitting.local_recoding import recode_locally as recode_locally
     from unveil.search.splitting.mondrian import mondrian as mondrian
@@ -165,7 +164,6 @@ _HOMES = {
     "mondrian": "unveil.search.splitting.mondrian",
     "recode_locally": "unveil.search.splitting.local_recoding",
     "generalize_subtrees": "unveil.search.splitting.subtrees",
-    "generalize_cells": "unveil.search.splitting.cell_generalisation",
     "suppress_locally": "unveil.search.suppression.local",
     "Recoding": "unveil.search.splitting.labelling",
     "queries": "unveil",

@@ -34,6 +34,7 @@ HOMES = (
     "search.lattice.closeness_kernel",
     "search.lattice.lattice_sizes",
     "search.lattice.rollup_kernels",
+    "search.splitting.gather_kernels",
     "search.splitting.split_kernels",
     "search.suppression.fewest_cells",
     "search.suppression.group_kernels",
@@ -115,7 +116,8 @@ def _calls() -> Iterator[Callable[[], Any]]:
     wide = people.select(people["sex"].alias(f"sex {at}") for at in range(27))  # too many generalisations to hold
     yield lambda: unveil.anonymize(wide, wide.columns, [KAnonymity(60)], suppression=0.1, node_limit=2000)
     yield lambda: unveil.mondrian(people, keys, k)
-    yield lambda: unveil.generalize_cells(people, keys, [*k, TCloseness("job", 0.4)], suppression=0.5)
+    trees = {name: unveil.propose_hierarchy(people, name).hierarchy for name in keys}
+    yield lambda: unveil.recode_locally(people, trees, [*k, TCloseness("job", 0.4)], suppression=0.5)
     yield lambda: unveil.suppress_locally(people, [*keys, "pay"], 3)
     yield lambda: unveil.suppress_locally(people, keys, 3, against="release")
     yield lambda: unveil.suppress_locally(people.head(6), keys, 2)

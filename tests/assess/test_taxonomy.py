@@ -20,7 +20,7 @@ INTRUDERS = ROOT.joinpath("docs/mechanisms/intruders.md").read_text("utf-8")
 
 def test_every_mechanism_and_recoding_has_its_facts() -> None:
     public = {name for name in mechanisms.__all__ if inspect.isfunction(getattr(mechanisms, name))} - {"safepub_delta"}
-    recodings = {"mondrian", "recode_locally", "generalize_subtrees", "generalize_cells", "suppress_locally"}
+    recodings = {"mondrian", "recode_locally", "generalize_subtrees", "suppress_locally"}
     assert set(FOUND.mechanisms) == public | recodings | {"generalize"}
     assert all(hasattr(unveil, name) for name in recodings)
 
@@ -73,4 +73,4 @@ def test_the_verb_shows_and_writes_the_table(capsys: pytest.CaptureFixture[str])
     assert run(["mechanisms"]) == 0
     assert "groups of k records" in capsys.readouterr().out
     assert FOUND.to_frame().height == len(FOUND.mechanisms)
-    assert repr(FOUND) == "Taxonomy(27 mechanisms)"
+    assert repr(FOUND) == "Taxonomy(26 mechanisms)"

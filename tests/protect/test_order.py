@@ -44,7 +44,6 @@ WAYS: dict[str, Callable[..., Any]] = {
     "mondrian": lambda data, **options: unveil.mondrian(data, KEYS, MODELS, **options),
     "recode_locally": lambda data, **options: unveil.recode_locally(data, KEYS, MODELS, **options),
     "generalize_subtrees": lambda data, **options: unveil.generalize_subtrees(data, KEYS, MODELS, **options),
-    "generalize_cells": lambda data, **options: unveil.generalize_cells(data, KEYS, MODELS, **options),
     "suppress_locally": lambda data, **options: unveil.suppress_locally(data, KEYS, 5, **options),
     "anonymize_front": front,
 }

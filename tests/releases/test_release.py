@@ -24,7 +24,7 @@ K = [KAnonymity(2)]
 MAKERS: dict[str, Callable[[], unveil.Release[Any]]] = {
     "anonymize": lambda: unveil.anonymize(PEOPLE, ["age", "sex"], K),
     "mondrian": lambda: unveil.mondrian(PEOPLE, ["age", "sex"], K),
-    "generalize_cells": lambda: unveil.generalize_cells(PEOPLE, ["age", "sex"], K),
+    "recode_locally": lambda: unveil.recode_locally(PEOPLE, ["age", "sex"], K),
     "suppress_locally": lambda: unveil.suppress_locally(PEOPLE, ["age", "sex"], 2),
     "microaggregate": lambda: mechanisms.microaggregate(PEOPLE, ["age"], k=2),
     "swap": lambda: mechanisms.swap(PEOPLE, ["ill"], share=0.5),

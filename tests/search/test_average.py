@@ -94,7 +94,7 @@ def test_adult_under_an_average_risk_is_suppressed_as_arx_does() -> None:
 
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "full domain": unveil.anonymize, "subtrees": unveil.generalize_subtrees, "cells": unveil.generalize_cells,
+    "full domain": unveil.anonymize, "subtrees": unveil.generalize_subtrees,
     "local": unveil.recode_locally,
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ import unveil
 from helpers import shared
 from search.recodings import KEYS, MODELS, TREES, as_one_class, meets
 from unveil.errors import ArgumentError, ColumnNotFoundError, HierarchyError, ModelNotMetError
-from unveil.models import KAnonymity, KMap, TCloseness
+from unveil.models import DistinctLDiversity, KAnonymity, KMap, TCloseness
 from unveil.testing import tables
 
 ADULT = ["age", "education-num", "marital-status", "race", "sex", "native-country", "workclass"]
@@ -201,3 +201,23 @@ def test_bad_input(attributes: Any, models: Any, options: Any, error: type[Excep
     table = pl.DataFrame({"a": ["x", "y", "z", "z"], "b": [1, 2, 3, 4]})
     with pytest.raises(error, match=words):
         unveil.mondrian(table, attributes, models, **options)
+
+
+@given(table=tables(columns=3, max_rows=24, nulls=False), k=st.integers(2, 4))
+@settings(max_examples=25)
+def test_relaxed_costs_no_more_than_strict(table: pl.DataFrame, k: int) -> None:
+    if table.height < k:
+        return
+    for trees in ({}, TREES):
+        strict, relaxed = (unveil.mondrian(table, KEYS, [KAnonymity(k)], strict=one, hierarchies=trees) for one in (True, False))
+        assert relaxed.score <= strict.score + 1e-9
+
+
+def test_children_too_small_to_stand_alone_stay_together_under_their_node() -> None:
+    rows = [["a", "*"], ["b", "*"], ["c", "*"], ["d", "*"]]
+    table = pl.DataFrame({"town": ["a"] * 4 + ["b"] * 4 + ["c", "d"], "ill": list("xyxyxxxxxy")})
+    tree = {"town": unveil.Hierarchy("town", rows)}
+    release = unveil.mondrian(table, tree, [KAnonymity(2)], keep_order=True)
+    assert release.data["town"].to_list() == ["a"] * 4 + ["b"] * 4 + ["*"] * 2
+    diverse = unveil.mondrian(table, tree, [KAnonymity(2), DistinctLDiversity("ill", 2)], keep_order=True)
+    assert diverse.data["town"].to_list() == ["a"] * 4 + ["*"] * 6

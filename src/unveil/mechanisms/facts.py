@@ -75,12 +75,11 @@ RECODINGS: dict[str, MechanismFacts] = {
     ),
     "mondrian": _recoding("near records share ranges", "links 0.150 of people (k = 5)", "-", "mondrian"),
     "recode_locally": _recoding(
-        "records that stand out get their own levels", "links 0.064 of people (k = 5)", "2.5.1", "local-recoding"
+        "only records that stand out become coarser", "links 0.158 of people (k = 5)", "2.5.1", "local-recoding"
     ),
     "generalize_subtrees": _recoding(
-        "branches of a hierarchy become one value", "at most one in k, on average", "2.5.1", "subtree-and-cell"
+        "branches of a hierarchy become one value", "at most one in k, on average", "2.5.1", "subtrees"
     ),
-    "generalize_cells": _recoding("single cells become coarser", "at most one in k, on average", "2.5.1", "subtree-and-cell"),
     "suppress_locally": _recoding("single cells are emptied", "links 0.159 of people (k = 3)", "2.5.2", "local-suppression"),
 }
 """Protections that are searched for: the levels, ranges or cells of least loss that meet the models."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_step", "fitting_step", "mechanism_names", "misfit", "planned_steps", "run_step", "step_function"]
 
-_RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees", "generalize_cells", "suppress_locally")
+_RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees", "suppress_locally")
 """What searches for a recoding; the other steps are mechanisms."""
 
 

@@ -12,13 +12,13 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.search.request import Request
-from unveil.search.splitting.labelling import Labelling, of_levels
+from unveil.search.splitting.labelling import Labelling, Recoded, of_levels
 from unveil.search.splitting.parts import Dimension, Extents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Axis", "OrderedAxis", "TreeAxis", "axis_of"]
+__all__ = ["Axis", "OrderedAxis", "TreeAxis", "axis_of", "recoded_by_parts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +102,12 @@ def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | N
         ranks[: len(present)] = np.argsort(order)
         present = [present[at] for at in order]
     return OrderedAxis(present, ranks[codes], numeric)
+
+
+def recoded_by_parts(request: Request, axes: Sequence[Axis], extents: Extents, of_record: NDArray[np.int64]) -> Recoded:
+    """Return what the records become, given the part of each; none is suppressed."""
+    rules = {request.keys[at]: axis.rule(extents, at, of_record, request.of_row) for at, axis in enumerate(axes)}
+    return Recoded(rules, np.zeros(len(request.of_row), dtype=bool))
 
 
 def _ordered(name: str, present: Sequence[Any], order: Sequence[Any]) -> NDArray[np.int64]:

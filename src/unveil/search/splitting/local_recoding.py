@@ -1,31 +1,36 @@
-"""May records that one generalisation would suppress have another? Local recoding: round after round, each with its own levels.
+"""Must every record of a value be generalised alike? Local recoding: only those that need it, and no further than they need.
 
-A round is a full-domain search over the records that are left. Those in classes that meet the models keep the labels of its
-levels; the others go on to the next round, until none are left, or no more than may be suppressed and that no levels suit.
+Parts of the table are gathered from the bottom up (`gathering`): small ones join the part with which they cost least. Where every
+key attribute has a hierarchy, parts are also opened from the top down, from the table as a whole and from the classes of
+subtrees: the children of a node that can stand alone leave the others behind, which keep the node's label. The best is taken. So
+one value may be exact in some records, and in others an ancestor, or a range.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments
 from unveil.attributes import Names
-from unveil.errors import ArgumentError
+from unveil.counts.grouping import group
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.run import active_run
 from unveil.search.checks import limit_of
 from unveil.search.lattice.budget import SearchBudget
-from unveil.search.lattice.space import KeyAttribute, Node
+from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request
-from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, of_levels, released
-from unveil.search.splitting.rounds import round_of
+from unveil.search.requirements import PartRequirements
+from unveil.search.splitting.axes import Axis, TreeAxis, axis_of, recoded_by_parts
+from unveil.search.splitting.gathering import gathered_parts
+from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, released
+from unveil.search.splitting.parts import Parts, one_part, split_parts
+from unveil.search.splitting.subtrees import subtree_cuts
 from unveil.sources import Data
 
 if TYPE_CHECKING:
@@ -34,11 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["recode_locally"]
-
-_FACTORS = (0.5, 0.3)
-"""How dear records that go on to the next round are taken to be: as dear as suppressed ones, and less, as they will not be."""
-_MOST_NODES = 250
-"""A round but the last looks at no more generalisations than these: its records can still be served in a later one."""
 
 
 @checked_arguments
@@ -49,7 +49,6 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     *,
     hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
-    step: float = 0.05,
     orders: Mapping[str, Sequence[Any]] | None = None,
     identifiers: Names = (),
     nulls: str = "category",
@@ -58,7 +57,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     key_file: str | os.PathLike[str] | None = None,
     time_limit: float | None = None,
 ) -> Release[Recoding]:
-    """Generalise round by round: what the levels of one round leave over gets its own levels in the next.
+    """Generalise single cells: the same value may keep its exact form in some records and not in others.
 
     Parameters
     ----------
@@ -70,13 +69,12 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
         What the release must meet; any but those that compare with a population.
     hierarchies
         The hierarchies of key attributes, and of sensitive ones for the hierarchical distance. A key attribute without one gets
-        one proposed from its values.
+        ranges of its values, or sets of texts that follow each other.
     suppression
-        The share of the records that may be suppressed in the end: their key values become ``*``.
-    step
-        The share of the records left that every round has to settle, above 0 and at most 1.
+        The share of the records that may be suppressed: their key values become ``*``.
     orders
-        Values of sensitive attributes from lowest to highest, for the distance by rank.
+        The values of key attributes without a hierarchy, and of sensitive ones, from lowest to highest, where that is not their
+        natural order.
     identifiers
         Columns that name people outright: they are left out.
     nulls
@@ -87,13 +85,13 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
         Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
     time_limit
-        Seconds that the search of one round may take.
+        Seconds that the full-domain search at the beginning may take.
 
     Returns
     -------
     Release
-        Its Loss is at most that of the best full-domain generalisation under the same models and suppression; `details` lists
-        the rounds: the levels, and the records that they settle.
+        Where every key attribute has a hierarchy, its Loss is at most that of `generalize_subtrees` under the same models and
+        suppression, and so at most that of the best full-domain generalisation.
 
     Raises
     ------
@@ -102,116 +100,98 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
 
     Notes
     -----
-    Distributions of sensitive attributes are compared with the whole table's in every round. Classes of two rounds may have
-    equal labels; to a reader they are one class, which meets every model that both meet.
+    Which of several records that agree in key and sensitive attributes keep the exact value is drawn.
 
     References
     ----------
-    .. [1] Prasser, Kohlmayer, Kuhn (2016), The importance of context: risk-based de-identification of biomedical data, Methods
-       of Information in Medicine 55(4). doi:10.3414/ME16-01-0012
+    .. [1] Byun, Kamra, Bertino, Li (2007), Efficient k-anonymization using clustering techniques, DASFAA.
+       doi:10.1007/978-3-540-71703-4_18
+    .. [2] Fung, Wang, Chen, Yu (2010), Privacy-preserving data publishing: a survey, ACM Computing Surveys 42(4), section 3.1.
+       doi:10.1145/1749603.1749605
 
     Examples
     --------
     >>> import polars as pl, unveil
-    >>> tree = unveil.Hierarchy("age", [["21", "20s", "*"], ["24", "20s", "*"], ["35", "30s", "*"], ["38", "30s", "*"]])
-    >>> people = pl.DataFrame({"age": [21, 21, 24, 24, 35, 38]})
-    >>> unveil.recode_locally(people, {"age": tree}, [unveil.models.KAnonymity(2)], keep_order=True).data["age"].to_list()
-    ['21', '21', '24', '24', '30s', '30s']
+    >>> tree = unveil.Hierarchy("town", [["Rome", "Italy"], ["Pisa", "Italy"], ["Bari", "Italy"]])
+    >>> people = pl.DataFrame({"town": ["Rome", "Rome", "Rome", "Pisa"]})
+    >>> sorted(unveil.recode_locally(people, {"town": tree}, [unveil.models.KAnonymity(2)]).data["town"])
+    ['Italy', 'Italy', 'Rome', 'Rome']
+    >>> ages = pl.DataFrame({"age": [21, 24, 35, 38]})
+    >>> unveil.recode_locally(ages, "age", [unveil.models.KAnonymity(2)], keep_order=True).data["age"].to_list()
+    ['[21, 24]', '[21, 24]', '[35, 38]', '[35, 38]']
     """
-    if not 0.0 < step <= 1.0:
-        raise ArgumentError(
-            f"the share of the records that a round has to settle is above 0 and at most 1, so it is not {shown_number(step)}."
-        )
     chance = chance_of(seed, key_file)
     request = finer_request(
         data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
     )
     began = time.perf_counter()
-    known = request.key_attributes()
-    run = _Run(request, known, limit_of(suppression, len(request.rows)), step, time_limit)
-    tries = [made for made in (*(run.rounds(factor) for factor in _FACTORS), run.last(run.everything)) if made is not None]
+    rows = request.sorted_rows(chance)
+    axes = [axis_of(request, name, orders) for name in request.keys]
+    limit, budget = limit_of(suppression, len(request.rows)), SearchBudget(time_limit)
+    trees = all(isinstance(axis, TreeAxis) for axis in axes)
     return released(
         "local recoding",
         request,
-        [*(run.recoded(made) for made in tries), fully_general(request, known)],
+        [*_gathered(request, rows, axes), *(_along_trees(request, rows, limit, budget) if trees else _halved(request, axes))],
         began=began,
         keep_order=keep_order,
         chance=chance,
-        settings={"suppression": suppression, "step": step, "nulls": nulls, "time_limit": time_limit},
-        proposed=[*request.proposed],
+        settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Round:
-    """The levels of a round, the cells that it settles, their records, and those that it leaves."""
+def _along_trees(request: Request, rows: NDArray[np.int64], limit: int, budget: SearchBudget) -> list[Recoded]:
+    """Return what comes of opening classes from the top down, those of subtrees among them."""
+    known = request.key_attributes()
+    cuts = subtree_cuts(request, known, limit, budget)
+    begins = [(np.zeros(len(request.cells), dtype=np.int64), np.zeros(len(request.cells), dtype=bool))]
+    begins += [(cut.of_cell, cut.gone) for cut in cuts if not cut.gone.all()]
+    opened = [_opened(request, rows, known, *begin) for begin in begins]
+    return [*opened, *(replace(cut.recoded(), details={}) for cut in cuts), fully_general(request, known)]
 
-    node: Node
-    settled: NDArray[np.int64]
-    records: int
-    left: NDArray[np.int64]
+
+def _gathered(request: Request, rows: NDArray[np.int64], axes: Sequence[Axis]) -> list[Recoded]:
+    """Return what comes of gathering records from the bottom up; `rows` go by their cells."""
+    cells = request.of_row[rows]
+    made = gathered_parts(
+        [axis.dimension(cells) for axis in axes], PartRequirements(request, cells, np.ones(len(rows), dtype=np.int64))
+    )
+    if made is None:
+        return []
+    parts, extents = made
+    of_record = np.empty(len(rows), dtype=np.int64)
+    of_record[rows] = parts.of_unit()
+    return [recoded_by_parts(request, axes, extents, of_record)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    request: Request
-    known: Sequence[KeyAttribute]
-    limit: int
-    step: float
-    time_limit: float | None
+def _halved(request: Request, axes: Sequence[Axis]) -> list[Recoded]:
+    """Return what comes of halving parts as Mondrian does, and all records as one part."""
+    units = np.arange(len(request.cells))
+    dimensions = [axis.dimension(units) for axis in axes]
+    made = split_parts(dimensions, request.cells.n, PartRequirements(request, units, request.cells.n))
+    return [
+        recoded_by_parts(request, axes, extents, parts.of_unit()[request.of_row])
+        for parts, extents in (made, one_part(dimensions))
+    ]
 
-    @property
-    def everything(self) -> NDArray[np.int64]:
-        """All cells."""
-        return np.arange(len(self.request.cells))
 
-    def rounds(self, factor: float) -> list[_Round] | None:
-        """Go from round to round; where the last records cannot be settled on their own, take earlier ones back."""
-        found: list[_Round] = []
-        cells = self.everything
-        run = active_run()
-        while len(cells):
-            run.check()
-            one = self._round(cells, int(self._records(cells) * (1.0 - self.step)), factor, _MOST_NODES)
-            if one is None:
-                break
-            found.append(one)
-            cells = one.left
-        while self._records(cells) > self.limit:
-            ended = self.last(cells)
-            if ended is not None:
-                return [*found, *ended]
-            if not found:
-                return None
-            taken = found.pop()
-            cells = np.sort(np.concatenate([taken.settled, taken.left]))
-        return found
-
-    def last(self, cells: NDArray[np.int64]) -> list[_Round] | None:
-        """Settle all cells in one round, but for what may be suppressed."""
-        one = self._round(cells, self.limit, 0.5, None)
-        return None if one is None else [one]
-
-    def recoded(self, rounds: Sequence[_Round]) -> Recoded:
-        """Return what every record becomes."""
-        gone = np.zeros(len(self.request.cells), dtype=bool)
-        gone[rounds[-1].left] = True
-        rules = {}
-        for at, one in enumerate(self.known):
-            level = np.zeros(len(self.request.cells), dtype=np.int64)
-            for made in rounds:
-                level[made.settled] = made.node[at]
-            codes = self.request.codes(one.name)
-            rules[one.name] = of_levels(one, level[self.request.of_row], codes[self.request.of_row])
-        told = [{"levels": dict(zip(self.request.keys, made.node, strict=True)), "records": made.records} for made in rounds]
-        return Recoded(rules, gone[self.request.of_row], {"rounds": told})
-
-    def _round(self, cells: NDArray[np.int64], limit: int, factor: float, nodes: int | None) -> _Round | None:
-        found = round_of(self.request, self.known, cells, limit, factor=factor, budget=SearchBudget(self.time_limit, nodes))
-        if found is None or found[1].all():
-            return None
-        node, gone = found
-        return _Round(node, cells[~gone], self._records(cells[~gone]), cells[gone])
-
-    def _records(self, cells: NDArray[np.int64]) -> int:
-        return int(self.request.cells.n[cells].sum())
+def _opened(
+    request: Request, rows: NDArray[np.int64], known: Sequence[KeyAttribute], of_cell: NDArray[np.int64], gone: NDArray[np.bool_]
+) -> Recoded:
+    """Open the classes of a release as far as the models allow, those that are suppressed left out; `rows` go by their cells."""
+    units = rows[~gone[request.of_row[rows]]]
+    cells = request.of_row[units]
+    n = np.ones(len(units), dtype=np.int64)
+    axes = [TreeAxis(one, request.codes(one.name)) for one in known]
+    of_record = np.zeros(len(request.of_row), dtype=np.int64)
+    of_unit, first = group([of_cell[cells]], [int(of_cell.max()) + 1])
+    parts, extents = split_parts(
+        [axis.dimension(cells) for axis in axes],
+        n,
+        PartRequirements(request, cells, n),
+        start=Parts.of(of_unit, len(first[0])),
+        pooled=True,
+    )
+    of_record[units] = parts.of_unit()
+    rules = {axis.attribute.name: axis.rule(extents, at, of_record, request.of_row) for at, axis in enumerate(axes)}
+    return Recoded(rules, gone[request.of_row])

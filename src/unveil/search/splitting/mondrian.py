@@ -13,17 +13,16 @@ from unveil.attributes import Names
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.search.request import Hierarchies, Request, finer_request
+from unveil.search.request import Hierarchies, finer_request
 from unveil.search.requirements import PartRequirements
-from unveil.search.splitting.axes import Axis, axis_of
-from unveil.search.splitting.labelling import Recoded, Recoding, released
-from unveil.search.splitting.parts import Extents, one_part, split_parts
+from unveil.search.splitting.axes import axis_of, recoded_by_parts
+from unveil.search.splitting.labelling import Recoding, released
+from unveil.search.splitting.parts import one_part, split_parts
 from unveil.sources import Data
 
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
 
 __all__ = ["mondrian"]
 
@@ -51,7 +50,8 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     .. math:: \frac{v_{\max} - v_{\min}}{V_{\max} - V_{\min}} \quad\text{(ordered)}, \qquad
         \frac{|\text{leaves of the node}| - 1}{|\text{leaves}| - 1} \quad\text{(hierarchy)} ,
 
-    where an order of texts takes ranks for v.
+    where an order of texts takes ranks for v. Along a hierarchy the children of a node that cannot stand alone stay together
+    under its label.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
         with a population.
     strict
         True: records of one value stay on one side of a cut. False: records of the median may go to both, so that halves are
-        equal and classes are smaller.
+        equal and classes are smaller, unless that costs more.
     hierarchies
         For key attributes that are to be split along a tree; and of sensitive ones for the hierarchical distance. A key attribute
         without one is split by the order of its values.
@@ -119,16 +119,12 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     axes = [axis_of(request, name, orders) for name in request.keys]
     dimensions = [axis.dimension(cells) for axis in axes]
     unit = request.of_row if strict else np.argsort(canonical)
-    made = [split_parts(dimensions, n, PartRequirements(request, cells, n), relaxed=not strict), one_part(dimensions)]
-    candidates = [_recoded(request, axes, extents, parts.of_unit()[unit]) for parts, extents in made]
+    requirements = PartRequirements(request, cells, n)
+    made = [split_parts(dimensions, n, requirements, relaxed=relaxed) for relaxed in ({False, not strict})]
+    made.append(one_part(dimensions))
+    candidates = [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for parts, extents in made]
     kind = "strict" if strict else "relaxed"
     return released(
         f"{kind} Mondrian", request, candidates, began=began, keep_order=keep_order,
         chance=chance, settings={"strict": strict, "nulls": nulls},
     )  # fmt: skip
-
-
-def _recoded(request: Request, axes: Sequence[Axis], extents: Extents, of_record: NDArray[np.int64]) -> Recoded:
-    """Return what the records become, given the part of each."""
-    rules = {request.keys[at]: axis.rule(extents, at, of_record, request.of_row) for at, axis in enumerate(axes)}
-    return Recoded(rules, np.zeros(len(request.rows), dtype=bool))

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from unveil.counts.grouping import summed
 from unveil.run import active_run
-from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.split_kernels import POOLED, RELAXED, STRICT, describe, pool, propose, scatter
 
 if TYPE_CHECKING:
@@ -23,9 +22,11 @@ if TYPE_CHECKING:
 
     from unveil.partitions.levels import Levels
 
-__all__ = ["Dimension", "Extents", "Parts", "one_part", "split_parts"]
+__all__ = ["Dimension", "Extents", "Parts", "block_parts", "extents_of", "one_part", "split_parts"]
 
 _NONE = -1
+_POOLED = 2
+"""How often the children of a node that violate a model are pooled: among themselves, and with one more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +123,7 @@ class _Board:
 def split_parts(
     dimensions: Sequence[Dimension],
     n: NDArray[np.int64],
-    requirements: PartRequirements,
+    requirements: Splittable,
     *,
     start: Parts | None = None,
     relaxed: bool = False,
@@ -143,7 +144,8 @@ def split_parts(
     relaxed
         Whether an ordered attribute's median may be on both sides, so that halves are equal.
     pooled
-        Whether children that cannot be parts of their own stay together under their node, while the others leave it.
+        Whether children of a node lend records to those that cannot be parts of their own, and the attribute that gains most is
+        split first. In any case those that cannot stay together under their node.
     """
     board = _Board(dimensions)
     begun = start or _whole(len(n))
@@ -162,17 +164,67 @@ def split_parts(
 def one_part(dimensions: Sequence[Dimension]) -> tuple[Parts, Extents]:
     """Return all units as one part, and what it holds."""
     parts = _whole(len(dimensions[0].codes))
-    return parts, _Board(dimensions).extents(parts)
+    return parts, extents_of(dimensions, parts)
+
+
+def extents_of(dimensions: Sequence[Dimension], parts: Parts) -> Extents:
+    """Return what parts hold."""
+    return _Board(dimensions).extents(parts)
+
+
+def block_parts(dimensions: Sequence[Dimension], smallest: int) -> Parts:
+    """Split units into parts of so many of them, at least, whatever the models."""
+    units = np.ones(len(dimensions[0].codes), dtype=np.int64)
+    return split_parts(dimensions, units, _Sized(smallest), pooled=True)[0]
 
 
 def _whole(units: int) -> Parts:
     return Parts(np.arange(units), np.array([0, units]))
 
 
+class Splittable(Protocol):
+    """What is asked of parts."""
+
+    @property
+    def smallest(self) -> int:
+        """The fewest records of a part."""
+
+    @property
+    def only_size(self) -> bool:
+        """Whether the size of a part is all that is asked of it."""
+
+    def most_parts(self, records: int) -> int:
+        """Return into how many parts so many records may fall."""
+
+    def violated(
+        self, of_unit: NDArray[np.int64], number: int, units: NDArray[np.int64] | slice = slice(None)
+    ) -> NDArray[np.bool_]:
+        """Return which parts violate a requirement, given the part of every unit, of all units or some."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """Parts must be of a size, and nothing else."""
+
+    smallest: int
+    only_size: bool = True
+
+    def most_parts(self, records: int) -> int:
+        return records
+
+    def violated(
+        self,
+        of_unit: NDArray[np.int64],
+        number: int,
+        units: NDArray[np.int64] | slice = slice(None),  # noqa: ARG002
+    ) -> NDArray[np.bool_]:
+        return np.bincount(of_unit, minlength=number) < self.smallest
+
+
 class _Splitter:
     """Rounds of splitting: every part proposes the split along its widest attribute not yet refused."""
 
-    def __init__(self, board: _Board, n: NDArray[np.int64], requirements: PartRequirements, mode: int, number: int) -> None:
+    def __init__(self, board: _Board, n: NDArray[np.int64], requirements: Splittable, mode: int, number: int) -> None:
         self.board, self.n, self.requirements, self.mode = board, n, requirements, mode
         self.room = requirements.most_parts(int(n.sum())) - number
         self.tried = np.zeros((number, len(board.codes)), dtype=bool)
@@ -204,16 +256,22 @@ class _Splitter:
     def _accepted(
         self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], chosen: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return which proposals the models allow; where children are pooled, those that violate one are, once."""
+        """Return which proposals the models allow; children of a node that violate one are pooled."""
         open_: NDArray[np.bool_] = chosen != _NONE
         if self.requirements.only_size or not open_.any():
             return open_
         wrong = self._wrong(parts, child, number, open_)
         accepted: NDArray[np.bool_] = open_ & ~wrong.any
-        if self.mode == POOLED and (open_ & wrong.any).any():
-            pool(parts.starts, open_ & wrong.any, wrong.children, wrong.first, child, number)
-            retried = open_ & wrong.any & (number > 1)
-            accepted |= retried & ~self._wrong(parts, child, number, retried).any
+        asked = open_ & wrong.any & self.board.trees[np.maximum(chosen, 0)]
+        for _ in range(_POOLED):
+            if not asked.any():
+                break
+            pool(parts.starts, asked, wrong.children, wrong.first, child, number)
+            asked &= number > 1
+            wrong = self._wrong(parts, child, number, asked)
+            accepted |= asked & ~wrong.any
+            asked &= wrong.any
+            wrong.children[wrong.first[asked] + 1] = True  # what is pooled takes one more child in
         return accepted
 
     def _wrong(self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], asked: NDArray[np.bool_]) -> _Wrong:

@@ -164,8 +164,8 @@ def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, 
 
 
 @compiled
-def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
-    """Give every child of a node a part; pooled, those that are too small share one, made large enough from another."""
+def _children(order, start, stop, codes, below, n, smallest, lends, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
+    """Give every child of a node a part; those that are too small share one, made large enough from another or with it."""
     # how many records each child has, and which children are too small
     for place in range(start, stop):
         scratch[below[codes[order[place]]]] += n[order[place]]
@@ -181,17 +181,17 @@ def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, na
             if least < 0 or scratch[group] < scratch[least]:
                 least = group
     # what is left over is made large enough: from the largest child, or with the smallest one
-    borrowed, absorbed, fails = np.int64(0), np.int64(-1), rest > 0 and not pooled
-    if 0 < rest < smallest and pooled:
-        if most >= 0 and scratch[most] >= 2 * smallest - rest:
+    borrowed, absorbed = np.int64(0), np.int64(-1)
+    if 0 < rest < smallest:
+        if lends and most >= 0 and scratch[most] >= 2 * smallest - rest:
             borrowed = smallest - rest
         else:
             absorbed = least
     # the child of every unit, numbered as they come; what is left over is number 0
-    found = np.int64(1) if rest > 0 and pooled else np.int64(0)
+    found = np.int64(1) if rest > 0 else np.int64(0)
     for place in range(start, stop):
         group = np.int64(below[codes[order[place]]])
-        if pooled and (scratch[group] < smallest or group == absorbed):
+        if scratch[group] < smallest or group == absorbed:
             child[place] = 0
         elif group == most and borrowed > 0:
             child[place] = 0
@@ -203,7 +203,7 @@ def _children(order, start, stop, codes, below, n, smallest, pooled, scratch, na
             child[place] = names[group]
     for place in range(start, stop):
         scratch[below[codes[order[place]]]] = 0
-    return np.int64(1) if fails else found
+    return found
 
 
 @compiled

@@ -121,7 +121,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     )
     began = time.perf_counter()
     known = request.key_attributes()
-    cuts = subtree_cuts(request, known, limit_of(suppression, len(request.rows)), time_limit)
+    cuts = subtree_cuts(request, known, limit_of(suppression, len(request.rows)), SearchBudget(time_limit))
     return released(
         "subtree generalisation",
         request,
@@ -134,9 +134,9 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     )
 
 
-def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, time_limit: float | None) -> list[Cut]:
+def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, budget: SearchBudget) -> list[Cut]:
     """Return a cut for every beginning."""
-    found = round_of(request, known, np.arange(len(request.cells)), limit, budget=SearchBudget(time_limit))
+    found = round_of(request, known, np.arange(len(request.cells)), limit, budget=budget)
     begins = [(tuple(one.levels.height for one in known), None), *([] if found is None else [found])]
     cuts = [Cut(request, known, levels, limit, gone) for levels, gone in begins]
     for cut in cuts:

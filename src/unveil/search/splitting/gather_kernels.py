@@ -1,0 +1,252 @@
+"""The compiled loops under `gathering`: what parts would be called together, what that costs, and which part is nearest.
+
+A part is called by two numbers an attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
+and highest rank, where a null's rank comes behind all others. What `trees`, `last`, `meet` and `shares` are is said there. The
+records of a part are a chain: `head` gives the first, `after` the next one, -1 the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unveil.compilation import compiled, compiled_in_place
+
+__all__ = ["costs", "gather", "improve", "join", "nearest", "owners"]
+
+
+@compiled_in_place
+def _together(low, high, other_low, other_high, at, trees, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return what two parts are called together, by one attribute."""
+    if trees[at] >= 0:
+        return low, max(high, other_high, np.int64(meet[trees[at] + low * last[at] + other_low]))
+    return min(low, other_low), max(high, other_high)
+
+
+@compiled_in_place
+def _joint(names, one, other, trees, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return what a record of two parts together costs, summed over the attributes; it stops above the most."""
+    cost = 0.0
+    for at in range(trees.shape[0]):
+        first, second = names[one, at, 0], names[one, at, 1]
+        if trees[at] >= 0:
+            level = max(second, names[other, at, 1], np.int64(meet[trees[at] + first * last[at] + names[other, at, 0]]))
+            cost += shares[at, level, first]
+        else:
+            first, second = min(first, names[other, at, 0]), max(second, names[other, at, 1])
+            if second > last[at]:
+                cost += 1.0 if first <= last[at] else 0.0
+            else:
+                cost += (second - first) / max(last[at], 1)
+        if cost >= most:
+            break
+    return cost
+
+
+@compiled
+def _partner(names, size, cost, alike, living, number, one, k, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+    """Return the part with which a small one costs least, and how many records that gives."""
+    missing, best, least, taken = max(k - size[one], 0), -1, np.inf, np.int64(0)
+    for place in range(number):
+        other = living[place]
+        if other == one:
+            continue
+        give = missing if alike[other] and size[other] - missing >= k else size[other]
+        before = size[one] * cost[one] + give * cost[other]
+        most = (least + before) / (size[one] + give)
+        joint = _joint(names, one, other, trees, last, meet, shares, most)
+        if joint < most:
+            least, best, taken = joint * (size[one] + give) - before, other, give
+    return best, taken
+
+
+@compiled
+def _hand_over(head, after, size, one, other, taken):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Put the first records of a part before those of another."""
+    end = head[other]
+    for _ in range(taken - 1):
+        end = after[end]
+    rest = after[end]
+    after[end], head[one], head[other] = head[one], head[other], rest
+    size[one] += taken
+    size[other] -= taken
+
+
+@compiled
+def join(names, size, head, after, one, other, taken, trees, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Put the first records of a part, or all, into another."""
+    for at in range(trees.shape[0]):
+        names[one, at, 0], names[one, at, 1] = _together(
+            names[one, at, 0], names[one, at, 1], names[other, at, 0], names[other, at, 1], at, trees, last, meet
+        )
+    _hand_over(head, after, size, one, other, taken)
+
+
+@compiled
+def costs(names, size, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return what a record of each part costs; 0 for parts without any."""
+    found = np.zeros(size.shape[0])
+    for part in range(size.shape[0]):
+        if size[part]:
+            found[part] = _joint(names, part, part, trees, last, meet, shares, np.inf)
+    return found
+
+
+@compiled
+def owners(head, after, units):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return the part of every record."""
+    found = np.empty(units, np.int64)
+    for part in range(head.shape[0]):
+        at = head[part]
+        while at >= 0:
+            found[at] = part
+            at = after[at]
+    return found
+
+
+@compiled
+def nearest(names, size, living, asking, trees, last, meet, shares, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return for each part that asks the parts with which it costs least together, and what that costs more than apart."""
+    partner, price = np.full((asking.shape[0], number), -1, np.int64), np.full((asking.shape[0], number), np.inf)
+    for row in range(asking.shape[0]):
+        one = asking[row]
+        own = size[one] * _joint(names, one, one, trees, last, meet, shares, np.inf)
+        for place in range(living.shape[0]):
+            other = living[place]
+            if other == one:
+                continue
+            before = own + size[other] * _joint(names, other, other, trees, last, meet, shares, np.inf)
+            most = (price[row, number - 1] + before) / (size[one] + size[other])
+            joint = _joint(names, one, other, trees, last, meet, shares, most)
+            if joint >= most:
+                continue
+            at = number - 1  # the others move down
+            found = joint * (size[one] + size[other]) - before
+            while at > 0 and price[row, at - 1] > found:
+                price[row, at], partner[row, at] = price[row, at - 1], partner[row, at - 1]
+                at -= 1
+            price[row, at], partner[row, at] = found, other
+    return partner, price
+
+
+@compiled
+def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Let every part below k join the one with which it costs least, the largest of them first.
+
+    A part whose records are alike, and that is large enough, gives only as many records as are missing.
+    """
+    number = size.shape[0]
+    cost, alike, living = np.zeros(number), np.ones(number, np.bool_), np.arange(number)
+    while number > 1:
+        one = -1
+        for place in range(number):
+            part = living[place]
+            if size[part] < k and (one < 0 or size[part] > size[one]):
+                one = part
+        if one < 0:
+            break
+        other, taken = _partner(names, size, cost, alike, living, number, one, k, trees, last, meet, shares)
+        join(names, size, head, after, one, other, taken, trees, last, meet)
+        cost[one], alike[one] = _joint(names, one, one, trees, last, meet, shares, np.inf), False
+        if size[other] == 0:
+            kept = 0
+            for place in range(number):
+                if living[place] != other:
+                    living[kept] = living[place]
+                    kept += 1
+            number = kept
+
+
+@compiled
+def _placed(names, size, cost, apart, record, trees, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the part that a record joins at the least cost, but one, and that cost; the record stands in the row `record`."""
+    best, least = -1, most
+    for other in range(size.shape[0]):
+        if other == apart or size[other] == 0:
+            continue
+        bound = (least + size[other] * cost[other]) / (size[other] + 1)
+        joint = _joint(names, record, other, trees, last, meet, shares, bound)
+        if joint < bound:
+            best, least = other, joint * (size[other] + 1) - size[other] * cost[other]
+    return best, least
+
+
+@compiled
+def _named(names, row, head, after, part, but, codes, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+    """Write what a part is called without one of its records into a row; returns what that costs a record."""
+    first, at = True, head[part]
+    while at >= 0:
+        if at != but:
+            for one in range(trees.shape[0]):
+                high_of = 0 if trees[one] >= 0 else codes[one, at]
+                if first:
+                    names[row, one, 0], names[row, one, 1] = codes[one, at], high_of
+                else:
+                    names[row, one, 0], names[row, one, 1] = _together(
+                        names[row, one, 0], names[row, one, 1], codes[one, at], high_of, one, trees, last, meet
+                    )
+            first = False
+        at = after[at]
+    return _joint(names, row, row, trees, last, meet, shares, np.inf)
+
+
+@compiled
+def _move(head, after, size, record, part, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Put a record from one part into another."""
+    if head[part] == record:
+        head[part] = after[record]
+    else:
+        at = head[part]
+        while after[at] != record:
+            at = after[at]
+        after[at] = after[record]
+    after[record], head[other] = head[other], record
+    size[part] -= 1
+    size[other] += 1
+
+
+@compiled
+def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+    """Go through the parts once: dissolve what costs less elsewhere, and move records out of parts that can spare them.
+
+    The last row of the names is room to work in. Returns what was saved.
+    """
+    parts, row, saved = size.shape[0], size.shape[0], 0.0
+    cost = costs(names, size, trees, last, meet, shares)
+    where, price, who = np.empty(2 * k, np.int64), np.empty(2 * k), np.empty(2 * k, np.int64)
+    for part in range(parts):
+        if size[part] == 0 or cost[part] <= 0.0 or size[part] > 2 * k:
+            continue
+        # where each of its records would go
+        total, number, at = 0.0, 0, head[part]
+        while at >= 0:
+            for one in range(trees.shape[0]):
+                names[row, one, 0], names[row, one, 1] = codes[one, at], 0 if trees[one] >= 0 else codes[one, at]
+            where[number], price[number] = _placed(
+                names, size, cost, part, row, trees, last, meet, shares, size[part] * cost[part]
+            )
+            who[number] = at
+            total += price[number]
+            number += 1
+            at = after[at]
+        if total < size[part] * cost[part] - 1e-9:
+            saved += size[part] * cost[part]
+            for one in range(number):
+                before = size[where[one]] * cost[where[one]]
+                _move(head, after, size, who[one], part, where[one])
+                cost[where[one]] = _named(names, where[one], head, after, where[one], -1, codes, trees, last, meet, shares)
+                saved -= size[where[one]] * cost[where[one]] - before
+            continue
+        # or the one that helps most by going
+        best, gain = -1, 1e-9
+        for one in range(number if size[part] > k else 0):
+            left = _named(names, row, head, after, part, who[one], codes, trees, last, meet, shares)
+            found = size[part] * cost[part] - (size[part] - 1) * left - price[one]
+            if where[one] >= 0 and found > gain:
+                best, gain = one, found
+        if best >= 0:
+            other = where[best]
+            _move(head, after, size, who[best], part, other)
+            for one in (part, other):
+                cost[one] = _named(names, one, head, after, one, -1, codes, trees, last, meet, shares)
+            saved += gain
+    return saved

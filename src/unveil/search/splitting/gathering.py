@@ -1,0 +1,231 @@
+"""How are small parts made large enough? From the bottom up: each joins the part with which it costs least.
+
+Records that are alike begin as a part. The part that is nearest to being large enough joins the one with which it costs least,
+and so on; a part whose records are alike gives only as many as are missing. Then parts are dissolved whose records cost less
+elsewhere, and records move out of parts that can spare them. Where the models ask for more than a size, parts that violate one
+join others, those first with which they meet the models.
+
+All pairs of parts are compared, so large tables are cut into blocks first, from the top down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.counts.grouping import group
+from unveil.run import active_run
+from unveil.search.requirements import PartRequirements
+from unveil.search.splitting.gather_kernels import costs, gather, improve, join, nearest, owners
+from unveil.search.splitting.parts import Dimension, Extents, Parts, block_parts, extents_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["gathered_parts"]
+
+_MOST_VALUES = 2048
+"""Hierarchies of more values are not gathered by: each pair of values is looked up."""
+_BLOCK = 1024
+"""Different records that are compared with each other, at least."""
+_PASSES = 4
+_WORTH = 1e-3
+"""What a pass must save, of the cost of suppressing one record, for each record, to be followed by another."""
+_PARTNERS = 8
+
+
+def gathered_parts(dimensions: Sequence[Dimension], requirements: PartRequirements) -> tuple[Parts, Extents] | None:
+    """Gather units, records one by one, into parts that meet the requirements; None where a hierarchy has too many values.
+
+    Parameters
+    ----------
+    dimensions
+        The attributes, with the value of each unit.
+    requirements
+        What every part must meet; all units together do.
+    """
+    if any(one.levels is not None and len(one.levels.groups[0]) > _MOST_VALUES for one in dimensions):
+        return None
+    chart = _Chart.of(dimensions)
+    alike, _ = group([one.codes for one in dimensions], [int(one.codes.max()) + 1 for one in dimensions])
+    kinds = Parts.of(alike, int(alike.max()) + 1)
+    first = kinds.order[kinds.starts[:-1]]
+    blocks = block_parts([_taken(one, first) for one in dimensions], _BLOCK)
+    of_unit = np.empty(len(alike), dtype=np.int64)
+    number, held = 0, np.zeros(0, dtype=np.int64)
+    for block in active_run().each("blocks", range(len(blocks))):
+        chosen = np.concatenate([held, blocks.order[blocks.starts[block] : blocks.starts[block + 1]]])
+        made = _Block(chart, kinds, chosen, requirements)
+        if not made.settle() and block < len(blocks) - 1:
+            held = chosen  # all of them together violate a model: they go on with the next block
+            continue
+        held = held[:0]
+        units, owner, parts = made.result()
+        of_unit[units] = owner + number
+        number += parts
+    gathered = Parts.of(of_unit, number)
+    return gathered, extents_of(dimensions, gathered)
+
+
+def _taken(one: Dimension, units: NDArray[np.int64]) -> Dimension:
+    return Dimension(one.codes[units], one.positions, one.null, one.levels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chart:
+    """The attributes as the compiled loops take them, those first that tell two records apart most.
+
+    Attributes
+    ----------
+    codes
+        The value of every unit.
+    trees
+        Where the pairs of values of a hierarchy begin in `meet`; -1 for an order.
+    last
+        The number of values of a hierarchy; of an order, the rank of its last.
+    meet
+        The level at which two values of a hierarchy have one node.
+    shares
+        What the node of a value costs, level by level.
+    """
+
+    codes: NDArray[np.int64]
+    trees: NDArray[np.int64]
+    last: NDArray[np.int64]
+    meet: NDArray[np.uint8]
+    shares: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, dimensions: Sequence[Dimension]) -> _Chart:
+        """Lay the attributes out."""
+        ordered = sorted(dimensions, key=_spread, reverse=True)
+        height = max([1, *(one.levels.height + 1 for one in ordered if one.levels is not None)])
+        values = max([1, *(len(one.levels.groups[0]) for one in ordered if one.levels is not None)])
+        shares = np.zeros((len(ordered), height, values))
+        trees, last, meet, begin = [], [], [np.zeros(0, dtype=np.uint8)], 0
+        for at, one in enumerate(ordered):
+            if one.levels is None:
+                trees.append(-1)
+                last.append(len(one.positions) - 1)
+                continue
+            leaves, number = max(one.levels.leaves - 1, 1), len(one.levels.groups[0])
+            for level, (groups, share) in enumerate(zip(one.levels.groups, one.levels.shares, strict=True)):
+                shares[at, level, :number] = ((share * one.levels.leaves - 1.0) / leaves)[groups]
+            meet.append(_meeting(one.levels.groups))
+            trees.append(begin)
+            last.append(number)
+            begin += number * number
+        codes = np.ascontiguousarray(np.stack([one.codes for one in ordered]).astype(np.int64))
+        return cls(codes, np.array(trees), np.array(last), np.concatenate(meet), shares)
+
+
+def _spread(one: Dimension) -> int:
+    return len(np.unique(one.codes))
+
+
+def _meeting(groups: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
+    """Return for each pair of values the level at which they have one node."""
+    found = np.zeros((len(groups[0]), len(groups[0])), dtype=np.uint8)
+    for level in groups[:-1]:
+        found += level[:, np.newaxis] != level[np.newaxis, :]
+    return found.ravel()
+
+
+class _Block:
+    """Some kinds of records, gathered with each other.
+
+    Parameters
+    ----------
+    chart
+        The attributes.
+    kinds, chosen
+        The units by kind, those of one kind being alike, and the kinds of this block.
+    requirements
+        What every part must meet.
+    """
+
+    def __init__(self, chart: _Chart, kinds: Parts, chosen: NDArray[np.int64], requirements: PartRequirements) -> None:
+        self.requirements = requirements
+        self.size = (kinds.starts[chosen + 1] - kinds.starts[chosen]).astype(np.int64)
+        ends = np.cumsum(self.size)
+        self.head: NDArray[np.int64] = ends - self.size
+        within = np.arange(int(ends[-1])) - np.repeat(self.head, self.size)
+        self.units = kinds.order[np.repeat(kinds.starts[chosen], self.size) + within]
+        self.after: NDArray[np.int64] = np.arange(1, len(self.units) + 1, dtype=np.int64)
+        self.after[ends - 1] = -1
+        self.codes = np.ascontiguousarray(chart.codes[:, self.units])
+        self.tables = (chart.trees, chart.last, chart.meet, chart.shares)
+        self.names: NDArray[np.int32] = np.zeros((len(chosen) + 1, len(chart.codes), 2), dtype=np.int32)
+        self.names[:-1, :, 0] = self.codes[:, self.head].T
+        self.names[:-1, :, 1] = np.where(chart.trees >= 0, 0, self.names[:-1, :, 0])
+
+    def settle(self) -> bool:
+        """Gather until every part meets the requirements; whether they do."""
+        k = self.requirements.smallest
+        gather(self.names, self.size, self.head, self.after, *self.tables, k)
+        met = self._join_wrong()
+        for _ in range(_PASSES if met else 0):
+            before = self.names.copy(), self.size.copy(), self.head.copy(), self.after.copy()
+            cost = self._cost()
+            improve(self.names, self.size, self.head, self.after, self.codes, *self.tables, k)
+            if not self._join_wrong() or self._cost() > cost:
+                self.names, self.size, self.head, self.after = before
+                break
+            if cost - self._cost() < _WORTH * len(self.units):
+                break
+        return met
+
+    def _cost(self) -> float:
+        return float(costs(self.names, self.size, *self.tables) @ self.size)
+
+    def result(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return the units, the part of each, and the number of parts."""
+        owner, number = self._numbered()
+        return self.units, owner, number
+
+    def _numbered(self) -> tuple[NDArray[np.int64], int]:
+        """Return the part of every unit, those that are empty left out."""
+        living = np.flatnonzero(self.size)
+        place = np.full(len(self.size), -1, dtype=np.int64)
+        place[living] = np.arange(len(living))
+        return place[owners(self.head, self.after, len(self.units))], len(living)
+
+    def _join_wrong(self) -> bool:
+        """Let parts that violate a model join others, round after round."""
+        while True:
+            owner, number = self._numbered()
+            wrong = self.requirements.violated(owner, number, self.units)
+            if not wrong.any() or number == 1:
+                return not wrong.any()
+            living = np.flatnonzero(self.size)
+            asking = living[wrong]
+            partner, cost = nearest(self.names, self.size, living, asking, *self.tables, min(_PARTNERS, number - 1))
+            self._join(asking, partner, np.where(self._wrong_together(asking, partner), cost + _DEAR, cost))
+
+    def _wrong_together(self, asking: NDArray[np.int64], partner: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return for each part and each of its possible partners whether they violate a model together, too."""
+        owner = owners(self.head, self.after, len(self.units))
+        parts = Parts.of(owner, len(self.size))
+        pairs = np.stack([np.repeat(asking, partner.shape[1]), partner.ravel()], axis=1).ravel()
+        sizes = self.size[pairs]
+        begin = np.repeat(parts.starts[pairs] - (np.cumsum(sizes) - sizes), sizes)
+        units = parts.order[begin + np.arange(int(sizes.sum()))]
+        of_pair = np.repeat(np.arange(len(pairs)) // 2, sizes)
+        return self.requirements.violated(of_pair, partner.size, self.units[units]).reshape(partner.shape)
+
+    def _join(self, asking: NDArray[np.int64], partner: NDArray[np.int64], cost: NDArray[np.float64]) -> None:
+        """Join each part with its cheapest partner, the cheapest pairs first, each part at most once."""
+        used = np.zeros(len(self.size), dtype=bool)
+        best = cost.argmin(axis=1)
+        for at in np.argsort(cost[np.arange(len(asking)), best], kind="stable").tolist():
+            one, other = int(asking[at]), int(partner[at, best[at]])
+            if not used[one] and not used[other]:
+                used[[one, other]] = True
+                join(self.names, self.size, self.head, self.after, one, other, self.size[other], *self.tables[:3])
+
+
+_DEAR = 1e9
+"""What is added to the cost of partners that do not help."""
