@@ -128,19 +128,22 @@ def add_noise(
     if covariance is not None and method != "correlated":
         raise ArgumentError(f"a covariance is given, and method {method!r} takes none; use 'correlated'.")
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
-    before = np.column_stack([numbers(chosen.column(name), "noise") for name in chosen.names])
+    before = np.stack(
+        [numbers(chosen.column(name), "noise") for name in chosen.names]
+    ).T  # columns lie together: they are summed up
     complete = np.asarray(~np.isnan(before).any(axis=1))
     if (whole := int(complete.sum())) < _LEAST:
         raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(whole, 'such')}.")
     populations = _populations(chosen, names_of(within), complete)
     settings = {"method": method, "amount": amount, "covariance": covariance, "within": list(names_of(within)), "nulls": nulls}
-    random, after = chosen.draws(chance, "noise", settings), before.copy()
+    random, after = chosen.draws(chance, "noise", settings), before.copy(order="F")
     for rows in populations:
         own = before[rows]
-        after[rows] = _disturbed(own, own[complete[rows]], method, amount, covariance, random)
+        after[rows] = _disturbed(own, own if whole == len(before) else own[complete[rows]], method, amount, covariance, random)
+    mean, variance = (np.mean, np.var) if whole == len(before) else (np.nanmean, np.nanvar)
     figures = {
-        "mean": _compared(chosen.names, np.nanmean(before, axis=0), np.nanmean(after, axis=0)),
-        "variance": _compared(chosen.names, np.nanvar(before, axis=0, ddof=1), np.nanvar(after, axis=0, ddof=1)),
+        "mean": _compared(chosen.names, mean(before, axis=0), mean(after, axis=0)),
+        "variance": _compared(chosen.names, variance(before, axis=0, ddof=1), variance(after, axis=0, ddof=1)),
         "populations": len(populations),
         "skipped": chosen.skipped,
     }
@@ -149,10 +152,10 @@ def add_noise(
     return treated("noise", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
-def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.bool_]) -> list[NDArray[np.int64] | slice]:
     """Return the records of each sub-population, each with two complete records at least; one of all where none is named."""
     if not within:
-        return [np.arange(len(complete))]
+        return [slice(None)]
     require_columns(within, chosen.records.names)
     if both := [name for name in within if name in chosen.names]:
         raise ArgumentError(f"column {shown(both[0])} makes sub-populations and is to be disturbed; it can be only one of both.")
@@ -168,7 +171,7 @@ def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.boo
     return [np.flatnonzero(of_record == at) for at in range(len(sizes))]
 
 
-def _constant(before: Matrix, populations: Sequence[NDArray[np.int64]]) -> tuple[str, ...]:
+def _constant(before: Matrix, populations: Sequence[NDArray[np.int64] | slice]) -> tuple[str, ...]:
     """Say how many values stay as they are, because they do not vary where the noise is in proportion to their variation."""
     still = 0
     for rows in populations:
@@ -188,8 +191,8 @@ def _disturbed(
         spread = np.log1p(amount)
         return np.asarray(before * np.exp(random.normal(-spread / 2.0, np.sqrt(spread), before.shape)))
     if method == "uncorrelated":
-        noise = random.normal(size=before.shape) * np.sqrt(amount * complete.var(axis=0, ddof=1))
-        return _evened(before + noise, before)
+        noise = np.asfortranarray(random.normal(size=before.shape))
+        return _evened(before + noise * np.sqrt(amount * complete.var(axis=0, ddof=1)), before)
     if method == "correlated":
         own = np.cov(complete.T) if covariance is None else _checked(covariance, before.shape[1])
         return _evened(before + _noise(own, amount, len(before), random), before)
@@ -206,7 +209,8 @@ def _evened(after: Matrix, before: Matrix) -> Matrix:
 
     The last bits of a sum are zero where it is much smaller than its parts, so they would tell a value from a zero.
     """
-    spread = np.nanstd(after - before, axis=0)
+    moved = after - before
+    spread = np.nanstd(moved, axis=0) if np.isnan(moved).any() else moved.std(axis=0)
     step = np.exp2(np.floor(np.log2(np.where(spread > 0.0, spread, 1.0))) - _NOISE_BITS)
     return np.asarray(np.where(spread > 0.0, np.round(after / step) * step, after))
 
