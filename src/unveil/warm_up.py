@@ -28,6 +28,7 @@ HOMES = (
     "counts.tallying",
     "counts.window_kernels",
     "mechanisms.microaggregation.kernels",
+    "mechanisms.microaggregation.refine_kernels",
     "mechanisms.pairing",
     "queries.modular",
     "search.lattice.box_kernels",
@@ -124,6 +125,7 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: unveil.suppress_locally(people.head(6), keys, 2, against="release")
     for method in ("mdav", "v-mdav"):
         yield partial(mechanisms.microaggregate, people, ["age", "sex"], k=3, method=method)
+    yield lambda: mechanisms.microaggregate(people, ["age", "pay"], k=3)
     yield lambda: mechanisms.microaggregate(people, ["pay"], k=3, method="optimal")
     yield lambda: mechanisms.rank_swap(people, ["pay"])
     yield lambda: _streamed(people, keys)

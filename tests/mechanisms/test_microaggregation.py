@@ -113,11 +113,14 @@ def matrix(rows: int, width: int, seed: int) -> Any:
 @pytest.mark.parametrize(("k", "percent"), [(3, 5.692), (5, 9.088), (10, 14.156)])
 def test_mdav_loses_on_the_census_what_the_literature_says(k: int, percent: float) -> None:
     census = pl.read_csv(shared("data/casc/census.csv"))
-    release = microaggregate(census, census.columns, k=k, keep_order=True)
+    release = microaggregate(census, census.columns, k=k, refine=False, keep_order=True)
     assert len(census.columns) == 13
     assert round(100 * release.figures["loss"], 3) == percent
     assert release.figures["groups"] == 1080 // k
     assert min(Counter(release.data.rows()).values()) >= k
+    refined = microaggregate(census, census.columns, k=k, keep_order=True)
+    assert refined.figures["loss"] < 0.97 * release.figures["loss"]
+    assert min(Counter(refined.data.rows()).values()) >= k
 
 
 def test_given_groups_and_aggregates_give_thesis_table_2_6() -> None:
@@ -150,7 +153,7 @@ def test_thesis_table_6_6_follows_from_6_5(method: str) -> None:
 def test_mdav_is_what_is_written_down(records: int, k: int) -> None:
     points = matrix(records, 3, records + k)
     expected = slow_mdav(points.tolist(), k)
-    release = microaggregate(frame_of(points), ["c0", "c1", "c2"], k=k, standardise=False, keep_order=True)
+    release = microaggregate(frame_of(points), ["c0", "c1", "c2"], k=k, standardise=False, refine=False, keep_order=True)
     assert groups_of(release) == set(expected)
     assert release.figures["sse"] == pytest.approx(error(points.tolist(), expected))
 
@@ -160,8 +163,34 @@ def test_mdav_is_what_is_written_down(records: int, k: int) -> None:
 def test_v_mdav_is_what_is_written_down(records: int, k: int, gain: float) -> None:
     points = matrix(records, 2, records + k)
     expected = slow_v_mdav(points.tolist(), k, gain)
-    release = microaggregate(frame_of(points), ["c0", "c1"], k=k, method="v-mdav", gain=gain, standardise=False, keep_order=True)
+    options: dict[str, Any] = {"k": k, "method": "v-mdav", "gain": gain, "standardise": False, "refine": False}
+    release = microaggregate(frame_of(points), ["c0", "c1"], keep_order=True, **options)
     assert groups_of(release) == set(expected)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=4, max_size=40),
+    st.integers(1, 4),
+    st.sampled_from(["mdav", "v-mdav"]),
+)
+def test_refining_never_loses_and_leaves_no_move_that_gains(rows: list[tuple[int, int]], k: int, method: str) -> None:
+    """From the definition: no record of a group that can spare it, and no group as a whole, does better in others."""
+    table = pl.DataFrame(rows, schema={"a": pl.Float64, "b": pl.Float64}, orient="row")
+    asked: dict[str, Any] = {"k": k, "method": method, "standardise": False, "keep_order": True}
+    plain, refined = (microaggregate(table, ["a", "b"], refine=one, **asked) for one in (False, True))
+    assert refined.figures["sse"] <= plain.figures["sse"] + 1e-6
+    assert refined.figures["smallest_group"] >= k
+    groups = [sorted(group) for group in groups_of(refined)]
+    points = [tuple(map(float, row)) for row in rows]
+    if len(rows) <= 8 + 2 * k and sum(map(len, groups)) == len(rows):  # every record is near
+        known = {record: at for at, group in enumerate(groups) for record in group}
+        for record, at in known.items():
+            for other in range(len(groups)):
+                if other != at and len(groups[at]) > k:
+                    moved = [[one for one in group if one != record] for group in groups]
+                    moved[other].append(record)
+                    assert error(points, [*map(frozenset, moved)]) >= refined.figures["sse"] - 1e-6
 
 
 def test_v_mdav_takes_in_a_whole_cluster() -> None:

@@ -94,7 +94,7 @@ FACTS: dict[str, MechanismFacts] = {
     "microaggregate": MechanismFacts(
         home="microaggregation", about="groups of k records share one value", family="masking",
         perturbative=True, drawn=False, data="numbers; also orders and names", counters="identity",
-        guarantee="k, over the attributes grouped together", intruder="links 0.193 of people (k = 5)",
+        guarantee="k, over the attributes grouped together", intruder="links 0.187 of people (k = 5)",
         section="2.5.5", page="mechanisms/microaggregation.md",
     ),
     "rank_swap": MechanismFacts(

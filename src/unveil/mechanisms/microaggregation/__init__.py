@@ -47,6 +47,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     together: bool = True,
     groups: str | Sequence[Any] | None = None,
     gain: float = 0.2,
+    refine: bool = True,
     dominance: float | None = None,
     nulls: CellNulls = "error",
     keep_order: bool = False,
@@ -93,6 +94,9 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
         A column, or a list with an entry a record, that says who belongs together; none: `method` finds out.
     gain
         Of ``"v-mdav"``: a record fits a group when it is nearer to it than `gain` times its distance to other records.
+    refine
+        Of ``"mdav"`` and ``"v-mdav"`` over numbers and ranks: whether records then move to groups that they fit better, near ones
+        change places, and groups dissolve, as long as that loses less. Names are left as the method groups them.
     dominance
         The largest share of a group's total that one value of a continuous attribute may have, above 0 and up to 1; a group in
         which one has more is refused. None: the share is reported, not limited.
@@ -118,8 +122,9 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 
     Notes
     -----
-    MDAV and V-MDAV grow with the square of the records, the optimal method with records times k. Where groups are formed, the
-    centre of an ordinal attribute is the mean of its ranks and that of a nominal one the shares of its values.
+    MDAV and V-MDAV grow with the square of the records, the optimal method with records times k, refining with the records. Where
+    groups are formed, the centre of an ordinal attribute is the mean of its ranks and that of a nominal one the shares of its
+    values.
 
     References
     ----------
@@ -152,14 +157,14 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     found = prepared(chosen, kinds, orders, aggregate, standardise=standardise)
     if method == "optimal" and groups is None and (names := [one.name for one in found if one.kind == "nominal"]):
         raise ArgumentError(f"method 'optimal' needs an order, and {listed(names)} has none; use 'mdav'.")
-    partition = by_method(method, k, float(gain)) if groups is None else _given(chosen, groups, k)
+    partition = by_method(method, k, float(gain), refine=refine) if groups is None else _given(chosen, groups, k)
     sets = [found] if together else [[attribute] for attribute in found]
     of_record = {attribute.name: group for some in sets for group in [grouped(some, k, partition)] for attribute in some}
     settings = {"k": k, "method": method, "standardise": standardise, "together": together, "nulls": nulls}
     if groups is not None:
         settings["method"] = "given groups"
-    elif method == "v-mdav":
-        settings["gain"] = gain
+    elif method != "optimal":
+        settings |= {"refine": refine, **({"gain": gain} if method == "v-mdav" else {})}
     if dominance is not None:
         settings["dominance"] = dominance
     shares = {one.name: largest_share(one, of_record[one.name]) for one in found if one.kind == "continuous"}

@@ -20,6 +20,9 @@ __all__ = ["Partition", "by_method", "grouped"]
 
 Partition: TypeAlias = "Callable[[Sequence[AggregatedAttribute], NDArray[np.int64]], NDArray[np.int64]]"
 """From attributes and rows that have values in all of them to the group of each row."""
+_NEAR = 8
+"""Records near to one, beside 2k, whose groups it may go to."""
+_PASSES = 32
 _HEARD = 0.1
 """Seconds after which an interrupt is heard."""
 
@@ -47,8 +50,8 @@ def grouped(attributes: Sequence[AggregatedAttribute], k: int, partition: Partit
     return group
 
 
-def by_method(method: str, k: int, gain: float) -> Partition:
-    """Return the method of this name, ready to use."""
+def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
+    """Return the method of this name, ready to use; groups of numbers are refined where asked for."""
     from unveil.mechanisms.microaggregation import kernels
 
     def partition(attributes: Sequence[AggregatedAttribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -56,8 +59,10 @@ def by_method(method: str, k: int, gain: float) -> Partition:
             return _optimal(attributes[0].values[rows], k)
         points, codes, weights = _coordinates(attributes, rows)
         if method == "mdav":
-            return _interruptible(kernels.mdav, points, codes, weights, k)
-        return _interruptible(kernels.v_mdav, points, codes, weights, k, gain)
+            found = _interruptible(kernels.mdav, points, codes, weights, k)
+        else:
+            found = _interruptible(kernels.v_mdav, points, codes, weights, k, gain)
+        return found if codes.size or not refine else _refined(points, found, k)
 
     return partition
 
@@ -73,6 +78,23 @@ def _interruptible(kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.in
             return np.asarray(work.result())
         finally:
             stop[0] = True
+
+
+def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return groups between which no record moves, no two near records change places, and none dissolves at a gain."""
+    from scipy.spatial import cKDTree
+
+    from unveil.mechanisms.microaggregation import refine_kernels
+
+    places, size = np.ascontiguousarray(points.T), np.bincount(group)
+    if len(size) == 1:
+        return group
+    near = cKDTree(places).query(places, min(len(places), _NEAR + 2 * k))[1][:, 1:]
+    centre = np.column_stack([np.bincount(group, line) / size for line in points])
+    made = _interruptible(
+        refine_kernels.refine, places, near.astype(np.int64), group.astype(np.int64), size.astype(np.int64), centre, k, _PASSES
+    )
+    return np.asarray(np.unique(made, return_inverse=True)[1])
 
 
 def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:

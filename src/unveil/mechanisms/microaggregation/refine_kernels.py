@@ -1,0 +1,135 @@
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+"""Do groups lose less if records change places? The compiled loop of the local phase.
+
+Points are records x attributes here. Of a group of n records with the centre c, the squared error falls by n / (n - 1) |x - c|^2
+when x leaves, and rises by n / (n + 1) |x - c|^2 when x comes. When y takes the place of x it changes by
+|y - c|^2 - |x - c|^2 - |y - x|^2 / n. Only groups of near records are looked at. Once `stop` holds true the loop ends.
+"""
+# ruff: noqa: ANN001, ANN201, ANN202
+
+from __future__ import annotations
+
+import numpy as np
+
+from unveil.compilation import compiled
+
+__all__ = ["refine"]
+
+_ALIKE = 1e-9
+
+
+@compiled
+def _squares(points, record, centre, group):
+    found = 0.0
+    for at in range(points.shape[1]):
+        found += (points[record, at] - centre[group, at]) ** 2
+    return found
+
+
+@compiled
+def _put(points, record, to, group, size, centre):
+    """Put a record into a group, out of its own."""
+    before = group[record]
+    for at in range(points.shape[1]):
+        if size[before] > 1:
+            centre[before, at] += (centre[before, at] - points[record, at]) / (size[before] - 1)
+        centre[to, at] += (points[record, at] - centre[to, at]) / (size[to] + 1)
+    size[before] -= 1
+    size[to] += 1
+    group[record] = to
+
+
+@compiled
+def _best(points, record, near, group, size, centre):
+    """Return the near group that costs least to come to, but its own, and that cost."""
+    best, least = -1, np.inf
+    for at in range(near.shape[1]):
+        other = group[near[record, at]]
+        if other != group[record]:
+            cost = size[other] / (size[other] + 1) * _squares(points, record, centre, other)
+            if cost < least:
+                best, least = other, cost
+    return best, least
+
+
+@compiled
+def _moved(points, record, near, group, size, centre, k):
+    """Let a record go where it costs less, if its group can spare it; else exchange it. Return what is saved."""
+    own = group[record]
+    here = _squares(points, record, centre, own)
+    if size[own] > k:
+        to, cost = _best(points, record, near, group, size, centre)
+        saved = size[own] / (size[own] - 1) * here - cost
+        if to >= 0 and saved > _ALIKE:
+            _put(points, record, to, group, size, centre)
+            return saved
+    best, most = -1, _ALIKE
+    for at in range(near.shape[1]):
+        other = near[record, at]
+        to = group[other]
+        if to == own:
+            continue
+        apart = _squares(points, record, points, other) * (1.0 / size[own] + 1.0 / size[to])
+        saved = here + _squares(points, other, centre, to) + apart
+        saved -= _squares(points, other, centre, own) + _squares(points, record, centre, to)
+        if saved > most:
+            best, most = other, saved
+    if best < 0:
+        return 0.0
+    to = group[best]
+    _put(points, record, to, group, size, centre)
+    _put(points, best, own, group, size, centre)
+    return most
+
+
+@compiled
+def _dissolved(points, members, near, group, size, centre):
+    """Let all records of a group go to others if that costs less, and return what is saved."""
+    own, saved, gone = group[members[0]], 0.0, 0
+    for record in members:
+        saved += _squares(points, record, centre, own)
+    for record in members:
+        to, cost = _best(points, record, near, group, size, centre)
+        if to < 0 or saved - cost <= _ALIKE:
+            break
+        saved -= cost
+        _put(points, record, to, group, size, centre)
+        gone += 1
+    if gone == members.shape[0]:
+        return saved
+    for at in range(gone - 1, -1, -1):
+        _put(points, members[at], own, group, size, centre)
+    return 0.0
+
+
+@compiled
+def _still(group, members, own):
+    """Whether records all belong to a group."""
+    for record in members:  # noqa: SIM110 - compiled
+        if group[record] != own:
+            return False
+    return True
+
+
+@compiled
+def refine(points, near, group, size, centre, k, passes, stop):
+    """Move, exchange and dissolve until nothing is saved any more, or the passes are over; groups may become empty."""
+    for _ in range(passes):
+        saved = 0.0
+        for record in range(points.shape[0]):
+            if stop[0]:
+                return group
+            saved += _moved(points, record, near, group, size, centre, k)
+        order = np.argsort(group, kind="mergesort")
+        # groups as they stood when they were sorted: one that records came to in the meantime has to wait
+        starts = np.zeros(size.shape[0] + 1, np.int64)
+        for one in range(size.shape[0]):
+            starts[one + 1] = starts[one] + size[one]
+        now = size.copy()
+        for one in range(now.shape[0]):
+            members = order[starts[one] : starts[one + 1]]
+            if now[one] > 0 and size[one] == now[one] and _still(group, members, one):
+                saved += _dissolved(points, members, near, group, size, centre)
+        if saved <= _ALIKE:
+            break
+    return group
