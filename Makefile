@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: app screenshots demo test lint types contracts unit docs docs-reference coverage oldest bare fuzz bench clean
+.PHONY: app screenshots soak demo test lint types contracts unit docs docs-reference coverage oldest bare fuzz bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +21,9 @@ $(VENV)/.installed-app: $(VENV)/.installed
 
 KEYS := --key age --key workclass --key education --key marital-status --key race --key sex --key native-country
 UNVEIL := $(BIN)/unveil
+
+soak: $(VENV)/.installed-test
+	PYTHONPATH=tests $(BIN)/python tests/soak.py
 
 screenshots: $(VENV)/.installed-test
 	PYTHONPATH=tests $(BIN)/python website/screenshots.py

@@ -19,8 +19,9 @@ from unveil.app.application import application
 from unveil.app.guard import Guard, Key, Site
 from unveil.app.server import Listening, bound_socket
 from unveil.app.state import Desk
+from unveil.run import active_run
 
-__all__ = ["SITE", "TOKEN", "Browser", "chromium", "coloured", "driver_there", "served", "until", "violations"]
+__all__ = ["SITE", "TOKEN", "Browser", "chromium", "coloured", "driver_there", "served", "slow_steps", "until", "violations"]
 
 TOKEN = "t" * 43
 SITE = Site(8123)
@@ -110,6 +111,13 @@ def until(true: Callable[[], Any], seconds: float = 20.0) -> Any:
         if time.monotonic() > end:
             raise AssertionError("it did not become true in time")
         time.sleep(0.05)
+
+
+def slow_steps(seconds: float) -> int:
+    """Work for some time as a job that hears that it is to stop."""
+    for _ in active_run().each("steps", range(round(seconds * 10))):
+        time.sleep(0.1)
+    return 1
 
 
 def violations(browser: Any) -> list[tuple[str, str, list[str]]]:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from browsing import TOKEN, chromium, driver_there, served, until
+from browsing import TOKEN, chromium, driver_there, served, slow_steps, until
 from unveil.app.state import Desk
 from unveil.project import Project
 
@@ -97,7 +97,7 @@ def test_from_a_messy_file_to_what_it_gives_away(browser: Any, messy: Path) -> N
         until(lambda: "5 of 5 decided" in text(browser, "#summary"))
         click(browser, "#card-c4 input[value='sensitive']")
         until(lambda: Project.read(messy.with_name("unveil.toml")).names("sensitive") == ("diagnosis",))
-        until(lambda: not browser.find_elements("css selector", ".step.locked"))
+        until(lambda: browser.find_elements("css selector", "a.step[href='/exposure']"))
         click(browser, "#summary a.button")
         frame = pl.DataFrame({"age": [20 + row % 40 for row in range(90)], "town": [row % 3 for row in range(90)]})
         alone = int((frame.group_by("age", "town").len()["len"] == 1).sum())
@@ -155,6 +155,25 @@ def test_nothing_in_the_data_runs(browser: Any, tmp_path: Path) -> None:
         click(browser, "input[name='c'][value='c1']")
         until(lambda: "c=c1" not in browser.current_url)
         assert "taken" not in browser.title
+
+
+def test_a_job_tells_its_steps_is_cancelled_and_done_again(browser: Any, messy: Path) -> None:
+    desk = Desk(messy.parent)
+    desk.open(str(messy))
+    desk.memory["look"] = desk.jobs.start("look", "Looking at the columns", slow_steps, 60.0)
+    with served(desk) as address:
+        enter(browser, address)
+        browser.get(f"{address}/columns")
+        until(lambda: "steps" in text(browser, ".job") and int(find(browser, "progress").get_attribute("value") or 0) > 0, 40)
+        done = int(find(browser, "progress").get_attribute("value"))
+        until(lambda: int(find(browser, "progress").get_attribute("value")) > done)
+        assert browser.find_elements("css selector", ".step.locked"), "nobody goes on before the names are looked for"
+        click(browser, ".job button")
+        until(lambda: "cancelled" in text(browser, ".job"))
+        assert "stopped; nothing was changed" in text(browser, ".job")
+        assert desk.jobs.running == []
+        click(browser, "form[action='/columns/look'] button")
+        until(lambda: len(browser.find_elements("css selector", "article.column")) == 5, 40)
 
 
 def test_two_tabs_know_of_each_other(browser: Any, messy: Path) -> None:

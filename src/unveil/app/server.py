@@ -212,6 +212,9 @@ def _private_folder() -> Iterator[Path]:
 
 
 def _remove_leftovers(place: Path) -> None:
+    """Remove the folders of servers that are no more; only where a process can be asked for without touching it."""
+    if os.name != "posix":
+        return
     for folder in place.glob(f"{_FOLDERS}*-*"):
         number = folder.name.removeprefix(_FOLDERS).partition("-")[0]
         mine = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()

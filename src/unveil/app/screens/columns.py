@@ -116,6 +116,13 @@ def _card(one: ColumnLook, desk: Desk) -> dict[str, Any]:
 # What the forms do ----------------------------------------------------------------------------------------------------
 
 
+def _look_again(visit: Visit) -> Answer:
+    """Look at the columns once more, after that was stopped or failed."""
+    visit.desk.memory.pop("look", None)
+    looking(visit.desk)
+    return Go("/columns")
+
+
 def _decide(visit: Visit) -> Answer:
     """Give one column a role, with a reason where there is one."""
     column = visit.column("column")
@@ -197,5 +204,5 @@ SCREEN = Screen(
     title="Columns",
     question="What is each column?",
     page=_page,
-    actions={"role": _decide, "missing": _missing, "many": _decide_many, "accept": _accept},
+    actions={"look": _look_again, "role": _decide, "missing": _missing, "many": _decide_many, "accept": _accept},
 )

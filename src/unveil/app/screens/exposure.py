@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil import __version__
 from unveil.app.look import looked
 from unveil.app.masks import masked
 from unveil.app.same import command, python_study
@@ -18,10 +19,11 @@ from unveil.app.visit import Answer, Page, Same, Screen, Visit
 from unveil.assess.rates import Measure, attribute_rate
 from unveil.errors import UndefinedMeasureError
 from unveil.measures.column_exposure import column_exposure
-from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
-from unveil.results import Chart, Table
+from unveil.measures.discrimination import DiscriminationRate, rate_of
+from unveil.results import Chart, Provenance, Table
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
+from unveil.study import Study
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +79,7 @@ def _page(visit: Visit) -> Answer:
         "told": None,
     }
     if known:
-        counts = desk.opened.whole.counts(known)
+        counts = _counts(desk, known)
         values["found"] = _Found.of(counts)
         values["told"] = None if about is None else _told(desk, known, about)
         values |= _details(visit, desk, known, about)
@@ -113,6 +115,21 @@ def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
     return secrets[0] if secrets and not visit.query.get("asked") else None
 
 
+def _counts(desk: Desk, columns: Sequence[str]) -> Counts:
+    """Count some columns from the table of all, which is counted once; what is asked is not kept, or every click would be."""
+    wide: Counts | None = desk.memory.get("wide")
+    if wide is None:
+        wide = desk.memory["wide"] = desk.opened.whole.counts(_countable(desk))
+    return wide.over(columns)
+
+
+def _rated(desk: Desk, names: Sequence[str], about: str) -> DiscriminationRate:
+    """Return the Discrimination Rate of some columns about another one, as the verb gives it, without what is not shown."""
+    counts = _counts(desk, [*names, about])
+    made = Provenance(counts.records, "category", 0, tuple(names), (about,), version=__version__)
+    return rate_of(counts, names, [about], made, adjust=False)
+
+
 def _toggles(desk: Desk, columns: Sequence[str], known: Sequence[str]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return the columns to tick, in groups, each with what it gives away alone."""
     look = looked(desk)
@@ -129,7 +146,7 @@ def _toggles(desk: Desk, columns: Sequence[str], known: Sequence[str]) -> list[t
 def _told(desk: Desk, known: Sequence[str], about: str) -> DiscriminationRate | str:
     """Return how much the intruder learns about a column, or why that cannot be said."""
     try:
-        return discrimination_rate(desk.opened.whole, known, about)
+        return _rated(desk, known, about)
     except UndefinedMeasureError as reason:
         return str(reason)
 
@@ -155,10 +172,11 @@ def _chosen(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
 
 def _by_value(desk: Desk, names: Sequence[str], about: str | None) -> tuple[str, Table | str]:
     """Return what the values of the first column say of which some may be shown; small groups are masked as in the reports."""
-    measure = desk.memory.setdefault("measure", Measure(desk.opened.whole, SMALL, secrets.token_bytes(16)))
+    salt = desk.memory.setdefault("salt", secrets.token_bytes(16))
     for name in names:
+        asked = Study(_counts(desk, [name] if about is None else [name, about]))
         try:
-            found = attribute_rate(measure, name, about, {})
+            found = attribute_rate(Measure(asked, SMALL, salt), name, about, {})
         except UndefinedMeasureError as reason:
             return name, str(reason)
         if found.riskiest or name == names[-1]:
@@ -192,10 +210,10 @@ def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
     question = (frozenset(names), about)
     if question not in known:
         try:
-            whole = desk.opened.whole
-            known[question] = (
-                column_exposure(whole.counts(names).n).rate if about is None else discrimination_rate(whole, names, about).value
-            )
+            if about is None:
+                known[question] = column_exposure(_counts(desk, names).n).rate
+            else:
+                known[question] = _rated(desk, names, about).value
         except UndefinedMeasureError:
             known[question] = 0.0
     return known[question]
