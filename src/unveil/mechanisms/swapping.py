@@ -104,7 +104,7 @@ def rank_swap(
     data: Data,
     attributes: Names,
     *,
-    window: float | Mapping[str, float] = 5.0,
+    window: float | Mapping[str, float] = 20.0,
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: CellNulls = "error",
     keep_order: bool = False,
@@ -124,7 +124,8 @@ def rank_swap(
     attributes
         The columns to swap, each by itself; numbers, dates, or others with an order.
     window
-        The window in percent of the records that have a value, above 0 and at most 100; one for all or by attribute.
+        The window in percent of the records that have a value, above 0 and at most 100; one for all or by attribute. An intruder
+        who knows a small one finds most people again (at 5 %, four numbers: 99 %; at the default 10 %).
     orders
         The values of attributes that are neither numbers nor dates, lowest first.
     nulls
