@@ -15,8 +15,8 @@ from benchmarks.page import write_page
 from benchmarks.record import LATEST, STORED, Record, accept, read, recorded, slow_downs, write
 
 PARTS = (
-    "foundation", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "attacks", "utility",
-    "search", "recoding", "tables", "queries", "scale", "streams", "large", "coverage", "intruders",
+    "foundation", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "attacks", "synthetic",
+    "utility", "search", "recoding", "tables", "queries", "scale", "streams", "large", "coverage", "intruders",
 )  # fmt: skip
 """Each is a module of this package with a function `run`."""
 _ON_REQUEST = ("tables", "large", "coverage", "intruders")
