@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from unveil.app.look import look_at
 from unveil.app.state import Desk
 from unveil.sources import ReadOptions
 
-__all__ = ["CELLS", "HOSTILE", "hostile", "opened", "settle"]
+__all__ = ["CELLS", "HOSTILE", "alien_markup", "hostile", "opened", "posted", "settle"]
 
 HOSTILE = (
     ":x",
@@ -67,3 +68,26 @@ def settle(desk: Desk) -> None:
     done: Any = Done()
     done.answer = answer
     desk.memory["look"] = done
+
+
+def posted(browser: Browser, path: str, **form: Any) -> str:
+    """Post a form, and return the page that follows."""
+    answer = browser.post(path, form)
+    assert answer.status_code == 303, answer.text
+    return browser.get(answer.headers["location"]).text
+
+
+def alien_markup(page: str) -> list[str]:
+    """Return what no template of ours has: scripts in the page, handlers in its attributes, images from elsewhere, sums done."""
+    found: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            given = dict(attrs)
+            if tag in ("script", "img") and not (given.get("src") or "").startswith("/static/"):
+                found.append(tag)
+            found.extend(name for name in given if name.startswith("on") or name == "style")
+            found.extend(value for name, value in attrs if name in ("href", "src") and value and value.startswith("javascript"))
+
+    Reader().feed(page)
+    return found + (["49"] if ">49<" in page else [])

@@ -89,7 +89,7 @@ class _App:
             try:
                 if self._desk.private is None:
                     raise ArgumentError("no file can be dropped here; open it by its name.")
-                visit = Visit(self._desk, file=await received(request, self._desk.private))
+                visit = Visit(self._desk, request.query_params, file=await received(request, self._desk.private))
             except UnveilError as problem:
                 return self._response(request, screen, Go(_path(screen), str(problem), "error"))
             return await run_in_threadpool(self._answered, request, screen, handler, visit)

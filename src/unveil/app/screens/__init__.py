@@ -5,7 +5,7 @@ A module gives `SCREEN`, a `Screen` with its page and what its forms do; its tem
 
 from __future__ import annotations
 
-from unveil.app.screens import columns, exposure, handover, opening, protect, rules, verdict
+from unveil.app.screens import columns, exposure, handover, meaning, opening, protect, rules, verdict
 from unveil.app.visit import Screen
 
 __all__ = ["SCREENS"]
@@ -14,6 +14,7 @@ SCREENS: tuple[Screen, ...] = (
     opening.SCREEN,
     columns.SCREEN,
     exposure.SCREEN,
+    meaning.SCREEN,
     rules.SCREEN,
     protect.SCREEN,
     verdict.SCREEN,

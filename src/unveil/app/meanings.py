@@ -1,0 +1,182 @@
+"""Meanings as a person writes them: groups of values a line each, rules with their steps, hierarchies as rows of text."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unveil.errors import ArgumentError, HierarchyError
+from unveil.partitions import Hierarchy, Partition
+from unveil.partitions.builders import Builder, Dates, Groups, Intervals, PostalCodes, Rare, Redaction, RootOnly
+from unveil.partitions.builders.dates import UNITS
+
+__all__ = ["WIZARDS", "Wizard", "edges_of", "groups_of", "hierarchy_of", "kept_hierarchy", "lines_of", "rows_text"]
+
+_MOST_STEPS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Wizard:
+    """A rule that builds a hierarchy, as a form offers it.
+
+    Attributes
+    ----------
+    word, title
+        What forms and people call it.
+    steps
+        What its steps are, as an example; nothing: it takes none.
+    option
+        The option of the command that takes the steps.
+    build
+        Makes the rule of its steps.
+    """
+
+    word: str
+    title: str
+    steps: str
+    option: str
+    build: Callable[[tuple[str, ...]], Builder]
+
+    def rule(self, steps: str) -> Builder:
+        """Return the rule of steps as they are written; none: those of the example."""
+        return self.build(_words(steps) or _words(self.steps))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    words = tuple(word for word in re.split(r"[\s,;]+", text) if word)
+    if len(words) > _MOST_STEPS:
+        raise ArgumentError(f"a hierarchy has at most {_MOST_STEPS} levels here.")
+    return words
+
+
+def _whole(steps: Sequence[str]) -> tuple[int, ...]:
+    if not all(step.isascii() and step.isdigit() for step in steps):
+        raise ArgumentError("the steps are whole numbers, growing, such as 5, 10, 20.")
+    return tuple(map(int, steps))
+
+
+def _numbers(steps: Sequence[str]) -> tuple[float, ...]:
+    try:
+        return tuple(int(step) if step.isdigit() else float(step) for step in steps)
+    except ValueError:
+        raise ArgumentError("the steps are numbers, growing, such as 5, 10, 20.") from None
+
+
+WIZARDS: dict[str, Wizard] = {
+    one.word: one
+    for one in (
+        Wizard("dates", "Dates, by longer periods", "month, quarter, year", "--dates", lambda steps: Dates(_units(steps))),
+        Wizard("postal", "Postal codes, shortened", "1, 2, 3", "--postal", lambda steps: PostalCodes(_whole(steps))),
+        Wizard("intervals", "Numbers, in wider intervals", "5, 10, 20", "--interval", lambda steps: Intervals(_numbers(steps))),
+        Wizard("codes", "Codes, masked at the end", "1, 2, 3", "--characters", lambda steps: Redaction("right", _whole(steps))),
+        Wizard("rare", "Rare values, merged", "5, 20", "--rare", lambda steps: Rare(_whole(steps))),
+        Wizard("neighbours", "Neighbours in order, in groups", "2, 4", "--groups", lambda steps: Groups(_whole(steps))),
+        Wizard("root", "All or nothing", "", "", lambda steps: RootOnly()),  # noqa: ARG005 - it takes no step
+    )
+}
+"""The rules that a hierarchy can be built by, by their word."""
+
+
+def _units(steps: Sequence[str]) -> tuple[Any, ...]:
+    for step in steps:
+        if step not in UNITS:
+            raise ArgumentError.not_one_of("the period", step, UNITS)
+    return tuple(steps)
+
+
+# Groups, a line each --------------------------------------------------------------------------------------------------
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Read lines of texts between semicolons; what holds one, a quote, or blanks at its ends, stands in quotes."""
+    tidy = re.sub(r"[ \t]+(?=;|$)", "", text.replace("\r\n", "\n"), flags=re.MULTILINE)
+    try:
+        read = list(csv.reader(io.StringIO(tidy, newline=""), delimiter=";", skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise ArgumentError("a quote is not closed; what holds a semicolon or a quote stands in quotes.") from None
+    return [row for row in read if any(row)]
+
+
+def rows_text(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows as such lines; they are read back as they were."""
+    return "".join("; ".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(text: str) -> str:
+    plain = text and text == text.strip() and not set(text) & set(';"\r\n')
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def groups_of(text: str, values: Iterable[str], rest: str = "") -> Partition:
+    """Return the partition of groups, a line each: its name, then its values.
+
+    Parameters
+    ----------
+    text
+        The lines.
+    values
+        All values of the column, as text.
+    rest
+        What the group of all values that no line names is called; nothing: they must all be named.
+    """
+    rows = _rows(text)
+    labels = [row[0] for row in rows]
+    blocks = [[cell for cell in row[1:] if cell] for row in rows]
+    for number, (label, block) in enumerate(zip(labels, blocks, strict=True), 1):
+        if not label or not block:
+            raise ArgumentError(f"group {number:,}: a line is the name of the group, then its values: young; 18; 19.")
+    named = {cell for block in blocks for cell in block}
+    left = [value for value in values if value not in named]
+    if rest.strip() and left:
+        labels.append(rest.strip())
+        blocks.append(left)
+    if not blocks:
+        raise ArgumentError("no group is written; a line is the name of the group, then its values.")
+    return Partition.from_blocks(blocks, labels)
+
+
+def edges_of(text: str) -> Partition:
+    """Return the partition of a line of numbers or dates at which a new interval begins."""
+    edges = list(_words(text.replace(",", " ")))
+    if not edges:
+        raise ArgumentError("no edge is written; name the numbers at which a new interval begins, such as 18, 30, 65.")
+    return Partition.from_edges(["-inf", *edges, "inf"])
+
+
+def lines_of(partition: Partition) -> str:
+    """Return the groups of a partition as lines; nothing: it has edges."""
+    document = partition.to_dict()
+    if "edges" in document or "blocks" not in document:
+        return ""
+    labels = document.get("labels") or [f"group {number}" for number in range(1, len(document["blocks"]) + 1)]
+    return rows_text([str(label), *map(str, block)] for label, block in zip(labels, document["blocks"], strict=True))
+
+
+# Hierarchies ----------------------------------------------------------------------------------------------------------
+
+
+def hierarchy_of(column: str, text: str) -> Hierarchy:
+    """Return the hierarchy of rows as ARX writes them: the value, then its group at each level."""
+    rows = _rows(text)
+    if not rows:
+        raise ArgumentError("no row is written; a row is a value, then its group at each level: Ulm; South; *.")
+    if len(rows[0]) < 2:  # noqa: PLR2004 - a value and a group
+        raise HierarchyError("a row is a value, then its group at each level, between semicolons: Ulm; South; *.")
+    return Hierarchy(column, rows)
+
+
+def kept_hierarchy(tree: Hierarchy, folder: Path, code: str) -> Path:
+    """Write a hierarchy below a folder, under a name that changes with its content: an undone change finds the one before."""
+    text = rows_text(tree.labels)
+    column = tree.column or ""
+    name = column if re.fullmatch(r"\w[\w-]{0,40}", column, re.ASCII) else code
+    place = folder / f"{name}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}.csv"
+    folder.mkdir(parents=True, exist_ok=True)
+    tree.write(place)
+    return place
