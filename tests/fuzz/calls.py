@@ -346,6 +346,7 @@ RIGHT: dict[str, Draw] = {
     "rest": _one_of("other", "*", "rest"),
     "digits": _one_of(1, 2, 3, 5),
     "hidden": _one_of("*", "x", ""),
+    "similar": _one_of(None, ["sex"], "job"),
     "nulls": _one_of("category", "drop", "error", "wildcard", "keep", "skip"),
     "seed": _SEED,
     "partitions": _by_name(lambda scene, _: scene.partition()),
