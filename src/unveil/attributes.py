@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, one_line, shown
@@ -17,6 +18,7 @@ __all__ = [
     "Names",
     "Nulls",
     "Role",
+    "Standing",
     "checked_nulls",
     "in_line",
     "names_of",
@@ -45,6 +47,32 @@ ROLES: tuple[Role, ...] = get_args(Role)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NULLS: tuple[Nulls, ...] = get_args(Nulls)
 CLASS_NULLS: tuple[ClassNulls, ...] = get_args(ClassNulls)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is said of the columns that no mechanism is told of: whether a release may have them.
+
+    Attributes
+    ----------
+    named
+        Columns with a role of their own (key, sensitive, household, weight): they stay.
+    identifiers, person
+        Columns that name people, and the one that says whose record it is: they go, unless they are kept.
+    keep
+        Columns that the user vouches for.
+    only_roles
+        Whether every column without a role goes.
+    deferred
+        Whether this is decided later, as for the steps of a chain, or the candidates of a search.
+    """
+
+    named: frozenset[str] = frozenset()
+    identifiers: tuple[str, ...] = ()
+    person: str | None = None
+    keep: tuple[str, ...] = ()
+    only_roles: bool = False
+    deferred: bool = False
 
 
 def names_of(names: Names | None) -> tuple[str, ...]:

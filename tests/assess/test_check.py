@@ -79,7 +79,7 @@ def test_attack_figures_are_those_of_attack() -> None:
     assert outcome(verdict, "homogeneity_attack").value == found.overall["risk"]["homogeneity"]
     ways = [way["linked"] for way in found.linkage.values() if isinstance(way, dict) and way.get("linked") is not None]
     assert outcome(verdict, "linkage").value == max(ways)
-    assert [one.met for one in verdict.outcomes] == [True, False, True]
+    assert [one.met for one in verdict.outcomes] == [True, False, True, True]  # nobody is named, last
 
 
 @given(tables(columns=3), st.integers(1, 5))
@@ -125,7 +125,7 @@ def test_a_rate_with_partitions_is_the_semantic_rate(frame: pl.DataFrame) -> Non
 
 def test_what_cannot_be_decided_does_not_pass() -> None:
     verdict = unveil.check("paper-3", {"k_anonymity": 3, "linkage": 0.1, "t_closeness": 0.9}, key=["ZIP*", "Age*"])
-    assert [one.status for one in verdict.outcomes] == ["met", "not decided", "not decided"]
+    assert [one.status for one in verdict.outcomes] == ["met", "not decided", "not decided", "met"]
     assert "none is given" in str(outcome(verdict, "linkage").reason)
     assert "no sensitive attribute" in str(outcome(verdict, "t_closeness").reason)
     assert verdict.status == "not decided"
@@ -135,7 +135,7 @@ def test_what_cannot_be_decided_does_not_pass() -> None:
 def test_a_rule_of_ones_own_replaces_that_of_the_preset() -> None:
     loose = {"preset": "wp216", "sample_uniqueness": 1.0, "t_closeness": {"attribute": "Disease", "at_most": 1.0}}
     verdict = unveil.check("paper-3", loose, key=["ZIP*", "Age*"], sensitive="Disease")
-    assert len(verdict.outcomes) == 7
+    assert len(verdict.outcomes) == 7 + 1
     assert outcome(verdict, "sample_uniqueness").met is True
     assert outcome(verdict, "sample_uniqueness").rule.question == "singling out"
     assert outcome(verdict, "t_closeness").met is True
@@ -144,7 +144,8 @@ def test_a_rule_of_ones_own_replaces_that_of_the_preset() -> None:
 def test_rules_about_each_sensitive_attribute_and_about_one() -> None:
     rules = {"distinct_l_diversity": [{"at_least": 2}, {"attribute": "race", "at_least": 5}]}
     verdict = unveil.check("adult", rules, key=["sex"], sensitive=["race", "occupation", "workclass"])
-    assert [(one.of, one.rule.threshold) for one in verdict.outcomes] == [("occupation", 2), ("workclass", 2), ("race", 5)]
+    expected = [("occupation", 2), ("workclass", 2), ("race", 5), ("columns", 0)]
+    assert [(one.of, one.rule.threshold) for one in verdict.outcomes] == expected
 
 
 def test_an_attribute_named_by_a_rule_is_sensitive_and_no_key() -> None:
@@ -184,7 +185,7 @@ def test_what_nulls_as_wildcards_vouch_for_is_held_against_true_records() -> Non
     rules = {"k_anonymity": 2, "distinct_l_diversity": 2, "prosecutor_highest": 0.5}
     asked = {"key": ["a", "b"], "sensitive": "s", "nulls": "wildcard"}
     alone = unveil.check(weak, rules, **asked)  # type: ignore[arg-type]
-    assert [one.met for one in alone.outcomes] == [None, None, None]
+    assert [one.met for one in alone.outcomes] == [None, None, None, True]
     assert outcome(alone, "k_anonymity").value == 4
     assert "give the original" in str(outcome(alone, "k_anonymity").reason)
     assert "may find less" in str(outcome(alone, "distinct_l_diversity").reason)
@@ -224,7 +225,8 @@ def test_a_policy_is_read_from_its_own_file_and_from_a_project(tmp_path: Path) -
     assert (first.policy, first.passes) == ("strict", True)
     second = unveil.check("paper-3", project)
     assert second.made.key == ("ZIP*", "Age*")
-    assert [(one.rule.name, one.met) for one in second.outcomes] == [("k_anonymity", False), ("entropy_l_diversity", True)]
+    expected = [("k_anonymity", False), ("entropy_l_diversity", True), ("direct_identifiers", True)]
+    assert [(one.rule.name, one.met) for one in second.outcomes] == expected
 
 
 _THRESHOLDS: dict[str, st.SearchStrategy[Any]] = {
@@ -321,11 +323,11 @@ def test_the_dictionary_is_json_and_the_table_has_a_row_a_rule() -> None:
     verdict = unveil.check("adult", {"k_anonymity": 5, "delta_disclosure": 1, "linkage": 0.1}, key=KEY, sensitive="occupation")
     found = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert found["passes"] is False
-    assert [rule["met"] for rule in found["rules"]] == [False, False, None]
+    assert [rule["met"] for rule in found["rules"]] == [False, False, None, True]
     assert found["rules"][0]["at_least"] == 5
     assert found["rules"][1]["value"] == "inf"
     assert found["rules"][2]["reason"]
-    assert verdict.to_frame().height == 3
+    assert verdict.to_frame().height == 4
     assert "k_anonymity" in repr(verdict)
 
 
@@ -338,7 +340,7 @@ def test_junit_counts_failures_and_errors_and_survives_odd_names() -> None:
         "distinct_l_diversity": {"attribute": "a<&\x01", "at_least": 1},
     }
     root = ET.fromstring(junit(unveil.check(frame, rules, key="b")))  # noqa: S314 - our own text
-    assert root.attrib | {"name": ""} == {"name": "", "tests": "4", "failures": "0", "errors": "1"}
+    assert root.attrib | {"name": ""} == {"name": "", "tests": "5", "failures": "0", "errors": "1"}
     failing = ET.fromstring(junit(unveil.check(frame, {"k_anonymity": 2}, key="a<&\x01")))  # noqa: S314
     assert failing.find(".//failure") is not None
     assert "found 1" in str(failing.find(".//failure").get("message"))  # type: ignore[union-attr]

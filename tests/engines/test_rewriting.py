@@ -99,13 +99,13 @@ def test_the_order_of_a_release_is_drawn_anew_every_time(
 ) -> None:
     data = engine(people().with_columns(pl.int_range(400).alias("row")))
     outs = [beside(data) for _ in range(2)]
-    releases = [unveil.anonymize(data, [AGE], [KAnonymity(5)], out=out, suppression=0.1) for out in outs]
+    releases = [unveil.anonymize(data, [AGE], [KAnonymity(5)], out=out, suppression=0.1, keep="row") for out in outs]
     rows = [stored(out, request) for out in outs]
     assert all(sorted(some) == list(range(400)) and is_no_trace(some) for some in rows)
     assert is_no_trace(np.argsort(rows[0])[rows[1]].tolist())
     assert all(release.repeatable is False for release in releases)
     kept = beside(data)
-    unveil.anonymize(data, [AGE], [KAnonymity(5)], out=kept, suppression=0.1, keep_order=True)
+    unveil.anonymize(data, [AGE], [KAnonymity(5)], out=kept, suppression=0.1, keep_order=True, keep="row")
     assert sorted(stored(kept, request)) == list(range(400))
 
 
@@ -122,7 +122,7 @@ def test_no_random_numbers_of_the_engine_decide_the_order(
     data, rows = engine(people().with_columns(pl.int_range(400).alias("row"))), []
     draw_key(monkeypatch, bytes(range(32)))
     for _ in range(2):
-        unveil.anonymize(data, [AGE], [KAnonymity(1)], out=(out := beside(data)), levels={AGE: (0, 0)})
+        unveil.anonymize(data, [AGE], [KAnonymity(1)], out=(out := beside(data)), levels={AGE: (0, 0)}, keep="row")
         rows.append(stored(out, request))
     assert rows[0] == rows[1]
     assert is_no_trace(rows[0])
@@ -198,7 +198,7 @@ def test_records_from_an_engine_go_into_a_file_in_an_order_of_their_own(
 ) -> None:
     data, rows = engine(people().with_columns(pl.int_range(400).alias("row"))), []
     for _ in range(2):
-        unveil.anonymize(data, [AGE], [KAnonymity(5)], out=tmp_path / "r.parquet", suppression=0.1)
+        unveil.anonymize(data, [AGE], [KAnonymity(5)], out=tmp_path / "r.parquet", suppression=0.1, keep="row")
         rows.append(pl.read_parquet(tmp_path / "r.parquet")["row"].to_list())
     assert all(sorted(some) == list(range(400)) and is_no_trace(some) for some in rows)
     assert is_no_trace(np.argsort(rows[0])[rows[1]].tolist())

@@ -322,7 +322,7 @@ def test_null_policies() -> None:
     assert skipped.figures["skipped"] == 3
     with pytest.raises(ArgumentError, match="1 record with nulls in the same attributes"):
         microaggregate(table, ["x", "y"], k=2, nulls="keep", keep_order=True)
-    whole = microaggregate(table.head(5), ["x", "y"], k=2, nulls="keep", keep_order=True)
+    whole = microaggregate(unveil.Study(table.head(5), keep="z"), ["x", "y"], k=2, nulls="keep", keep_order=True)
     assert whole.data.rows() == [(4.0, 4.0, 0), (4.0, 4.0, 1), (4.0, 4.0, 2), (None, 5.0, 3), (None, 5.0, 4)]
     assert (
         microaggregate(table.with_columns(x=pl.lit(None, pl.Float64)), "x", nulls="keep", keep_order=True).figures["groups"] == 0
@@ -351,7 +351,8 @@ def _columns(frame: pd.DataFrame | pa.Table) -> list[Any]:
 
 
 def test_the_answer_shows_itself_and_chains() -> None:
-    first = microaggregate("thesis-4.1", "Disease", k=3, keep_order=True)
+    names = ["Subject", "ZIP", "Age", "Salary"]
+    first = microaggregate(unveil.Study("thesis-4.1", keep=names), "Disease", k=3, keep_order=True)
     second = microaggregate(first.records, "Age", k=3, keep_order=True)
     assert second.to_dict()["settings"]["k"] == 3
     assert "microaggregation of Age" in repr(second)

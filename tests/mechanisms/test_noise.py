@@ -227,4 +227,4 @@ def test_sub_populations_of_one_record_are_refused_and_constant_ones_are_said() 
         add_noise(frame, "x", within="x")
     still = pl.DataFrame({"x": [1.0, 2.0, 5.0, 5.0], "part": ["a", "a", "b", "b"]})
     assert "2 values stay as they were" in add_noise(still, "x", within="part").notes[0]
-    assert not add_noise(still, "x").notes
+    assert not any("stay as they were" in note for note in add_noise(still, "x").notes)

@@ -50,7 +50,7 @@ def fits(table: np.ndarray[Any, Any], matrix: np.ndarray[Any, Any]) -> float:
 
 def test_transitions_match_the_given_matrix() -> None:
     data = letters()
-    result = mechanisms.pram(data, "x", matrix=MATRIX, seed=11, keep_order=True)
+    result = mechanisms.pram(unveil.Study(data, keep="y"), "x", matrix=MATRIX, seed=11, keep_order=True)
     assert fits(transitions(data["x"], result.data["x"]), MATRIX) > 1e-4
     assert result.data["y"].equals(data["y"])
     changed = float((result.data["x"] != data["x"]).mean())
@@ -218,7 +218,7 @@ def test_nulls() -> None:
         None,
         "a",
     ]
-    skipped = mechanisms.pram(data, "x", matrix=swap, nulls="skip", keep_order=True, seed=1)
+    skipped = mechanisms.pram(unveil.Study(data, keep="n"), "x", matrix=swap, nulls="skip", keep_order=True, seed=1)
     assert skipped.data.rows() == [("b", 1), ("a", 3), ("b", 4), ("a", 6)]
     assert skipped.origin.tolist() == [0, 2, 3, 5]
     with pytest.raises(NullsError, match=r"'x' \(2\)"):

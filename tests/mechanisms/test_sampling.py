@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import unveil
 from unveil.errors import ArgumentError, ColumnNotFoundError
-from unveil.mechanisms import sample
+from unveil.mechanisms import sample as draw
 
 METHODS: list[dict[str, Any]] = [{"method": "simple"}, {"method": "systematic"}, {"method": "stratified", "strata": "s"}]
+
+
+def sample(data: Any, **options: Any) -> Any:
+    """Draw a sample that keeps the numbers of its records, and their strata, in however few records."""
+    return draw(unveil.Study(data, keep=["id", "s"]), **options)
 
 
 def table(records: int) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import unveil
 from unveil.errors import ArgumentError, NullsError
 from unveil.mechanisms import rank_swap, swap
 from unveil.mechanisms.pairing import near_partners
@@ -75,7 +76,13 @@ def test_a_smaller_window_keeps_correlations_better() -> None:
     table = pl.DataFrame({"x": x, "y": x + 0.5 * rng.normal(size=4000)})
     correlation = [
         np.corrcoef(release["x"], release["y"])[0, 1]
-        for release in (table, *(rank_swap(table, "x", window=window, keep_order=True, seed=1).data for window in (1, 10, 50)))
+        for release in (
+            table,
+            *(
+                rank_swap(unveil.Study(table, keep="y"), "x", window=window, keep_order=True, seed=1).data
+                for window in (1, 10, 50)
+            ),
+        )
     ]
     assert correlation[0] == pytest.approx(correlation[1], abs=0.005)
     assert correlation == sorted(correlation, reverse=True)
@@ -106,7 +113,7 @@ def test_rank_swapping_and_nulls() -> None:
     assert kept[1] is None
     assert np.isnan(kept[3])
     assert sorted(kept.fill_nan(None).drop_nulls()) == [1.0, 2.0, 3.0, 4.0]
-    skipped = rank_swap(table, "x", window=50, nulls="skip", keep_order=True, seed=1)
+    skipped = rank_swap(unveil.Study(table, keep="y"), "x", window=50, nulls="skip", keep_order=True, seed=1)
     assert skipped.data["y"].to_list() == [0, 2, 4, 5]
     assert skipped.origin.tolist() == [0, 2, 4, 5]
 
@@ -117,7 +124,7 @@ def test_rank_swapping_and_nulls() -> None:
 @pytest.mark.parametrize("within", [None, "sex", ["sex", "region"]])
 def test_swapping_keeps_the_attributes_jointly_and_with_the_strata(within: Any) -> None:
     table = people()
-    release = swap(table, ["age", "income"], share=0.5, within=within, seed=4, keep_order=True)
+    release = swap(unveil.Study(table, keep="id"), ["age", "income"], share=0.5, within=within, seed=4, keep_order=True)
     kept = ["age", "income", *([within] if isinstance(within, str) else within or [])]
     assert Counter(release.data.select(kept).rows()) == Counter(table.select(kept).rows())
     untouched = ["id", "sex", "region"]

@@ -39,7 +39,7 @@ def test_a_chain_is_its_steps_one_after_the_other() -> None:
 def test_the_origin_goes_through_every_step() -> None:
     numbered = ADULT.with_columns(row=pl.int_range(400))
     steps = [Step("sample", (), {"share": 0.5, "seed": 1}), Step("generalize", ["age", "sex"], {"k": 3, "seed": 9})]
-    made = unveil.protect(numbered, steps)
+    made = unveil.protect(unveil.Study(numbered, keep="row"), steps)
     assert made.data["row"].to_list() == made.origin.tolist()
     assert unveil.measure(made.data, ["age", "sex"]).models["k_anonymity",].value >= 3  # type: ignore[operator]
 
@@ -115,11 +115,11 @@ def test_a_mechanism_from_the_command_line(tmp_path: Path, words: list[str], col
     ADULT.write_parquet(tmp_path / "people.parquet")
     out = tmp_path / "release.parquet"
     place, link = str(tmp_path / "people.parquet"), tmp_path / "link.csv"
-    assert run(["anonymize", place, *words, "--keep-order", "--seed", "1", "--out", str(out)]) == 0
+    assert run(["anonymize", place, *words, "--keep", "fnlwgt", "--keep-order", "--seed", "1", "--out", str(out)]) == 0
     release = pl.read_parquet(out)
     assert release.height == 400
     assert {name for name in ADULT.columns if not release[name].equals(ADULT[name])} == columns
-    assert run(["anonymize", place, *words, "--seed", "1", "--out", str(out), "--link", str(link)]) == 0
+    assert run(["anonymize", place, *words, "--keep", "fnlwgt", "--seed", "1", "--out", str(out), "--link", str(link)]) == 0
     shuffled, rows = pl.read_parquet(out), pl.read_csv(link).sort("release")["original"] - 1
     assert shuffled.equals(release[rows.to_list()])
     assert not shuffled.equals(release)

@@ -39,7 +39,12 @@ def front(data: Any, **options: Any) -> Any:
     return unveil.anonymize_front(data, KEYS, NEED, sensitive="job", models=MODELS, **options).chosen
 
 
-WAYS: dict[str, Callable[..., Any]] = {
+def vouched(way: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep the column that tells where a record stood, which no release has otherwise."""
+    return lambda data, **options: way(unveil.Study(data, keep="row"), **options)
+
+
+_WAYS: dict[str, Callable[..., Any]] = {
     "anonymize": lambda data, **options: unveil.anonymize(data, KEYS, MODELS, **options),
     "mondrian": lambda data, **options: unveil.mondrian(data, KEYS, MODELS, **options),
     "recode_locally": lambda data, **options: unveil.recode_locally(data, KEYS, MODELS, **options),
@@ -47,6 +52,7 @@ WAYS: dict[str, Callable[..., Any]] = {
     "suppress_locally": lambda data, **options: unveil.suppress_locally(data, KEYS, 5, **options),
     "anonymize_front": front,
 }
+WAYS = {name: vouched(way) for name, way in _WAYS.items()}
 every_way = pytest.mark.parametrize("way", WAYS)
 
 
@@ -125,7 +131,7 @@ def test_a_key_file_repeats_a_release_of_the_same_data_only(way: str, key: Path,
 
 def test_a_key_file_gives_releases_of_other_settings_other_orders(key: Path) -> None:
     """Else records of two releases could be joined by their places."""
-    releases = [unveil.anonymize(PEOPLE, KEYS, [KAnonymity(k)], key_file=key) for k in (5, 40)]
+    releases = [unveil.anonymize(PEOPLE, KEYS, [KAnonymity(k)], key_file=key, keep="row") for k in (5, 40)]
     assert is_no_trace(np.argsort(order(releases[0]))[order(releases[1])].tolist())
 
 
@@ -149,7 +155,9 @@ def test_bad_seeds_and_two_sources_of_chance_are_refused(way: str, key: Path) ->
 
 def test_a_front_makes_a_release_the_same_way_every_time_it_is_asked() -> None:
     """So that a release and its correspondence, asked for one after the other, fit together."""
-    fronts = [unveil.anonymize_front(PEOPLE, KEYS, NEED, sensitive="job", models=MODELS) for _ in range(2)]
+    fronts = [
+        unveil.anonymize_front(unveil.Study(PEOPLE, keep="row"), KEYS, NEED, sensitive="job", models=MODELS) for _ in range(2)
+    ]
     assert order(fronts[0].chosen) == order(fronts[0].chosen) == fronts[0].chosen.origin.tolist()
     assert order(fronts[0].chosen) != order(fronts[1].chosen)
     assert order(fronts[0].release(0)) != order(fronts[0].release(len(fronts[0]) - 1)) or len(fronts[0]) == 1
@@ -184,7 +192,7 @@ def written(folder: Path, form: str, people: pl.DataFrame = PEOPLE) -> str:
 
 
 def into(place: str, out: Path, **options: Any) -> Any:
-    return unveil.anonymize(place, KEYS, MODELS, out=out, **options)
+    return unveil.anonymize(place, KEYS, MODELS, out=out, keep="row", **options)
 
 
 @pytest.mark.usefixtures("streamed")
@@ -223,7 +231,7 @@ def test_a_key_file_gives_streams_of_other_labels_other_orders(tmp_path: Path, k
     place, rows = written(tmp_path, "parquet"), []
     for name in ("young", "early"):
         tree = unveil.Hierarchy.from_levels([str(20 + at) for at in range(30)], [name] * 30)
-        release = unveil.anonymize(place, {"age": tree}, [KAnonymity(25)], out=tmp_path / f"{name}.csv", key_file=key)
+        release = unveil.anonymize(place, {"age": tree}, [KAnonymity(25)], out=tmp_path / f"{name}.csv", key_file=key, keep="row")
         assert release.transformation == {"age": 1}
         rows.append(order(release))
     assert is_no_trace(np.argsort(rows[0])[rows[1]].tolist())
@@ -278,7 +286,8 @@ def test_counts_of_a_release_do_not_give_its_order(tmp_path: Path) -> None:
     """An order that follows from public settings and the counts, which an unchanged release shows, could be drawn again."""
     unchanged = PEOPLE.with_columns(age=pl.lit(30))
     with limited(stream_from=1):
-        release = unveil.anonymize(written(tmp_path, "parquet", unchanged), KEYS, [KAnonymity(1)], out=tmp_path / "r.parquet")
+        place = written(tmp_path, "parquet", unchanged)
+        release = unveil.anonymize(place, KEYS, [KAnonymity(1)], out=tmp_path / "r.parquet", keep="row")
         counts = unveil.count(tmp_path / "r.parquet", KEYS)
     whole = hashlib.sha256()
     for codes in (*counts.codes, counts.n):

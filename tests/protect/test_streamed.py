@@ -73,7 +73,7 @@ def test_records_are_shuffled_and_the_correspondence_undoes_it(tmp_path: Path, e
     orders = []
     for seed in (1, 1, 2):
         out = tmp_path / f"release.{ending}"
-        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, link=link, seed=seed)
+        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, link=link, seed=seed, keep="row")
         release = pl.read_parquet(out) if ending == "parquet" else pl.read_csv(out)
         pairs = pl.read_csv(link)
         assert pairs["release"].to_list() == list(range(1, 4001))
@@ -190,7 +190,7 @@ def test_without_a_place_no_record_is_read(
 def test_progress_is_told_for_every_stage(tmp_path: Path) -> None:
     told: dict[str, list[tuple[int, int]]] = {}
     place = written(tmp_path, "parquet")
-    unveil.anonymize(place, KEYS, [KAnonymity(5)], out=tmp_path / "r.csv", suppression=0.1, progress=lambda stage, done, total: told.setdefault(stage, []).append((done, total)))  # fmt: skip
+    unveil.anonymize(place, KEYS, [KAnonymity(5)], out=tmp_path / "r.csv", suppression=0.1, only_roles=True, progress=lambda stage, done, total: told.setdefault(stage, []).append((done, total)))  # fmt: skip
     assert [stage for stage in told if stage != "generalisations"] == ["bytes counted", "records, read and written"]
     for steps in told.values():
         assert steps == sorted(steps)
@@ -221,7 +221,7 @@ def test_folder_names_that_are_patterns_elsewhere(tmp_path: Path, ending: str) -
         folder = tmp_path / name
         folder.mkdir()
         place, out = written(folder, "parquet"), folder / f"release.{ending}"
-        release = unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1)
+        release = unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, keep=["row", "fnlwgt", "wage"])
         assert sorted(release.data.collect()["row"].cast(pl.Int64).to_list()) == list(range(4000))
         assert release.data.collect().columns == ADULT.columns
 
@@ -261,7 +261,9 @@ def test_a_disk_that_takes_no_more_is_one_line(tmp_path: Path, ending: str, room
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
         with pytest.raises(OutputError, match=f"cannot write '.*release.{ending}': "):
-            unveil.anonymize(place, KEYS, [KAnonymity(5)], out=tmp_path / f"release.{ending}", suppression=0.1)
+            unveil.anonymize(
+                place, KEYS, [KAnonymity(5)], out=tmp_path / f"release.{ending}", suppression=0.1, keep=["row", "wage"]
+            )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert set(tmp_path.iterdir()) == files
@@ -308,5 +310,5 @@ def test_a_file_that_lost_a_column_has_changed(tmp_path: Path, form: str, lost: 
         return float(candidate.suppressed)
 
     with pytest.raises(DataChangedError, match="the data changed between its count and its release"):
-        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, objective=losing)
+        unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, objective=losing, keep="row")
     assert not out.exists()

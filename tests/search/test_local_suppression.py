@@ -95,7 +95,7 @@ def coded(frame: pl.DataFrame) -> np.ndarray:
 @settings(max_examples=30)
 def test_both_figures_are_those_of_the_definitions(table: pl.DataFrame, k: int, against: str) -> None:
     try:
-        found = unveil.suppress_locally(table, KEYS, k, against=against, keep_order=True)
+        found = unveil.suppress_locally(unveil.Study(table, keep="d"), KEYS, k, against=against, keep_order=True)
     except ModelNotMetError:
         assert table.height < k
         return

@@ -62,7 +62,8 @@ def test_strict_parts_are_those_of_the_definition(points: list[tuple[int, int, i
 @settings(max_examples=8)
 def test_every_model_is_met(models: list[Any], strict: bool, table: pl.DataFrame, trees: bool) -> None:
     try:
-        release = unveil.mondrian(table, KEYS, models, strict=strict, hierarchies=TREES if trees else None)
+        study = unveil.Study(table, keep="d")
+        release = unveil.mondrian(study, KEYS, models, strict=strict, hierarchies=TREES if trees else None)
     except ModelNotMetError:
         assert not meets(as_one_class(table), models)
     else:
@@ -103,7 +104,7 @@ def test_the_place_in_the_file_does_not_decide_who_of_equal_records_goes_where()
     table = pl.DataFrame({"a": [1] * 10 + [5] * 40 + [9] * 10, "row": range(60)})
     halves = set()
     for _ in range(5):
-        release = unveil.mondrian(table, "a", [KAnonymity(15)], strict=False, keep_order=True).data
+        release = unveil.mondrian(unveil.Study(table, keep="row"), "a", [KAnonymity(15)], strict=False, keep_order=True).data
         halves.add(tuple(release.filter(pl.col("a") == release["a"][0])["row"].to_list()))
     assert len(halves) > 1
 
@@ -158,7 +159,7 @@ def test_every_library_gives_the_same() -> None:
 
 def test_origin_and_link(tmp_path: Any) -> None:
     table = pl.DataFrame({"a": [5, 1, 4, 2], "d": list("wxyz")})
-    release = unveil.mondrian(table, "a", [KAnonymity(2)], seed=1)
+    release = unveil.mondrian(unveil.Study(table, keep="d"), "a", [KAnonymity(2)], seed=1)
     assert release.data["d"].to_list() == [table["d"][int(row)] for row in release.origin]
     release.write(tmp_path / "out.csv")
     release.write_link(tmp_path / "link.csv")

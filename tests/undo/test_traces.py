@@ -52,7 +52,7 @@ NAMED = pl.DataFrame({"name": pl.Series(NAMES, dtype=pl.Enum(NAMES)), "age": AGE
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 def test_a_file_lists_no_names_of_people_who_are_not_in_it(tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"release.{ending}"
-    made = mechanisms.sample(NAMED, size=10)
+    made = mechanisms.sample(unveil.Study(NAMED, keep="name"), size=10)
     made.write(out)
     found = pl.read_parquet(out) if ending == "parquet" else pl.read_ipc(out)
     assert found["name"].to_list() == made.data["name"].to_list()

@@ -22,6 +22,7 @@ from unveil.assess.composition_judge import ComposedFigures, CompositionJudge
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, UnveilError
 from unveil.project import Need, Step
+from unveil.releases import ColumnScreen, screen
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
@@ -282,9 +283,13 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     opened = open_microdata(data)
     require_columns(names_of(identifiers), opened.names)
     records = opened.without(names_of(identifiers))
-    require_columns([*keys, *secrets, *(name for need in asked for name in (need.target, *need.given))], records.names)
+    named = [*keys, *secrets, *(name for need in asked for name in (need.target, *need.given))]
+    require_columns(named, records.names)
+    found = screen(records.frame, records.names, named, opened.standing)
+    records = records.without(list(found.left_out)).deferred()
+    found = found.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
     judge = CompositionJudge.of(records, keys, secrets, asked, partitions or {})
-    trial = _Trial(records, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
+    trial = _Trial(records, found, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
     singles = _given(candidates) if candidates is not None else judge.candidates(bounds or {})
     made = trial.all(singles, more=chains)
     if chains:
@@ -316,11 +321,12 @@ class _Trial:
     def __init__(
         self,
         records: Microdata,
+        screen: ColumnScreen,
         judge: CompositionJudge,
         options: Mapping[str, Any],
         time_limit: float,
     ) -> None:
-        self._records, self._judge, self._options = records, judge, dict(options)
+        self._records, self._screen, self._judge, self._options = records, screen, judge, dict(options)
         self._end, self._run = time.monotonic() + time_limit, active_run()
         self.complete = True
 
@@ -342,7 +348,7 @@ class _Trial:
 
         began = time.perf_counter()
         try:
-            release = unveil.protect(self._records.native(), candidate.steps, **self._options)
+            release = self._screen.applied(unveil.protect(self._records, candidate.steps, **self._options))
             figures = self._judge.figures(release)
         except CancelledError:
             raise

@@ -38,7 +38,7 @@ def composed(
     wanted = [*inputs.planned_needs(), *(Need.parse(text) for text in needs or ())]
     told = {"identifiers": search.options(inputs)["identifiers"], "time_limit": search.time_limit or _SECONDS, **limits}
     with showing_progress():
-        made = compose(inputs.source, inputs.key, wanted, sensitive=inputs.sensitive, **order.options(), **told)
+        made = compose(inputs.study, inputs.key, wanted, sensitive=inputs.sensitive, **order.options(), **told)
     if to.out is not None or to.link is not None:
         to.write(made.chosen)
     give(made, as_json=as_json, out=None)

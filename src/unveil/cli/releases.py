@@ -116,13 +116,11 @@ class SearchOptions:
         int | None, typer.Option("--node-limit", min=1, metavar="N", help="Look at no more generalisations than this.")
     ] = None
 
-    def options(self, inputs: Inputs, kept: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the arguments of a call; the project's identifiers are left out unless they are kept as pseudonyms."""
-        planned = inputs.project.names("identifier") if inputs.project is not None else ()
-        own = tuple(name for name in planned if name in inputs.source.names and name not in kept)
+    def options(self, inputs: Inputs) -> dict[str, Any]:
+        """Return the arguments of a call; the project's identifiers come with the study."""
         return {
             "suppression": self.suppression,
-            "identifiers": tuple(self.identifier or ()) or own,
+            "identifiers": tuple(self.identifier or ()),
             "nulls": inputs.nulls,
             "time_limit": self.time_limit,
             "node_limit": self.node_limit,

@@ -62,10 +62,8 @@ class MechanismOptions:
             if self.attribute or self.settings:
                 raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
             return [] if required else planned, required
-        if search.identifier or self.pseudonymize:
-            raise ArgumentError(
-                "--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in."
-            )
+        if self.pseudonymize:
+            raise ArgumentError("--pseudonymize goes with generalisation; with a --mechanism, plan it as a step of its own.")
         known = {
             "models": required, "k": models.k, "sensitive": table.sensitive[0] if table.sensitive else None,
             "suppression": search.suppression or None, "hierarchies": models.hierarchies(inputs, required),

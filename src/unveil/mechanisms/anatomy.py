@@ -15,6 +15,7 @@ from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.treatment import made_anew
 from unveil.randomness import chance_of
 from unveil.releases import Protection, Release, ReleaseRecords, marked, repeatable_of
 from unveil.results import Figure, View, jsonable
@@ -225,7 +226,7 @@ def anatomize(
     left_out = tuple(name for name in records.names if name not in (*keys, *secrets))
     repeatable = repeatable_of(chance, records.place, drawn=True)
     anatomy = Anatomy(keys, secrets[0], group, quasi, secret_table, figures)
-    return Release(quasi, anatomy, origin, settings, marked((), repeatable), repeatable, left_out)
+    return Release(quasi, anatomy, origin, settings, marked((), repeatable), repeatable, made_anew(left_out))
 
 
 def _table(records: Microdata, columns: Mapping[str, Any]) -> Microdata:

@@ -17,7 +17,7 @@ from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.copying import by_chance, drawn_without_copies
 from unveil.mechanisms.sequential_trees import LearntAttribute, SequentialTrees
 from unveil.mechanisms.smoothing import is_smoothed, taken, taken_smoothed
-from unveil.mechanisms.treatment import Treatment, untraceable
+from unveil.mechanisms.treatment import Treatment, made_anew, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
@@ -148,7 +148,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     figures, reading = equal_to_others(chosen, release, holdout)
     notes, origin = (*remarks, reading, _UNBOUNDED), np.full(wanted, -1)
     treatment = Treatment("synthesis", chosen.names, {**figures, **checked})
-    made = Release(release, treatment, origin, settings, notes, left_out=chosen.others)
+    made = Release(release, treatment, origin, settings, notes, left_out=made_anew(chosen.others))
     return untraceable(made, chance, keep_order=True)  # no record has a place of its own
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.attributes import in_line
 from unveil.randomness import Chance
-from unveil.releases import Protection, Release, drawn_order, in_hand, marked, repeatable_of
+from unveil.releases import Protection, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.results import Figure, Table, View, jsonable
 from unveil.results.numbers import counted, number
 
 if TYPE_CHECKING:
     from unveil.mechanisms.columns import Chosen
 
-__all__ = ["Treatment", "treated", "untraceable"]
+__all__ = ["Treatment", "made_anew", "treated", "untraceable"]
 
 P = TypeVar("P", bound=Protection)
 
@@ -113,8 +113,14 @@ def treated(
     return untraceable(Release(records, treatment, chosen.rows, settings, notes), chance, keep_order=keep_order)
 
 
+def made_anew(others: Sequence[str]) -> dict[str, str]:
+    """Return the columns that a release of new records does not have, with the reason."""
+    return dict.fromkeys(others, "not among the attributes of the mechanism")
+
+
 def untraceable(release: Release[P], chance: Chance, *, keep_order: bool) -> Release[P]:
-    """Return a release as it may leave: its records shuffled unless they keep their order, and marked where all can repeat it."""
+    """Return a release as it may leave: without columns that name people, shuffled, and marked where all can repeat it."""
+    release = screened(release)
     records = in_hand(release)
     repeatable = repeatable_of(chance, records.place, drawn=True)
     release = replace(release, notes=marked(release.notes, repeatable), repeatable=repeatable)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import Names, names_of, require_columns
+from unveil.attributes import Names, Standing, names_of, require_columns
 from unveil.errors import ArgumentError, listed, shown
 from unveil.mechanisms.pseudonyms import pseudonymize
 from unveil.models.base import Model
@@ -20,20 +20,20 @@ from unveil.protect.destination import Destination, Place
 from unveil.protect.generalised import Options, generalised_in_hand
 from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
-from unveil.releases import Release, in_hand
+from unveil.releases import ColumnScreen, Release, in_hand, screen
 from unveil.run import Progress, in_run
 from unveil.search.checks import keys_of, require_apart, secrets_of
 from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate
-from unveil.search.request import request_of
+from unveil.search.request import Request, request_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords, batched_records
 from unveil.sources.engines.address import Address
 from unveil.sources.engines.table import EngineSource, Write
-from unveil.sources.microdata import Microdata
+from unveil.sources.microdata import Microdata, open_microdata, standing_of
 
 __all__ = ["anonymize"]
 
@@ -57,6 +57,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     factor: float = 0.5,
     identifiers: Names = (),
     pseudonyms: Names = (),
+    keep: Names = (),
+    only_roles: bool = False,
     key_file: str | os.PathLike[str] | None = None,
     population: Data | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
@@ -110,6 +112,11 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         Columns that name people outright: they are left out.
     pseudonyms
         Columns that name people and stay, as keyed hashes; the key is in `key_file`, else in the variable ``UNVEIL_KEY``.
+    keep
+        Columns that stay though they name people, or are unique for more than half of them: you vouch for them, and the
+        release's record says so. Other columns of this kind are left out; the rest stays, and is listed as never measured.
+    only_roles
+        Whether every column is left out that is neither key nor sensitive, kept nor a pseudonym.
     key_file
         A secret key, of pseudonyms and of the shuffling: whoever has it, and nobody else, can repeat the release.
     population
@@ -167,15 +174,32 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     if table is None:
         _require_file(to, data)
         table, options = _pseudonymised(data, options, key_file)
+    standing = _standing(data, table, names_of(keep), only_roles=only_roles)
     request = request_of(
         table, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=options.identifiers, nulls=nulls,
         population=population,
     )  # fmt: skip
+    options = replace(options, screen=_screen(request, standing, options))
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
     choice = lattice.chosen(budget)
     if isinstance(table, BatchedRecords):
         return generalised_elsewhere(choice, to, write, options, chance)
     return to.written(generalised_in_hand(choice, options, chance))
+
+
+def _standing(data: Data, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
+    """Return what is said of the columns that are neither key nor sensitive, by a study and in the call."""
+    said = table.standing if isinstance(table, Microdata) else standing_of(data, table.names)
+    require_columns(keep, table.names)
+    return replace(said, keep=(*said.keep, *keep), only_roles=said.only_roles or only_roles)
+
+
+def _screen(request: Request, standing: Standing, options: Options) -> ColumnScreen:
+    """Decide which columns beside the key and the sensitive ones the release has."""
+    if standing.deferred:
+        return ColumnScreen()
+    treated = (*request.keys, *request.secrets, *options.pseudonyms)
+    return screen(request.table.frame, request.table.names, treated, standing)
 
 
 def _stream_of(data: Data, *, here: bool, leaves: bool) -> BatchedRecords | None:
@@ -225,10 +249,11 @@ def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any]
         )
 
 
-def _pseudonymised(data: Data, options: Options, key_file: str | os.PathLike[str] | None) -> tuple[Data, Options]:
-    """Return the data with pseudonyms for some columns, and the options with what is to be said of them."""
+def _pseudonymised(data: Data, options: Options, key_file: str | os.PathLike[str] | None) -> tuple[Microdata, Options]:
+    """Return the records, with pseudonyms for some columns, and the options with what is to be said of them."""
+    records = open_microdata(data)
     if not options.pseudonyms:
-        return data, options
-    made = pseudonymize(data, options.pseudonyms, key_file=key_file, nulls="keep", keep_order=True)
+        return records, options
+    made = pseudonymize(records.deferred(), options.pseudonyms, key_file=key_file, nulls="keep", keep_order=True)
     said = f"Pseudonymised with a keyed hash: {listed(options.pseudonyms)}. {' '.join(made.notes)}"
-    return in_hand(made), replace(options, pseudonymised=said)
+    return replace(in_hand(made), standing=records.standing), replace(options, pseudonymised=said)

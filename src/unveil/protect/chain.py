@@ -15,7 +15,7 @@ from unveil.errors import ArgumentError
 from unveil.project import Step
 from unveil.protect.steps import check_step, run_step
 from unveil.randomness import weakest
-from unveil.releases import Protection, Release, in_hand
+from unveil.releases import Protection, Release, in_hand, screened
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
 from unveil.sources import Data
@@ -120,7 +120,8 @@ def protect(
     for number, step in enumerate(steps, 1):
         with _numbered(number, step, len(steps)):
             check_step(step)
-    records = open_microdata(data)
+    opened = open_microdata(data)
+    records = opened.deferred()
     names, origin = records.names, np.arange(records.records)
     done: list[Release[Protection]] = []
     for number, step in enumerate(steps, 1):
@@ -143,9 +144,11 @@ def protect(
         records = in_hand(found)
         done.append(found)
     notes = dict.fromkeys(note for step in done for note in step.notes)
-    left_out = tuple(name for name in names if name not in records.names)
+    left_out = {name: why for step in done for name, why in step.left_out.items() if name in names and name not in records.names}
     repeatable = weakest([step.repeatable for step in done])
-    return Release(records, Chain(tuple(done)), origin, {}, tuple(notes), repeatable, left_out)
+    standing = replace(records.standing, deferred=opened.standing.deferred)
+    records = replace(records, standing=standing)
+    return screened(Release(records, Chain(tuple(done)), origin, {}, tuple(notes), repeatable, left_out))
 
 
 def _step_seed(seed: int | None, number: int) -> int | None:
@@ -155,24 +158,17 @@ def _step_seed(seed: int | None, number: int) -> int | None:
     return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
 
 
-def run_steps(data: Data, steps: Sequence[Step], *, identifiers: Sequence[str] = (), **draws: Any) -> Any:
-    """Run the one step, or all of a chain, and leave out identifiers that no step treats.
+def run_steps(data: Data, steps: Sequence[Step], **draws: Any) -> Any:
+    """Run the one step, or all of a chain.
 
     Parameters
     ----------
     data, steps
         As for `protect`.
-    identifiers
-        Columns that name people.
     draws
         The `keep_order`, `seed`, `key_file` and `testing` of `protect`.
     """
-    made = run_step(data, steps[0], **draws) if len(steps) == 1 else protect(data, steps, **draws)
-    if not isinstance(made, Release) or len(made.tables) > 1:
-        return made
-    treated, records = {name for step in steps for name in step.attributes}, in_hand(made)
-    gone = [name for name in identifiers if name in records.names and name not in treated]
-    return replace(made, records=records.without(gone), left_out=(*made.left_out, *gone))
+    return run_step(data, steps[0], **draws) if len(steps) == 1 else protect(data, steps, **draws)
 
 
 @contextmanager

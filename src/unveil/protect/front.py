@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import Names, checked_nulls, names_of
+from unveil.attributes import Names, Standing, checked_nulls, names_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.models import KAnonymity
@@ -26,7 +26,7 @@ from unveil.project import Need
 from unveil.protect.anonymize import anonymize
 from unveil.protect.front_result import Front
 from unveil.randomness import Chance, Repeatable, chance_of
-from unveil.releases import Release, drawn_order, in_hand, marked, repeatable_of
+from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
 from unveil.search.checks import hierarchies_of, records_of, require_thresholds
@@ -162,13 +162,14 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
     keys, given = hierarchies_of(attributes, hierarchies)
     opened = open_microdata(data)
+    standing = opened.naming(*(name for need in required.values() for name in (need.target, *need.given)), *secrets).standing
     columns = further_columns(opened, keys, secrets, required, models)
-    records, rows = records_of(opened, keys, columns, names_of(identifiers), checked_nulls(nulls))
+    records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), checked_nulls(nulls))
     began = time.perf_counter()
     request = _request((keys, given, columns), (records, rows), models, orders, names_of(identifiers))
     question = question_of(request, required, secrets, thresholds, suppression=suppression, levels=levels)
     reasons = undefined_figures(question, required)
-    maker = _Maker(request, models, suppression, orders, keep_order, chance)
+    maker = _Maker(request, models, suppression, orders, keep_order, chance, standing)
     found = frontier(question, budget)
     if not found.points:
         maker.require_models(levels, found)
@@ -241,23 +242,23 @@ class _Maker:
     orders: Mapping[str, Sequence[Any]] | None
     keep_order: bool
     chance: Chance
+    standing: Standing
 
     def __call__(self, transformation: Mapping[str, int]) -> Release[Generalisation]:
         made = self._made({name: (level, level) for name, level in transformation.items()})
-        identifiers = self.request.left_out
         notes = ["The levels were taken from a front of releases that no other dominates."]
-        notes += [f"Left out as identifiers: {listed(identifiers)}."] if identifiers else []
         records = in_hand(made)
         order = made.origin if self.keep_order else drawn_order(records, self.chance, made.settings)
-        return replace(
+        release = replace(
             made,
-            records=records.taken(order),
+            records=replace(records.taken(order), standing=self.standing),
             origin=self.request.rows[order],
             settings={**made.settings, "keep_order": self.keep_order},
             notes=marked([*notes, *made.notes], self.repeatable),
             repeatable=self.repeatable,
-            left_out=identifiers,
+            left_out=ColumnScreen.of_identifiers(self.request.left_out).left_out,
         )
+        return screened(release)
 
     @property
     def repeatable(self) -> Repeatable:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.errors import listed
 from unveil.randomness import Chance, Repeatable
-from unveil.releases import Release, ReleaseRecords, drawn_order, marked, repeatable_of
+from unveil.releases import ColumnScreen, Release, ReleaseRecords, drawn_order, marked, repeatable_of
 from unveil.results.numbers import number
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation, on_suppressed
@@ -31,6 +31,8 @@ class Options:
     ----------
     pseudonymised
         What is to be said of the columns that got pseudonyms.
+    screen
+        What becomes of the columns that are neither key nor sensitive.
     """
 
     identifiers: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Options:
     time_limit: float | None = None
     node_limit: int | None = None
     pseudonymised: str = ""
+    screen: ColumnScreen = field(default_factory=ColumnScreen)
 
     @property
     def limited(self) -> bool:
@@ -68,7 +71,7 @@ class Options:
 
 def generalised_in_hand(choice: Choice, options: Options, chance: Chance) -> Release[Generalisation]:
     """Generalise records in hand; what stays as it is keeps its type."""
-    records = choice.request.records
+    records = choice.request.records.without(list(options.screen.left_out))
     what = choice.applied(choice.request.record_codes())
     changed = {name: records.labelled(name, what.labels[name], what.codes[name]) for name in choice.changed()}
     protected: Microdata = records.replaced(changed)
@@ -106,8 +109,12 @@ def generalised(
         "objective": choice.lattice.objective.name,
         **options.settings(),
     }
-    notes = marked([*_notes(choice, options), *on_suppressed(found.suppressed, after)], repeatable)
-    return Release(records, generalisation, origin, settings, notes, repeatable, options.identifiers)
+    screen = options.screen.beside(ColumnScreen.of_identifiers(options.identifiers).left_out)
+    notes = marked([*_notes(choice, options), *on_suppressed(found.suppressed, after), *screen.notes()], repeatable)
+    return Release(
+        records, generalisation, origin, settings, notes, repeatable, screen.left_out, screen.vouched,
+        screen.unmeasured,
+    )  # fmt: skip
 
 
 def _notes(choice: Choice, options: Options) -> list[str]:
@@ -115,12 +122,8 @@ def _notes(choice: Choice, options: Options) -> list[str]:
     notes, found, request, space = [], choice.found, choice.request, choice.lattice.space
     if request.proposed:
         notes.append(f"Hierarchies were proposed from the values of {listed([*request.proposed])}; write your own for meaning.")
-    if options.identifiers:
-        notes.append(f"Left out as identifiers: {listed(options.identifiers)}.")
     if options.pseudonymised:
         notes.append(options.pseudonymised)
-    if rest := [name for name in request.table.names if name not in (*request.keys, *request.secrets, *options.pseudonyms)]:
-        notes.append(f"Left as they are: {listed(rest)}; whoever knows one of them may find people by it.")
     if found.node == space.top and all(one.highest == one.levels.height for one in space.attributes):
         notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
     if not found.optimal:

@@ -50,7 +50,7 @@ def generalised_elsewhere(
     stream = choice.request.table
     if not isinstance(stream, BatchedRecords):
         raise TypeError("records that stream are asked for")
-    records = replace(stream, records=choice.lattice.space.records)
+    records = replace(stream.without(list(options.screen.left_out)), records=choice.lattice.space.records)
     repeatable = repeatable_of(chance, stream.place, drawn=to.out is not None and not options.keep_order)
 
     def finished(written: ReleaseRecords) -> Release[Generalisation]:

@@ -6,9 +6,11 @@ from unveil.releases.protection import Protection
 from unveil.releases.record import Record, RecordMismatchError, against_key, read_record, record_place, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
 from unveil.releases.release import Release, checked_place, in_hand
+from unveil.releases.screening import ColumnScreen, never_measured, screen, screened
 from unveil.releases.signature import Passphrase, Signature, sign, signature_place, signing_key, verify, write_signature
 
 __all__ = [
+    "ColumnScreen",
     "Passphrase",
     "Protection",
     "Record",
@@ -24,10 +26,13 @@ __all__ = [
     "drawn_order",
     "in_hand",
     "marked",
+    "never_measured",
     "read_record",
     "record_place",
     "recorded",
     "repeatable_of",
+    "screen",
+    "screened",
     "sign",
     "signature_place",
     "signing_key",

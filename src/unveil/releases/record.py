@@ -54,6 +54,13 @@ class Record:
     content: Mapping[str, Any]
 
     @property
+    def vouched(self) -> tuple[str, ...]:
+        """The columns that whoever made the release vouched for."""
+        columns = self.content.get("columns")
+        found = columns.get("vouched_for", ()) if isinstance(columns, Mapping) else ()
+        return tuple(name for name in found if isinstance(name, str))
+
+    @property
     def repeatable(self) -> Repeatable:
         """Who can repeat the draws of the release: nobody (False), whoever has the "key", or, from a "seed", everybody."""
         found: Repeatable = self.content["repeatable"]
@@ -67,7 +74,7 @@ def recorded(
     records: int,
     models: Sequence[Mapping[str, Any]],
     repeatable: Repeatable,
-    columns: Mapping[str, Sequence[str]],
+    columns: Mapping[str, Sequence[Any]],
     guarantee: str | None = None,
 ) -> dict[str, Any]:
     """Return the record of a release that is not written yet, so without its checksum.
@@ -83,7 +90,8 @@ def recorded(
     repeatable
         Who can repeat its draws.
     columns
-        Those that were `kept`, `left_out`, and, of those kept, `never_measured`.
+        Those that were `kept`, `left_out` (each with the reason), and, of those kept, those `vouched_for` by the user and
+        those `never_measured`, with how many persons or records of the release each singles out.
     guarantee
         What it promises where that is no model, such as differential privacy.
     """
@@ -95,7 +103,7 @@ def recorded(
         "models": [jsonable(model) for model in models],
         "guarantee": guarantee,
         "repeatable": repeatable,
-        "columns": {name: list(columns.get(name, ())) for name in ("kept", "left_out", "never_measured")},
+        "columns": {name: list(columns.get(name, ())) for name in ("kept", "left_out", "vouched_for", "never_measured")},
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.errors import ArgumentError, listed, shown
+from unveil.measures.unnamed import Unmeasured
 from unveil.output import check_replaceable, together
 from unveil.randomness import Repeatable
 from unveil.releases.counting import uniform_count
@@ -57,7 +58,11 @@ class Release(Result, Generic[P_co]):
     repeatable
         Who can repeat the draws: nobody (False), whoever has the "key", or, from a "seed", everybody.
     left_out
-        The columns of the data that the release does not have.
+        The columns of the data that the release does not have, each with the reason.
+    vouched
+        Columns that it has because the user vouches for them.
+    unmeasured
+        Columns that it has and that no figure is about, with how many persons or records each singles out.
     """
 
     records: ReleaseRecords
@@ -66,7 +71,9 @@ class Release(Result, Generic[P_co]):
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     repeatable: Repeatable = False
-    left_out: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    vouched: tuple[str, ...] = ()
+    unmeasured: tuple[Unmeasured, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         """Return a figure of the protection."""
@@ -100,20 +107,25 @@ class Release(Result, Generic[P_co]):
     @property
     def record(self) -> dict[str, Any]:
         """What may be said of the release beside it: how it was made, what it meets and against whom, and who can repeat that."""
-        kept, treated = self.protection.kept(self.records), self.protection.treated(self)
         return recorded(
             self.protection.made_by,
             self.settings,
             records=self.records.records,
             models=self.protection.stated(self),
             repeatable=self.repeatable,
-            columns={
-                "kept": kept,
-                "left_out": self.left_out,
-                "never_measured": [name for name in kept if name not in treated],
-            },
+            columns=self.fate,
             guarantee=self.protection.guarantee,
         )
+
+    @property
+    def fate(self) -> dict[str, list[Any]]:
+        """What became of the columns: kept, left out and why, vouched for, and never measured."""
+        return {
+            "kept": list(self.protection.kept(self.records)),
+            "left_out": [{"column": name, "why": why} for name, why in self.left_out.items()],
+            "vouched_for": list(self.vouched),
+            "never_measured": [one.to_dict() for one in self.unmeasured],
+        }
 
     def count(
         self,
@@ -135,6 +147,7 @@ class Release(Result, Generic[P_co]):
         common = {
             "records": self.records.records,
             "settings": jsonable(self.settings),
+            "columns": self.fate,
             "notes": list(self.notes),
             "repeatable": self.repeatable,
             "version": __version__,

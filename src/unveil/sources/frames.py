@@ -25,12 +25,12 @@ class FrameSource(Source):
 
     def __init__(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str = "the data frame") -> None:
         super().__init__(place, text_names(frame.collect_schema().names(), place))
-        self._frame = frame
+        self.frame = frame
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
-        if isinstance(self._frame, nw.LazyFrame):
-            return _collected(self._frame, columns)
-        frame = self._frame
+        if isinstance(self.frame, nw.LazyFrame):
+            return _collected(self.frame, columns)
+        frame = self.frame
         return pl.DataFrame({column: _to_polars(frame[column]) for column in columns})
 
 

@@ -6,21 +6,22 @@ Mechanisms work on it, so that none of them knows an engine. The data that came 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from unveil.attributes import require_columns
+from unveil.attributes import Standing, require_columns
 from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
-from unveil.sources.base import Data
+from unveil.sources.base import Countable, Data
 from unveil.sources.coding import encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
 from unveil.sources.fingerprint import fingerprint_of_frame
+from unveil.sources.frames import FrameSource
 from unveil.sources.opening import open_source
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Microdata", "complete", "open_microdata", "require_text", "without_lists_of_names"]
+__all__ = ["Microdata", "complete", "open_microdata", "require_text", "standing_of", "without_lists_of_names"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +42,14 @@ class Microdata:
         Where they came from, as messages name it.
     frame
         The records.
+    standing
+        What is said of the columns that no mechanism is told of.
     """
 
     place: str
     frame: pl.DataFrame
     _back: Callable[[pl.DataFrame], Any]
+    standing: Standing = field(default_factory=Standing)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,6 +111,14 @@ class Microdata:
     def taken(self, rows: NDArray[np.int64]) -> Microdata:
         """Return the records at these rows, in this order."""
         return replace(self, frame=self.frame[rows])
+
+    def naming(self, *names: str) -> Microdata:
+        """Return the records with a role for some columns: they stay in a release."""
+        return replace(self, standing=replace(self.standing, named=self.standing.named | {*names}))
+
+    def deferred(self) -> Microdata:
+        """Return the records with the columns of a release to be decided on later: they all stay for now."""
+        return replace(self, standing=replace(self.standing, deferred=True))
 
     def fingerprint(self) -> bytes:
         """Return the SHA-256 of the column names, types and values, in order: changed records have another one."""
@@ -173,7 +185,15 @@ def open_microdata(data: Data) -> Microdata:
     frame = opened.collect(opened.names)
     if not frame.height:
         raise EmptyDataError(f"{opened.place} holds no records.")
-    return Microdata(opened.place, frame, _returner(data))
+    return Microdata(opened.place, frame, _returner(data), standing_of(data, opened.names))
+
+
+def standing_of(data: Data, columns: Sequence[str]) -> Standing:
+    """Return what a study says of the columns that no mechanism is told of; of other data nothing is said."""
+    found = getattr(data, "standing", None)
+    standing = found if isinstance(found, Standing) else Standing()
+    require_columns(standing.keep, columns)
+    return standing
 
 
 def _series(name: str, values: Any) -> pl.Series:
@@ -182,7 +202,8 @@ def _series(name: str, values: Any) -> pl.Series:
 
 def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
     """Return how to hand a Polars frame back in the library of the caller's."""
-    frame: Any = nw.from_native(data, pass_through=True)
+    opened = data.as_source() if isinstance(data, Countable) else None
+    frame: Any = opened.frame if isinstance(opened, FrameSource) else nw.from_native(data, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return lambda out: out
     library: nw.Implementation = frame.implementation

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from unveil.attributes import Role, names_of, require_columns
+from unveil.attributes import Role, Standing, names_of, require_columns
 from unveil.errors import ArgumentError, shown
 from unveil.project import Project
 
@@ -108,6 +108,13 @@ class Roles:
     def named(self) -> frozenset[str]:
         """The columns that have a role."""
         return frozenset(name for one in fields(self) if one.name in _ROLE_OF for name in names_of(getattr(self, one.name)))
+
+    @property
+    def standing(self) -> Standing:
+        """What a release may have of the columns that no mechanism is told of."""
+        single = [name for name in (self.household, self.weights) if name is not None]
+        named = frozenset((*self.key, *self.sensitive, *single))
+        return Standing(named, self.identifiers, self.person, self.keep, self.only_roles)
 
     def one_sensitive(self) -> tuple[str, ...]:
         """Return the sensitive attribute of a question that is about one; refuse to choose among several."""

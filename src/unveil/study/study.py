@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import CLASS_NULLS, KINDS, Kind, Names, in_line, names_of, require_columns
+from unveil.attributes import CLASS_NULLS, KINDS, Kind, Names, Standing, in_line, names_of, require_columns
 from unveil.counts import Counts
 from unveil.errors import ArgumentError, shown
 from unveil.partitions import Hierarchy, Partition
@@ -229,6 +229,11 @@ class Study:
         return self.roles.only_roles
 
     @property
+    def standing(self) -> Standing:
+        """What a release may have of the columns that no mechanism is told of."""
+        return self.roles.standing
+
+    @property
     def records(self) -> int:
         """The number of records."""
         return self.table(self.key or self.names[:1], nulls="category").records
@@ -383,7 +388,8 @@ def _opened(
     if is_project(data):
         data = Project.read(data)
     if not isinstance(data, Project):
-        return open_source(data, options, held=held), project
+        missing = () if project is None else project.data.missing  # as for the project's own data
+        return open_source(data, options or ReadOptions(missing=missing), held=held), project
     if project is not None:
         raise ArgumentError("two projects are given; give one, and the data.")
     return open_project(data, options, held=held), data

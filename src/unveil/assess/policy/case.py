@@ -85,7 +85,10 @@ class Case:
             raise ArgumentError("it compares the release with its original, and none is given")
         plain = "category" if self.study.nulls == "wildcard" else self.study.nulls
         release = self.study.changed(key=(), nulls=plain)
-        return Pair(self.original.data, release, sensitive=self.secrets or None, nulls=plain, **self.original.told)
+        given, trees = self.original.data, self.study.hierarchies or None
+        before = given if isinstance(given, Study) else Study(given, project=self.study.project, partial=True)
+        told = self.original.told
+        return Pair(before, release, sensitive=self.secrets or None, nulls=plain, hierarchies=trees, **told)
 
     @cached_property
     def known(self) -> Mapping[str, Any]:

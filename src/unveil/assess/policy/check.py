@@ -12,6 +12,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.assess.evidence import Evidence, verdict_files
 from unveil.assess.policy.case import Case, Original
+from unveil.assess.policy.columns import column_notes, naming_nobody, unmeasured_in, vouched_in
 from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
 from unveil.assess.policy.history import append_history
 from unveil.assess.policy.profile import changes, profile_of, standing_rules
@@ -53,6 +54,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     *,
     key: Names | None = None,
     sensitive: Names | None = None,
+    person: str | None = None,
+    keep: Names | None = None,
     project: Project | None = None,
     original: Data | None = None,
     mapping: Mapping[str, str] | Sequence[tuple[str, str]] = (),
@@ -83,6 +86,9 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     key, sensitive
         Key attributes and sensitive attributes; none: those of the project that the release still holds, and as key else every
         column that is not sensitive.
+    person, keep
+        The column that says whose record it is; columns that you vouch for, so that they may name people. Whatever the policy
+        says, other columns that are recognised as direct identifiers keep the release from passing.
     project
         A project whose roles and nulls are the defaults; none: the one that the policy comes from, if it does.
     original, mapping, id, link, same_order
@@ -134,7 +140,9 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     rules = asked.in_force() if earlier is None or policy is not None else earlier.rules
     exceptions = tuple(map(waiver_of, waivers))
     meant: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
-    with studied(release, key=key, sensitive=sensitive, project=plan, partial=True, **meant) as study:
+    said: dict[str, Any] = {"key": key, "sensitive": sensitive, "person": person, "keep": keep}
+    with studied(release, **said, project=plan, partial=True, **meant) as study:
+        rules = naming_nobody(rules, study.keep)
         on_trial, assumed = _sides(study, rules)
         paired = None
         if original is not None:
@@ -186,15 +194,16 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
     found = outcomes(case, gate.rules)
     others = outcomes(case, standing_rules(case, tuple(gate.rules))) if gate.keyed else ()
-    moved = () if gate.earlier is None else drifts(gate.earlier, (*found, *others), gate.allow)
-    notes = _notes_on_key(case, assumed=gate.assumed) if gate.keyed else []
-    if vouched := _vouched(gate.rules):
-        notes.append(f"Columns that the policy vouches for, and that were not looked at: {listed(vouched)}.")
-    if gate.keyed and not all(outcome.met for outcome in found):
+    named = {rule.name for rule in gate.policy.in_force()}
+    asked_for = tuple(one for one in found if one.rule.name != "direct_identifiers" or one.rule.name in named)
+    moved = () if gate.earlier is None else drifts(gate.earlier, (*asked_for, *others), gate.allow)
+    vouched, unmeasured = vouched_in(gate.rules, case.study), unmeasured_in(case, gate.rules, keyed=gate.keyed)
+    notes = [*(_notes_on_key(case, assumed=gate.assumed) if gate.keyed else ()), *column_notes(case, vouched, unmeasured)]
+    if gate.keyed and not all(one.met for one in found if one.rule.name not in _KEYLESS):
         notes.insert(0, _culprits(case))
     if isinstance(case.record, Record) and case.record.repeatable == "seed":
         notes.append(NOT_FOR_PUBLICATION)
-    if gate.earlier is not None and (missing := lost(gate.earlier, found)):
+    if gate.earlier is not None and (missing := lost(gate.earlier, asked_for)):
         notes.append(missing)
     made = Provenance(
         records=case.table.records if gate.keyed else case.identifiers.records,
@@ -211,12 +220,12 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         case.study.place,
         gate.policy.name,
         presets,
-        found if gate.named else (),
+        tuple(one for one in found if gate.named or one.rule.name == "direct_identifiers"),
         moved,
         tuple(notes),
         made,
         vouched=vouched,
-        unmeasured=_unmeasured(case, gate.rules),
+        unmeasured=unmeasured,
         figures=others,
         profile=profile,
         changes=() if gate.earlier is None or gate.earlier.profile is None else changes(gate.earlier.profile, profile),
@@ -306,14 +315,3 @@ def _culprits(case: Case) -> str:
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
     named = ", ".join(f"{shown(name)[1:-1]} ({number(rates[name])})" for name in worst)
     return f"Columns that single people out most on their own: {named}."
-
-
-def _vouched(rules: Sequence[Rule]) -> tuple[str, ...]:
-    """Return the columns that were left out of a rule because the policy vouches for them."""
-    return tuple(dict.fromkeys(name for rule in rules for name in rule.parameters.get("except", ())))
-
-
-def _unmeasured(case: Case, rules: Sequence[Rule]) -> tuple[str, ...]:
-    """Return the columns that are neither of the key nor sensitive, and that no rule names."""
-    named = {name for rule in rules for name in (*rule.parameters.get("key", ()), *rule.parameters.get("by", ()))}
-    return tuple(name for name in case.study.names if name not in {*case.keys, *case.secrets, *named})

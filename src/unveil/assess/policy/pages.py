@@ -30,7 +30,7 @@ _ANSWER = {"met": "Yes", "NOT met": "No", "not decided": "Not decided"}
 def title(verdict: Verdict) -> str:
     """Return the question that was asked and its answer, in words."""
     name = named(verdict)
-    if not verdict.outcomes:
+    if verdict.drift_alone:
         return f"Is {name} riskier than before? {'No' if verdict.passes else 'Yes'}"
     under = _policy(verdict)
     said = {
@@ -78,7 +78,7 @@ def sheet(verdict: Verdict) -> View:
     new = [one.of for one in verdict.changes if not one.met]
     notes = [
         _shortened("New columns since the earlier result, which do not pass", new),
-        _shortened("Columns that no rule measured", verdict.unmeasured),
+        _shortened("Columns that no rule measured", _unmeasured(verdict)),
         _shortened("Vouched for", verdict.vouched),
     ]
     notes += [_waiver_in_words(one.to_dict()) for one in verdict.waivers[:_MOST_WAIVERS] if one.in_force(verdict.evidence.date)]
@@ -88,7 +88,7 @@ def sheet(verdict: Verdict) -> View:
 
 def _lead(verdict: Verdict) -> str:
     """Say in a sentence or two what the answer means."""
-    if not verdict.outcomes:
+    if verdict.drift_alone:
         return ""
     known = verdict.made.key
     few = listed(map(_cut, known[:_MOST_NAMES])) + (
@@ -112,6 +112,11 @@ def _line(verdict: Verdict, outcome: Outcome) -> tuple[Any, ...]:
 
 def _size(verdict: Verdict) -> str:
     return counted(verdict.made.records, "record")
+
+
+def _unmeasured(verdict: Verdict) -> list[str]:
+    """Return the names of the columns that no rule is about, those that single out most first."""
+    return [one.column for one in sorted(verdict.unmeasured, key=lambda one: (-(one.with_key or 0), -one.unique))]
 
 
 def _shortened(what: str, names: Sequence[str]) -> str:
@@ -164,12 +169,12 @@ def _evidence(verdict: Verdict) -> View:
         ("release", f"{named(verdict)}, {_size(verdict)}"),
         ("date", verdict.evidence.date),
         ("version", f"unveil {verdict.evidence.version}"),
-        ("policy", verdict.policy if verdict.outcomes else None),
+        ("policy", None if verdict.drift_alone else verdict.policy),
         ("key", ", ".join(made.key) or None),
         ("sensitive", ", ".join(made.sensitive) or None),
         ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
         ("vouched for by the policy", ", ".join(verdict.vouched) or "no column"),
-        ("measured by no rule", ", ".join(verdict.unmeasured) or "no column"),
+        ("measured by no rule", ", ".join(_unmeasured(verdict)) or "no column"),
     ]
     tables = [Table(("what", "value"), tuple((name, value) for name, value in rows if value is not None))]
     if verdict.evidence.files:
@@ -178,7 +183,7 @@ def _evidence(verdict: Verdict) -> View:
 
 
 def _answer(verdict: Verdict) -> Figure:
-    if not verdict.outcomes:
+    if verdict.drift_alone:
         return Figure("riskier", "No" if verdict.passes else "Yes", _tally(verdict))
     return Figure("answer", _ANSWER[verdict.status], _tally(verdict))
 

@@ -16,6 +16,7 @@ from unveil.assess.policy.profile import Profile, ReleaseChange
 from unveil.assess.policy.rules import STATUS, Outcome
 from unveil.assess.policy.waivers import Waiver
 from unveil.attributes import in_line
+from unveil.measures.unnamed import Unmeasured
 from unveil.project.presets import Preset
 from unveil.results import Provenance, Result, View
 
@@ -48,9 +49,9 @@ class Verdict(Result):
     evidence
         When, and from which files.
     vouched
-        The columns that the policy vouches for: a rule did not look at them.
+        Columns that were not looked at because somebody vouches for them by name.
     unmeasured
-        The columns of the release that no rule measured.
+        Columns that no rule is about, with the persons or records that each singles out, alone and with the key.
     waivers
         The named exceptions that were given, in force or not.
     figures
@@ -72,7 +73,7 @@ class Verdict(Result):
     made: Provenance
     evidence: Evidence = field(default_factory=Evidence)
     vouched: tuple[str, ...] = ()
-    unmeasured: tuple[str, ...] = ()
+    unmeasured: tuple[Unmeasured, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     figures: tuple[Outcome, ...] = ()
     profile: Profile | None = None
@@ -91,6 +92,11 @@ class Verdict(Result):
         found = [True if self.waiver(outcome) else outcome.met for outcome in self.outcomes]
         found += [one.met for one in self.drift] + [one.met for one in self.changes]
         return STATUS[False if False in found else None if None in found else True]
+
+    @property
+    def drift_alone(self) -> bool:
+        """Whether it is held against an earlier result and no policy, and names nobody."""
+        return bool(self.drift) and all(one.rule.name == "direct_identifiers" and one.met for one in self.outcomes)
 
     @property
     def shortfalls(self) -> tuple[Outcome, ...]:
@@ -129,8 +135,8 @@ class Verdict(Result):
             "drift": [one.to_dict() for one in self.drift],
             "changes": [one.to_dict() for one in self.changes],
             "history": [one.to_dict() for one in self.history],
-            "vouched": list(self.vouched),
-            "unmeasured": list(self.unmeasured),
+            "vouched_for": list(self.vouched),
+            "never_measured": [one.to_dict() for one in self.unmeasured],
             "waivers": [one.to_dict() | {"in_force": one.in_force(self.evidence.date)} for one in self.waivers],
             "notes": list(self.notes),
             "records": self.made.records,

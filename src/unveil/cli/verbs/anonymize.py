@@ -38,10 +38,10 @@ class LatticeOptions(SearchOptions):
     ] = None
     factor: Annotated[float, typer.Option(help="From 0 (suppression costs nothing) to 1 (generalisation costs nothing).")] = 0.5
 
-    def options(self, inputs: Inputs, kept: Sequence[str] = ()) -> dict[str, Any]:
+    def options(self, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments of a call."""
         return {
-            **SearchOptions.options(self, inputs, kept),
+            **SearchOptions.options(self, inputs),
             "objective": self.objective,
             "levels": dict(_level(text, inputs.key or ()) for text in self.level or ()),
             "weights": dict(_weight(text, inputs.key or ()) for text in self.weight or ()),
@@ -79,15 +79,15 @@ def anonymize(
     steps, required = mechanism.plan(inputs, table, models, search)
     if steps:
         to.require_file()
-        identifiers = SearchOptions().options(inputs)["identifiers"]
+        people = inputs.study.changed(identifiers=(*inputs.study.identifiers, *(search.identifier or ())))
         with showing_progress():
-            made = run_steps(inputs.source, steps, identifiers=identifiers, **draws.of_steps())
+            made = run_steps(people, steps, **draws.of_steps())
         return give_made(made, steps, to, as_json=as_json)
     _require_key(inputs, required)
-    told: dict[str, Any] = {**models.options(inputs, required), **search.options(inputs, kept), **draws.options(), **to.options()}
+    told: dict[str, Any] = {**models.options(inputs, required), **search.options(inputs), **draws.options(), **to.options()}
     with showing_progress():
         release = generalize(
-            inputs.source, inputs.key or (), required, pseudonyms=kept, population=table.other(models.population),
+            inputs.study, inputs.key or (), required, pseudonyms=kept, population=table.other(models.population),
             **told,
         )  # fmt: skip
     told_written([] if to.out is None else [to.out], to.link)
@@ -102,16 +102,6 @@ def _require_key(inputs: Inputs, required: Sequence[Any]) -> None:
     require_columns(inputs.key, inputs.source.names)
     if not required:
         raise ArgumentError("no model is required; ask for one, such as --k 5.")
-
-
-def _require_fit(mechanism: str | None, told: object, treated: object, need: object) -> None:
-    """Refuse options that belong to a mechanism without one, and those of generalisation with one."""
-    if mechanism is None and told:
-        raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
-    if mechanism is not None and treated:
-        raise ArgumentError("--identifier and --pseudonymize go with generalisation; a --mechanism leaves all other columns in.")
-    if need and mechanism != "any":
-        raise ArgumentError("--need goes with --mechanism any, which looks for a protection that serves it; see unveil front.")
 
 
 def _level(text: str, keys: Sequence[str]) -> tuple[str, tuple[int, int]]:

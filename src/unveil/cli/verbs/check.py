@@ -15,10 +15,12 @@ from unveil.cli.options import (
     Data,
     Encoding,
     Json,
+    Keep,
     Key,
     KeyFile,
     Missing,
     Out,
+    Person,
     ProjectFile,
     Separator,
     SpreadsheetSafe,
@@ -55,6 +57,8 @@ def check(
     ] = None,
     key: Key = None,
     sensitive: SensitiveColumns = None,
+    person: Person = None,
+    keep: Keep = None,
     original: Annotated[
         str | None, typer.Option("--original", metavar="FILE", help="The original table, for rules about attacks.")
     ] = None,
@@ -117,7 +121,8 @@ def check(
     plan = project if project is not None or own is None else own.path
     inputs = gather(
         release, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=None, project=plan,
-        separator=separator, encoding=encoding, missing=missing, partial=True,
+        separator=separator, encoding=encoding, missing=missing, partial=True, person=person,
+        keep=keep,
     )  # fmt: skip
     if asked is None and inputs.project is not None and inputs.project.policy:
         asked = inputs.project.policy

@@ -82,7 +82,7 @@ def front(
     required = models.required(inputs) or inputs.planned_models()
     told = {**weighed.options(inputs), **models.options(inputs, required), **search.options(inputs), **order.options()}
     with showing_progress():
-        result = anonymize_front(inputs.source, inputs.key, sensitive=inputs.sensitive, models=required, **told)
+        result = anonymize_front(inputs.study, inputs.key, sensitive=inputs.sensitive, models=required, **told)
     if to.out is not None or to.link is not None:
         to.write(result.chosen)
     return give(result, as_json=as_json, out=None)

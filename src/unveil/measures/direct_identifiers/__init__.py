@@ -175,15 +175,18 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
 
 
 def found_in(
-    study: Study, columns: Sequence[str], *, sample: int = 10_000, seed: int = 0, strict: bool = False
+    study: Study, columns: Sequence[str], *, sample: int = 10_000, seed: int = 0, strict: bool = False, quiet: bool = False
 ) -> DirectIdentifiers:
-    """Look at columns of a study one by one; one that holds no single values is left out, or, where that is strict, refused."""
+    """Look at columns of a study one by one, and tell how far that is unless it is to be quiet.
+
+    A column that holds no single values is left out, or, where that is strict, refused.
+    """
     if not study.source.can_count:
         study.collected(columns)  # all in one pass
     findings: list[Finding] = []
     skipped: list[str] = []
     records = 0
-    for name in active_run().each("columns", columns):
+    for name in columns if quiet else active_run().each("columns", columns):
         try:
             table = study.table([name], nulls="category")
         except UnsupportedDataError:

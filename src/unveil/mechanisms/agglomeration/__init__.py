@@ -135,7 +135,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
         "lost_values": lost,
         **_by_stratum(names, found, psi, phi),
     }
-    release = release.replaced({weight_name: calibrated})
+    release = release.replaced({weight_name: calibrated}).naming(weight_name)
     notes = _notes(gap, lost)
     made = Release(release, Treatment("massc", names, figures), chosen.rows[kept], settings, notes)
     return untraceable(made, chance, keep_order=keep_order)

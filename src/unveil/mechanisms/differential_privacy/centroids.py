@@ -16,7 +16,7 @@ from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds
 from unveil.mechanisms.differential_privacy.units import Unit
-from unveil.mechanisms.treatment import Treatment
+from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def dp_microaggregate(
     notes = (*answer_notes(unit), _NEIGHBOURS)
     rows = chosen.rows[order]
     treatment = Treatment("dp_microaggregation", chosen.names, figures)
-    return Release(release, treatment, rows, settings, notes, left_out=chosen.others)
+    return Release(release, treatment, rows, settings, notes, left_out=made_anew(chosen.others))
 
 
 def _scaled(

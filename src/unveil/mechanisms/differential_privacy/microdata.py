@@ -17,7 +17,7 @@ from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_greatest
 from unveil.mechanisms.differential_privacy.marginals import Placed
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
-from unveil.mechanisms.treatment import Treatment
+from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
 from unveil.sources.objects import column_of_objects
 
@@ -111,7 +111,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     notes = (*answer_notes(unit), reading, *notes_of_test(chance))
     origin = np.full(wanted, -1)
     treatment = Treatment("dp_synthesis", chosen.names, figures, not_private=equal)
-    return Release(release, treatment, origin, settings, notes, chance.repeatable, chosen.others)
+    return Release(release, treatment, origin, settings, notes, chance.repeatable, made_anew(chosen.others))
 
 
 def _one_way(

@@ -15,7 +15,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.columns import choose
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
-from unveil.mechanisms.treatment import Treatment
+from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.partitions import Partition, PartitionSpec
 from unveil.releases import Release
 from unveil.sources.coding import encode
@@ -122,7 +122,7 @@ def safepub(
     notes = (unit.note, _NOTE, *notes_of_test(random))
     origin = chosen.rows[rows[kept]]
     treatment = Treatment("safepub", chosen.names, figures, not_private=inside)
-    return Release(whole.taken(kept), treatment, origin, settings, notes, random.repeatable, chosen.others)
+    return Release(whole.taken(kept), treatment, origin, settings, notes, random.repeatable, made_anew(chosen.others))
 
 
 @checked_arguments

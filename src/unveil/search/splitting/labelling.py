@@ -14,7 +14,7 @@ from unveil.errors import ModelNotMetError, listed, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.models.base import Measured, Place
 from unveil.randomness import Chance
-from unveil.releases import Release, drawn_order, marked, repeatable_of
+from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
 from unveil.results import Figure, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.search.lattice.generalisation import Searched, on_suppressed
@@ -211,7 +211,8 @@ def released(
         details=best.details,
     )
     notes = marked([*([proposals] if proposed else []), *on_suppressed(recoding.suppressed, after)], repeatable)
-    return Release(protected.taken(order), recoding, request.rows[order], asked, notes, repeatable, request.left_out)
+    left_out = ColumnScreen.of_identifiers(request.left_out).left_out
+    return screened(Release(protected.taken(order), recoding, request.rows[order], asked, notes, repeatable, left_out))
 
 
 def _counted(request: Request, recoded: Recoded) -> Counts:

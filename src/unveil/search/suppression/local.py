@@ -24,7 +24,7 @@ from unveil.measures.equivalence import equivalence, suppressed_cells
 from unveil.models import KAnonymity
 from unveil.models.base import Measured, Place
 from unveil.randomness import Chance, chance_of
-from unveil.releases import Release, drawn_order, marked, repeatable_of
+from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
 from unveil.run import Progress, active_run, in_run
 from unveil.search.request import Request, finer_request
 from unveil.search.splitting.labelling import Recoding
@@ -271,7 +271,9 @@ def _released(
         **figures,
     )
     notes = marked(_notes(settings["against"], **figures), repeatable)
-    return Release(protected.taken(order), suppression, request.rows[order], asked, notes, repeatable, request.left_out)
+    left_out = ColumnScreen.of_identifiers(request.left_out).left_out
+    protected = protected.taken(order).naming(*followed)
+    return screened(Release(protected, suppression, request.rows[order], asked, notes, repeatable, left_out))
 
 
 def _measured(

@@ -1,0 +1,75 @@
+"""What is said of the columns that no rule is about: do they name people, who vouches for them, and what do they add to the key?
+
+Names do not pass, whatever a policy asks for: a column that is recognised as a direct identifier keeps a release from passing,
+unless the policy, the project or the caller vouches for it by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from unveil.errors import UnsupportedDataError, listed
+from unveil.measures.unnamed import Unmeasured, singled_out, unique_by
+from unveil.project.policy import Rule
+from unveil.releases import Record, never_measured
+
+if TYPE_CHECKING:
+    from unveil.assess.policy.case import Case
+    from unveil.study import Study
+
+__all__ = ["column_notes", "naming_nobody", "unmeasured_in", "vouched_in"]
+
+_RULE = "direct_identifiers"
+_MOST_TOLD = 3
+
+
+def naming_nobody(rules: Sequence[Rule], keep: Sequence[str]) -> tuple[Rule, ...]:
+    """Return rules of which one looks for direct identifiers; columns that the user vouches for are excepted."""
+    found = []
+    for rule in rules:
+        excepted = (*rule.parameters.get("except", ()), *keep)
+        takes = rule.name in (_RULE, "safe_harbor") and keep
+        one = replace(rule, parameters={**rule.parameters, "except": excepted}) if takes else rule
+        found.append(replace(one, threshold=0) if rule.name == _RULE and rule.threshold is None else one)
+    if not any(rule.name == _RULE for rule in rules):
+        vouched = tuple(dict.fromkeys((*(name for rule in rules for name in rule.parameters.get("except", ())), *keep)))
+        found.append(Rule(_RULE, 0, {"except": vouched} if vouched else {}))
+    return tuple(found)
+
+
+def vouched_in(rules: Sequence[Rule], study: Study) -> tuple[str, ...]:
+    """Return the columns of a release that somebody vouches for by name."""
+    names = [name for rule in rules for name in rule.parameters.get("except", ())]
+    return tuple(name for name in dict.fromkeys(names) if name in study.names)
+
+
+def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Unmeasured, ...]:
+    """Return the columns that no rule measures, with the persons or records that each singles out, alone and with the key."""
+    if any(rule.name == "exposed_cells" for rule in rules):
+        return ()  # a table of figures has no records
+    named = {name for rule in rules for name in rule.parameters.get("key") or ()}
+    named |= {str(rule.parameters.get(word)) for rule in rules for word in ("attribute", "sensitive")}
+    study, keys = case.study, case.keys if keyed else ()
+    person = study.person
+    by_key = unique_by(study, keys, person)[0] if keys else None
+    found = []
+    for name in study.names:
+        if name in (*keys, *(case.secrets if keyed else ()), person, study.weights) or name in named:
+            continue
+        try:
+            one = singled_out(study, name, person)
+        except UnsupportedDataError:
+            continue
+        both = None if by_key is None else unique_by(study, [*keys, name], person)[0]
+        found.append(replace(one, by_key=by_key, with_key=both))
+    return tuple(found)
+
+
+def column_notes(case: Case, vouched: Sequence[str], unmeasured: Sequence[Unmeasured]) -> list[str]:
+    """Say which columns are vouched for, here and by whoever made the release, and which nobody measured."""
+    notes = [f"Columns that are vouched for by name, and that were not looked at: {listed(vouched)}."] if vouched else []
+    made = case.record.vouched if isinstance(case.record, Record) else ()
+    notes += [f"Whoever made the release vouched for: {listed(made)}."] if made else []
+    return [*notes, never_measured(unmeasured, _MOST_TOLD)] if unmeasured else notes

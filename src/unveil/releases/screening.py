@@ -1,0 +1,166 @@
+"""Which columns may a release have that nobody told a mechanism of? None that names people, unless the user vouches for it.
+
+A column without a role goes if it is recognised as a direct identifier (certain or likely), if more than half of the persons have
+a value in it that no other has, or if its values cannot be looked at. What stays without a role is listed by what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from unveil.attributes import Standing, in_line
+from unveil.errors import listed
+from unveil.measures.direct_identifiers import found_in
+from unveil.measures.unnamed import Unmeasured, singled_out
+from unveil.randomness import NOT_FOR_PUBLICATION
+from unveil.sources.microdata import Microdata
+from unveil.study import Study
+
+if TYPE_CHECKING:
+    from unveil.releases.protection import Protection
+    from unveil.releases.release import Release
+    from unveil.sources import Source
+
+__all__ = ["ColumnScreen", "never_measured", "screen", "screened"]
+
+P = TypeVar("P", bound="Protection")
+_CONFIDENT = ("certain", "likely")
+_MOST_LISTED = 12
+_NAMED = "named as identifier"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnScreen:
+    """What became of the columns that no mechanism was told of.
+
+    Attributes
+    ----------
+    left_out
+        Those that the release does not have, each with the reason.
+    vouched
+        Those that it has because the user vouches for them.
+    unmeasured
+        Those that it has and that no figure is about.
+    """
+
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    vouched: tuple[str, ...] = ()
+    unmeasured: tuple[Unmeasured, ...] = ()
+
+    @classmethod
+    def of_identifiers(cls, names: Collection[str]) -> ColumnScreen:
+        """Return what is to be said of columns that the user named as identifiers."""
+        return cls(dict.fromkeys(names, _NAMED))
+
+    def beside(self, left_out: Mapping[str, str]) -> ColumnScreen:
+        """Return it with columns that were left out before."""
+        return replace(self, left_out={**left_out, **self.left_out})
+
+    def applied(self, release: Release[P]) -> Release[P]:
+        """Return a release in hand without the columns that may not leave, and with what is to be said of the others."""
+        records = release.records
+        if not isinstance(records, Microdata) or len(release.tables) > 1:
+            return release
+        left = records.without([name for name in self.left_out if name in records.names])
+        whole = self.beside(release.left_out)
+        there = tuple(name for name in whole.vouched if name in left.names)
+        rest = tuple(one for one in whole.unmeasured if one.column in left.names)
+        whole = replace(whole, vouched=there, unmeasured=rest)
+        return replace(
+            release, records=left, left_out=whole.left_out, vouched=there, unmeasured=rest,
+            notes=_noted(release.notes, whole),
+        )  # fmt: skip
+
+    def notes(self) -> Iterator[str]:
+        """Say what was left out and why, what the user vouches for, and what nobody measured."""
+        if self.left_out:
+            told = [f"{in_line([name])} ({why})" for name, why in self.left_out.items()]
+            yield f"Left out: {_short(told, _MOST_LISTED)}; a column that you vouch for stays with keep (--keep COLUMN)."
+        if self.vouched:
+            yield f"Kept because you vouch for them: {listed(self.vouched)}."
+        if self.unmeasured:
+            yield never_measured(self.unmeasured)
+
+
+def screen(source: Source | Any, names: Sequence[str], treated: Collection[str], standing: Standing) -> ColumnScreen:
+    """Decide on the columns of records that are no business of the mechanism.
+
+    Parameters
+    ----------
+    source
+        The records, in hand or wherever they can be counted.
+    names
+        The columns that the release would have.
+    treated
+        The columns that the mechanism was told of: they have a role.
+    standing
+        What the user says of the others.
+    """
+    open_ones = [name for name in names if name not in treated]
+    said = dict.fromkeys(standing.identifiers, _NAMED) | (
+        {} if standing.person is None else {standing.person: "says whose record it is"}
+    )
+    gone = {name: said[name] for name in open_ones if name in said and name not in standing.keep}
+    rest = [name for name in open_ones if name not in gone]
+    if standing.only_roles:
+        gone |= {name: "has no role" for name in rest if name not in (*standing.named, *standing.keep)}
+        rest = [name for name in rest if name not in gone]
+    if not rest:
+        return ColumnScreen(gone)
+    study = Study(source)
+    found = found_in(study, rest, quiet=not study.source.can_count)
+    best = {one.column: one for one in reversed(found.findings)}
+    unmeasured: list[Unmeasured] = []
+    for name in rest:
+        spared = name in standing.keep or name in standing.named
+        if name in found.skipped:
+            gone |= {} if spared else {name: "its values cannot be looked at"}
+            continue
+        finding, held = best.get(name), singled_out(study, name, standing.person)
+        if not spared and finding is not None and finding.confidence in _CONFIDENT:
+            gone[name] = f"recognised as {finding.category.replace('-', ' ')}"
+        elif not spared and held.mostly:
+            gone[name] = f"unique for more than half of the {'people' if held.unit == 'persons' else 'records'}"
+        else:
+            unmeasured.append(held)
+    vouched = tuple(name for name in rest if name in standing.keep)
+    return ColumnScreen(gone, vouched, tuple(unmeasured))
+
+
+def screened(release: Release[P]) -> Release[P]:
+    """Return a release without the columns that may not leave; one that is decided on later stays as it is."""
+    records = release.records
+    if not isinstance(records, Microdata) or records.standing.deferred or len(release.tables) > 1:
+        return release
+    return screen(records.frame, records.names, release.protection.treated(release), records.standing).applied(release)
+
+
+def _noted(notes: Sequence[str], screen: ColumnScreen) -> tuple[str, ...]:
+    """Return notes with what is to be said of columns, before the mark of a release that everybody can repeat."""
+    marks = [note for note in notes if note == NOT_FOR_PUBLICATION]
+    own = [note for note in notes if note != NOT_FOR_PUBLICATION]
+    return tuple(dict.fromkeys((*own, *screen.notes(), *marks)))
+
+
+def never_measured(columns: Sequence[Unmeasured], most: int = _MOST_LISTED) -> str:
+    """Say which columns no figure is about, those that single out most first, and how many more there are.
+
+    Examples
+    --------
+    >>> never_measured([Unmeasured("Sex", 0, 311, "records"), Unmeasured("Salary", 305, 311, "records")])
+    'Never measured: Salary, unique for 305 of 311 records; Sex, unique for none.'
+    """
+    some = sorted((one for one in columns if one.adds), key=lambda one: (-(one.with_key or 0), -one.unique))
+    none = [in_line([one.column]) for one in columns if not one.adds]
+    told = [str(one) for one in some[:most]]
+    told += [f"{len(some) - most:,} more"] if len(some) > most else []
+    told += [f"{_short(none, most)}, unique for none"] if none else []
+    return f"Never measured: {'; '.join(told)}."
+
+
+def _short(texts: Sequence[str], most: int) -> str:
+    """Return texts in one line, the first of many and how many more there are."""
+    rest = len(texts) - most
+    return ", ".join([*texts[:most], *([f"and {rest:,} more"] if rest > 0 else [])])
