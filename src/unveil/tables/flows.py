@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
     from unveil.tables.problem import CellProblem
 
-__all__ = ["Flow", "FlowProgram", "FlowTask", "Side", "tasks_of"]
+__all__ = ["Flow", "FlowProgram", "FlowTask", "Side", "likely", "tasks_of"]
 
 Side: TypeAlias = Literal["up", "down", "either"]
 _MOVED = 1e-7
 _AGAIN = 2
 """How often a flow is sought anew, with costs by the cell rather than by the amount moved."""
-_LARGE = 5_000
-"""In tables of more cells one side and one repetition have to do."""
+_LARGE = 3_000
+"""Among more cells one side and one repetition have to do, and flows are first sought among likely cells."""
+_LIKELY = 4
+"""Of so many cells of an equation, the cheapest, a flow is first sought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,12 @@ class FlowTask:
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """What moves, and the cells that do."""
+    """What moves, the cells that do, who is alone in some of these, and the tasks that it proves."""
 
     moves: NDArray[np.float64]
     cells: NDArray[np.int64]
     insiders: frozenset[int] = field(default_factory=frozenset)
+    tasks: list[int] = field(default_factory=list)
 
     def serves(self, task: FlowTask) -> bool:
         """Return whether the flow moves a cell as far as a task asks."""
@@ -77,6 +80,23 @@ def _wide(cell: int, width: float, above: float, below: float) -> list[FlowTask]
     return [FlowTask(cell, "up", width * above / (above + below)), FlowTask(cell, "down", width * below / (above + below))]
 
 
+def likely(problem: CellProblem) -> NDArray[np.bool_] | None:
+    """Return the cells that cheap flows are made of in a large table: the cheapest of every equation; None: all may be."""
+    if len(problem) <= _LARGE:
+        return None
+    chosen = problem.primary | problem.hidden
+    for some in problem.insiders:
+        chosen[some] = True
+    entries = problem.equations[:, np.flatnonzero(~problem.fixed)].tocoo()
+    cells = np.flatnonzero(~problem.fixed)[entries.col]
+    near = abs(problem.equations).T @ ((abs(problem.equations) @ chosen.astype(np.float64)) > 0)
+    order = np.lexsort((cells, (problem.cost / (1 + near))[cells], entries.row))
+    row = entries.row[order]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    chosen[cells[order[rank < _LIKELY]]] = True
+    return np.asarray(chosen)
+
+
 class FlowProgram:
     """The linear program of the cheapest flow, for one table; costs and forbidden cells change.
 
@@ -97,6 +117,7 @@ class FlowProgram:
         matrix = problem.equations[:, self.columns].tocsr()
         matrix = matrix[np.diff(matrix.indptr) > 0]
         self.number = len(self.columns)
+        self.narrow = self.number < int(np.count_nonzero(~problem.fixed))
         scale = max(1.0, float(np.abs(problem.value).max(initial=0)))
         far = 1e3 * scale
         self.rise = np.minimum(problem.upper - problem.value, far)[self.columns]
@@ -145,9 +166,14 @@ class FlowProgram:
             cost = float(costs[flow.cells].sum())
             if best is None or cost < best[0] - 1e-9:
                 best = cost, flow
-            if cost <= 0 or either:
+            if either or self._turned(flow):
                 break
         return None if best is None else best[1]
+
+    def _turned(self, flow: Flow) -> bool:
+        """Return whether a flow can run the other way: then the other side has no cheaper one, as far as bounds go."""
+        moves = -flow.moves[self.columns]
+        return bool(((moves <= self.rise) & (moves >= -self.fall)).all())
 
     def _one_side(
         self, cell: int, side: str, amount: float, costs: NDArray[np.float64], forbidden: NDArray[np.int64], again: int
@@ -166,10 +192,9 @@ class FlowProgram:
             moved = solution[: self.number] - solution[self.number :]
             size = np.abs(moved)
             cost = float(costs[size > _MOVED].sum())
-            if best is None or cost < best[0] - 1e-9:
-                best = cost, moved
-            if cost <= 0:
+            if best is not None and cost >= best[0] - 1e-9:
                 break
+            best = cost, moved
             unit = costs / (size + 0.05 * amount)
         return None if best is None else self._flow(best[1])
 

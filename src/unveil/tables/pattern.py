@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Pattern"]
 
+_LITTLE = 0.1
+"""What moving a cell that is suppressed already costs, as a share of suppressing a cheap one."""
+
 
 class Pattern:
     """Suppressed cells and the flows that prove them enough."""
@@ -27,6 +30,8 @@ class Pattern:
         self.problem, self.program, self.tasks = problem, program, list(tasks)
         self.suppressed = problem.primary | problem.hidden
         self.flows: list[Flow | None] = []
+        open_costs = problem.cost[~problem.fixed & ~self.suppressed]
+        self.little = _LITTLE * max(1e-6, float(np.quantile(open_costs, 0.1))) if len(open_costs) else 1e-6
         self.of_task: list[list[int]] = [[] for _ in tasks]
         self.of_cell: dict[int, list[int]] = {}
         self._tasks_at: dict[int, list[int]] = {}
@@ -42,6 +47,7 @@ class Pattern:
             for task in self._tasks_at.get(cell, ()):
                 if flow.serves(self.tasks[task]):
                     self.of_task[task].append(number)
+                    flow.tasks.append(task)
             if not self.problem.primary[cell]:
                 self.of_cell.setdefault(cell, []).append(number)
 

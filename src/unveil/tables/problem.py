@@ -109,21 +109,17 @@ class CellProblem:
         """Return the number of cells."""
         return len(self.cells)
 
-    def exposed(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which sensitive cells an interval [low, high] gives away; equality protects."""
-        slack = NARROW * np.maximum(1.0, np.abs(self.value))
-        near = (low > self.value - self.down + slack) | (high < self.value + self.up - slack)
-        narrow = high - low < np.maximum(self.width - slack, 0)
-        exact = high - low <= np.where(self.width > 0, 0, slack)
-        return self.primary & (near | narrow | exact)
-
-    def open_enough(self, cell: int, low: float, high: float) -> bool:
-        """Return whether an interval leaves one sensitive cell as open as it needs to be."""
-        value = self.value[cell]
-        slack = NARROW * max(1.0, abs(value))
-        if low > value - self.down[cell] + slack or high < value + self.up[cell] - slack:
-            return False
-        return bool(high - low >= max(self.width[cell] - slack, 0) and (high - low > slack or self.width[cell] > 0))
+    def exposed(
+        self, low: NDArray[np.float64], high: NDArray[np.float64], cells: NDArray[np.int64] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return which sensitive cells, of all or of some, an interval [low, high] gives away; equality protects."""
+        some = slice(None) if cells is None else cells
+        value, width = self.value[some], self.width[some]
+        slack = NARROW * np.maximum(1.0, np.abs(value))
+        near = (low > value - self.down[some] + slack) | (high < value + self.up[some] - slack)
+        narrow = high - low < np.maximum(width - slack, 0)
+        exact = high - low <= np.where(width > 0, 0, slack)
+        return np.asarray(self.primary[some] & (near | narrow | exact))
 
     def aimed(self) -> CellProblem:
         """Return the problem with a little asked of cells that must only not be known exactly: methods need a number."""

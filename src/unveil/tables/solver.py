@@ -88,9 +88,10 @@ class LinearProgram:
 
     def costs(self, columns: NDArray[np.int64], costs: NDArray[np.float64]) -> None:
         """Set the costs: these, and nothing elsewhere."""
-        if len(self._costly):
+        places = np.asarray(columns, dtype=np.int32)
+        if not np.array_equal(places, self._costly):
             self.solver.changeColsCost(len(self._costly), self._costly, np.zeros(len(self._costly)))
-        self._costly = np.asarray(columns, dtype=np.int32)
+        self._costly = places
         self.solver.changeColsCost(len(self._costly), self._costly, np.asarray(costs, dtype=np.float64))
 
     def bounds(self, columns: NDArray[np.int64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:

@@ -1,7 +1,8 @@
 """Secondary suppression by linear programs: the cheapest flow for one sensitive cell after the other, then thinned out.
 
-Largest needs first, and what is suppressed already costs nothing. At the end every secondary cell is tried for publication, the
-dearest first, and stays published if every task has a proof without it.
+Largest needs first, and what is suppressed already costs little. At the end every secondary cell is tried for publication, the
+dearest first, and stays published if every task has a proof without it. In large tables these proofs take too long: there the
+pattern of the elimination is taken, and only what the attack on it exposes is protected by flows.
 """
 
 from __future__ import annotations
@@ -11,29 +12,66 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.flows import FlowProgram, FlowTask, tasks_of
+from unveil.tables.findings import Findings, audited
+from unveil.tables.flows import Flow, FlowProgram, FlowTask, likely, tasks_of
 from unveil.tables.pattern import Pattern
 from unveil.tables.suppression.failure import Unprotectable
+from unveil.tables.suppression.gauss import by_elimination
+from unveil.tables.suppression.rows import EquationRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from unveil.tables.findings import Depth
     from unveil.tables.problem import CellProblem
 
-__all__ = ["by_flows", "completed", "thinned"]
+__all__ = ["by_flows", "completed", "mended", "thinned"]
 
 Step = Callable[[int, int], None]
+_REPAIRS = 5
+_LARGE = 5_000
+"""In tables of more cells the elimination begins, and flows only mend."""
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 def by_flows(problem: CellProblem, *, step: Step | None = None) -> Pattern:
     """Return a pattern that protects every sensitive cell."""
     aimed = problem.aimed()
-    program = FlowProgram(aimed)
-    pattern = Pattern(aimed, program, tasks_of(aimed))
+    pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
+    if len(problem) > _LARGE:
+        suppressed, findings = mended(problem, by_elimination(problem, step=step), "enough", step)
+        if findings.safe:
+            pattern.suppressed = suppressed
+            return pattern
     completed(pattern, step=step)
     thinned(pattern, step=step)
     return pattern
+
+
+def mended(
+    problem: CellProblem, suppressed: NDArray[np.bool_], depth: Depth, step: Step | None = None
+) -> tuple[NDArray[np.bool_], Findings]:
+    """Attack a pattern; what the attack exposes is protected by further flows, and attacked again."""
+    findings = audited(problem, suppressed, depth=depth, step=step)
+    for _ in range(_REPAIRS):
+        if findings.safe:
+            break
+        aimed = problem.aimed()
+        exposed = set(findings.suppressed[findings.exposed].tolist())
+        tasks = [task for task in tasks_of(aimed) if task.cell in exposed]
+        pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks)
+        pattern.suppressed |= suppressed
+        completed(pattern)
+        suppressed = pattern.suppressed
+        findings = audited(problem, suppressed, depth=depth, step=step)
+    return suppressed, findings
+
+
+def _secondary(pattern: Pattern) -> NDArray[np.int64]:
+    """Return the cells that are suppressed for the sake of others, the dearest first."""
+    problem = pattern.problem
+    cells = np.flatnonzero(pattern.suppressed & ~problem.primary & ~problem.hidden)
+    return np.asarray(cells[np.lexsort((cells, -problem.cost[cells]))])
 
 
 def completed(pattern: Pattern, *, step: Step | None = None) -> None:
@@ -50,41 +88,52 @@ def _meet(pattern: Pattern, number: int, task: FlowTask) -> None:
     if spoilers == frozenset():
         return
     if spoilers is None:
-        flow = pattern.program.sought(task, _costs(pattern), _NOTHING)
+        flow = _sought(pattern, task, _NOTHING)
         if flow is None:
             raise Unprotectable(task.cell, insider=False)
         pattern.add(flow)
         spoilers = pattern.spoilers(number)
     if not spoilers:
         return
-    flow = pattern.program.sought(task, _costs(pattern), pattern.cells_of(spoilers))
+    flow = _sought(pattern, task, pattern.cells_of(spoilers))
     if flow is not None:
         pattern.add(flow)
         return
     for one in sorted(spoilers):
         if one not in (pattern.spoilers(number) or frozenset()):
             continue
-        flow = pattern.program.sought(task, _costs(pattern), pattern.cells_of(frozenset([one])))
+        flow = _sought(pattern, task, pattern.cells_of(frozenset([one])))
         if flow is None:
             raise Unprotectable(task.cell, insider=True)
         pattern.add(flow)
 
 
+def _sought(pattern: Pattern, task: FlowTask, forbidden: NDArray[np.int64]) -> Flow | None:
+    """Return a cheap flow; where likely cells make none, all cells are tried, from then on."""
+    flow = pattern.program.sought(task, _costs(pattern), forbidden)
+    if flow is None and pattern.program.narrow:
+        pattern.program = FlowProgram(pattern.problem)
+        flow = pattern.program.sought(task, _costs(pattern), forbidden)
+    return flow
+
+
 def _costs(pattern: Pattern) -> NDArray[np.float64]:
-    """Return the cost of every cell: of what is suppressed already, nothing."""
-    return np.where(pattern.suppressed, 0.0, np.maximum(pattern.problem.cost, 1e-6))
+    """Return the cost of every cell: of what is suppressed already, a little, so that flows stay short."""
+    cost = np.maximum(pattern.problem.cost, 1e-6)
+    return np.where(pattern.suppressed, pattern.little, cost)
 
 
 def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
     """Publish again what is not needed, the dearest first."""
     problem = pattern.problem
-    secondary = np.flatnonzero(pattern.suppressed & ~problem.primary & ~problem.hidden)
-    order = secondary[np.lexsort((secondary, -problem.cost[secondary]))]
+    order = _secondary(pattern)
     total = len(pattern.tasks)
     pattern.program = FlowProgram(problem, pattern.suppressed)
+    rows = EquationRows(problem, pattern.suppressed)
     for done, cell in enumerate(order.tolist()):
-        if _spared(pattern, cell):
+        if not rows.bares(cell) and _spared(pattern, cell):
             pattern.publish(cell)
+            rows.publish(cell)
         if step is not None:
             step(total + total * (done + 1) // len(order), 2 * total)
 
@@ -94,7 +143,7 @@ def _spared(pattern: Pattern, cell: int) -> bool:
     affected = {task for number in pattern.of_cell.get(cell, ()) for task in _served(pattern, number)}
     problem = pattern.problem
     published = pattern.program.columns[~pattern.suppressed[pattern.program.columns]]
-    wishes = np.where(problem.primary, 0.0, np.maximum(problem.cost, 1e-6))
+    wishes = np.where(problem.primary, pattern.little, np.maximum(problem.cost, 1e-6))
     for number in sorted(affected):
         while (spoilers := pattern.spoilers(number, without=cell)) != frozenset():
             away = pattern.cells_of(spoilers) if spoilers else _NOTHING
@@ -109,4 +158,4 @@ def _spared(pattern: Pattern, cell: int) -> bool:
 def _served(pattern: Pattern, number: int) -> list[int]:
     """Return the tasks that a flow serves."""
     flow = pattern.flows[number]
-    return [] if flow is None else [task for task, some in enumerate(pattern.of_task) if number in some]
+    return [] if flow is None else flow.tasks

@@ -6,16 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from unveil.tables.findings import Findings, audited
-from unveil.tables.flows import FlowProgram, tasks_of
-from unveil.tables.pattern import Pattern
 from unveil.tables.suppression.gauss import by_elimination
-from unveil.tables.suppression.lp import by_flows, completed
+from unveil.tables.suppression.lp import by_flows, mended
 from unveil.tables.suppression.optimal import optimum
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from unveil.tables.findings import Depth
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "ChosenPattern", "Effort", "chosen"]
 
 Step = Callable[[int, int], None]
-_REPAIRS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +81,8 @@ def chosen(
 ) -> ChosenPattern:
     """Choose a pattern and attack it; what the attack exposes is protected by further flows, and attacked again."""
     choice = METHODS[method](problem, effort, stages("suppression"))
-    suppressed = choice.suppressed
-    findings = audited(problem, suppressed, depth=depth, step=stages("audit"))
-    for _ in range(_REPAIRS):
-        if findings.safe or choice.final:
-            break
-        suppressed = _repaired(problem, suppressed, findings)
-        findings = audited(problem, suppressed, depth=depth, step=stages("audit"))
+    if choice.final:
+        suppressed, findings = choice.suppressed, audited(problem, choice.suppressed, depth=depth, step=stages("audit"))
+    else:
+        suppressed, findings = mended(problem, choice.suppressed, depth, stages("audit"))
     return ChosenPattern(suppressed, findings, float(problem.cost[suppressed].sum()), choice.bound)
-
-
-def _repaired(problem: CellProblem, suppressed: NDArray[np.bool_], findings: Findings) -> NDArray[np.bool_]:
-    """Return a pattern with what the exposed cells need."""
-    aimed = problem.aimed()
-    exposed = set(findings.suppressed[findings.exposed].tolist())
-    pattern = Pattern(aimed, FlowProgram(aimed), [task for task in tasks_of(aimed) if task.cell in exposed])
-    pattern.suppressed |= suppressed
-    completed(pattern)
-    return pattern.suppressed

@@ -1,0 +1,149 @@
+"""Equations taken one by one: which of them alone gives a cell away, and which cell would help it.
+
+An equation that leaves one suppressed cell gives it to everybody; one whose suppressed cells are but one those of a single
+person gives that one to this person.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from unveil.tables.disclosure import owners
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import CellProblem
+
+__all__ = ["EquationRows"]
+
+
+class EquationRows:
+    """The equations one by one, with the suppressed cells in each."""
+
+    def __init__(self, problem: CellProblem, suppressed: NDArray[np.bool_]) -> None:
+        self.problem = problem
+        self.suppressed = suppressed.copy()
+        self.open = ~problem.fixed
+        self.owner = owners(problem)
+        matrix = sp.csr_matrix(problem.equations)
+        start = matrix.indptr
+        self.rows = [matrix.indices[a:b].astype(np.int64) for a, b in pairwise(start)]
+        by_cell = matrix.tocsc()
+        self.first, self.of_cell = by_cell.indptr, by_cell.indices
+        self.number = np.bincount(
+            np.repeat(np.arange(len(self.rows)), np.diff(start)), self.suppressed[matrix.indices], len(self.rows)
+        )
+        self.number = self.number.astype(np.int64)
+        self.waiting = deque(np.flatnonzero(self.number > 0).tolist())
+        self.cost = np.maximum(problem.cost, 1e-6)
+        self.cheapest = np.array([self._cheap(row) for row in self.rows])
+
+    def _cheap(self, row: NDArray[np.int64]) -> float:
+        free = row[self.open[row]]
+        return float(np.sort(self.cost[free])[:2].sum()) if len(free) > 1 else float("inf")
+
+    def equations_of(self, cell: int) -> NDArray[np.int64]:
+        """Return the equations that a cell stands in."""
+        return np.asarray(self.of_cell[self.first[cell] : self.first[cell + 1]])
+
+    def add(self, cells: NDArray[np.int64]) -> None:
+        """Suppress cells, and look at their equations again."""
+        for cell in cells[~self.suppressed[cells]].tolist():
+            self.suppressed[cell] = True
+            rows = self.equations_of(cell)
+            self.number[rows] += 1
+            self.waiting.extend(rows.tolist())
+
+    def given_away(self, row: int) -> bool:
+        """Return whether an equation leaves one suppressed cell to somebody."""
+        if self.number[row] == 0:
+            return False
+        if self.number[row] == 1:
+            return True
+        if not self.problem.insiders:
+            return False
+        cells = self.rows[row]
+        owners = self.owner[cells[self.suppressed[cells]]]
+        known = owners[owners >= 0]
+        return len(known) > 0 and bool((np.unique(known, return_counts=True)[1] == len(owners) - 1).any())
+
+    def settle(self) -> None:
+        """Suppress further cells until no equation for itself gives one away."""
+        while self.waiting:
+            row = self.waiting.popleft()
+            while self.given_away(row):
+                cell = self._companion(row)
+                if cell < 0:
+                    break  # only all equations together can say whether that matters
+                self.add(np.array([cell]))
+
+    def widen(self, cell: int) -> None:
+        """Suppress one more cell in every equation of a cell."""
+        for row in self.equations_of(cell).tolist():
+            if (other := self._companion(row)) >= 0:
+                self.add(np.array([other]))
+
+    def _companion(self, row: int) -> int:
+        """Return the cell to suppress with those of an equation: cheap itself, and where others are suppressed already."""
+        cells = self.rows[row]
+        free = cells[self.open[cells] & ~self.suppressed[cells]]
+        if not len(free):
+            return -1
+        later = [self.cheapest[others[self.number[others] == 0]].sum() for others in map(self.equations_of, free.tolist())]
+        known = np.where(self.owner[free] >= 0, 0.5, 0.0) * self.cost[free]
+        score = self.cost[free] + 0.5 * np.array(later) + known
+        return int(free[np.argmin(score)])
+
+    def thin(self) -> None:
+        """Publish again what no equation for itself needs, the dearest first."""
+        secondary = np.flatnonzero(self.suppressed & ~self.problem.primary & ~self.problem.hidden)
+        for cell in secondary[np.lexsort((secondary, -self.cost[secondary]))].tolist():
+            rows = self.equations_of(cell)
+            self.suppressed[cell] = False
+            self.number[rows] -= 1
+            if any(map(self.given_away, rows.tolist())):
+                self.suppressed[cell] = True
+                self.number[rows] += 1
+
+    def publish(self, cell: int) -> None:
+        """Publish a cell."""
+        self.suppressed[cell] = False
+        self.number[self.equations_of(cell)] -= 1
+
+    def bares(self, cell: int) -> bool:
+        """Return whether a sensitive cell would be given away, one equation after the other, if a cell were published."""
+        gone: list[int] = []
+        waiting, found = [cell], False
+        while waiting and not found:
+            one = waiting.pop()
+            if self.suppressed[one]:
+                self.publish(one)
+                gone.append(one)
+                open_rows = [row for row in self.equations_of(one).tolist() if self.given_away(row)]
+                found = self._told_by(open_rows, waiting)
+        for one in gone:
+            self.suppressed[one] = True
+            self.number[self.equations_of(one)] += 1
+        return found
+
+    def _told_by(self, open_rows: list[int], waiting: list[int]) -> bool:
+        """Return whether equations give a sensitive cell away; other cells that they give to everybody wait for publication."""
+        for row in open_rows:
+            cells = self.rows[row][self.suppressed[self.rows[row]]]
+            if len(cells) > 1:  # somebody knows all but one of them
+                held = self.owner[cells]
+                known, times = np.unique(held[held >= 0], return_counts=True)
+                cells = cells[held != known[np.argmax(times)]]
+                if self.problem.primary[cells].any():
+                    return True
+            elif self.problem.primary[cells[0]]:
+                return True
+            else:
+                waiting.append(int(cells[0]))
+        return False
