@@ -43,6 +43,7 @@ MECHANISMS: dict[str, tuple[list[str], Protect]] = {
     ),
     "swapping of half the records": (NUMBERS, lambda data: mechanisms.swap(data, NUMBERS, share=0.5)),
     "rank swapping, window 10 %": (NUMBERS, lambda data: mechanisms.rank_swap(data, NUMBERS, window=10)),
+    "shuffling": (NUMBERS, lambda data: mechanisms.shuffle(data, NUMBERS)),
     "rounding at random": (
         NUMBERS,
         lambda data: mechanisms.round_values(

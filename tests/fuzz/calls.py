@@ -633,6 +633,7 @@ _SPECIAL: dict[tuple[str, str], Draw] = {
 }
 _NUMERIC_CALLS = {
     "mechanisms.add_noise", "mechanisms.microaggregate", "mechanisms.rank_swap", "mechanisms.resample", "mechanisms.round_values",
+    "mechanisms.shuffle",
     "mechanisms.top_bottom_code", "mechanisms.dp_sum", "mechanisms.dp_mean", "mechanisms.dp_microaggregate", "attacks.interval_disclosure",
 }  # fmt: skip
 _METHODS = {

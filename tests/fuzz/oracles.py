@@ -227,6 +227,7 @@ _MASKINGS = (
     "rank_swap",
     "resample",
     "round_values",
+    "shuffle",
     "swap",
     "top_bottom_code",
     "pram",

@@ -170,6 +170,7 @@ VOUCHED = unveil.Study(PEOPLE, keep=["id", "pay"])
 ORDERED: dict[str, Callable[..., Any]] = {
     "swap": lambda **options: mechanisms.swap(VOUCHED, "pay", **options),
     "rank_swap": lambda **options: mechanisms.rank_swap(VOUCHED, "pay", window=10, **options),
+    "shuffle": lambda **options: mechanisms.shuffle(VOUCHED, "pay", **options),
     "add_noise": lambda **options: mechanisms.add_noise(VOUCHED, "pay", **options),
     "pram": lambda **options: mechanisms.pram(VOUCHED, "illness", retention=0.8, **options),
     "round_values": lambda **options: mechanisms.round_values(VOUCHED, "age", base=5, **options),
@@ -238,6 +239,7 @@ def test_repeatable_releases_are_marked_and_hold_no_seed() -> None:
 COMMANDS = {
     "rank_swap": ["--mechanism", "rank_swap", "--attribute", "pay", "--set", "window=10"],
     "swap": ["--mechanism", "swap", "--attribute", "pay"],
+    "shuffle": ["--mechanism", "shuffle", "--attribute", "pay"],
     "pram": ["--mechanism", "pram", "--attribute", "town", "--set", "retention=0.8"],
     "add_noise": ["--mechanism", "add_noise", "--attribute", "pay"],
     "sample": ["--mechanism", "sample", "--set", "share=0.5"],

@@ -121,6 +121,12 @@ FACTS: dict[str, MechanismFacts] = {
         guarantee=_NOTHING, intruder="links 0.998 of those who are in it (half)",
         section="2.6.3", page="mechanisms/sampling.md",
     ),
+    "shuffle": MechanismFacts(
+        home="shuffling", about="all values change places, ranks related as before", family="masking",
+        perturbative=True, drawn=True, data="numbers and orders", counters="attribute, and identity by linkage",
+        guarantee=_NOTHING, intruder="links 0.001 of people",
+        section="-", page="mechanisms/swapping.md",
+    ),
     "swap": MechanismFacts(
         home="swapping", about="values of some records change places", family="masking",
         perturbative=True, drawn=True, data="any", counters="attribute",
