@@ -64,7 +64,10 @@ def test_no_name_and_no_cell_becomes_markup_on_any_screen(attacked: tuple[Desk, 
     desk, browser = attacked
     for address in addresses(desk):
         answer = browser.get(address)
-        assert answer.status_code == 200, address
+        assert answer.status_code in ((200, 400) if address.count("/") > 1 else (200,)), address  # a part may ask for a column
+        if not answer.headers["content-type"].startswith("text/html"):
+            assert answer.headers["content-disposition"].startswith("attachment"), address
+            continue
         page = Page(answer.text)
         assert [one.get("src") for one in page.all("script")] == [next(one["src"] for one in page.all("script"))], address
         assert page.all("style") == []
