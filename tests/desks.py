@@ -70,7 +70,7 @@ def settle(desk: Desk) -> None:
     desk.memory["look"] = done
 
 
-def posted(browser: Browser, path: str, **form: Any) -> str:
+def posted(browser: Browser, path: str, /, **form: Any) -> str:
     """Post a form, and return the page that follows."""
     answer = browser.post(path, form)
     assert answer.status_code == 303, answer.text

@@ -5,7 +5,20 @@ A module gives `SCREEN`, a `Screen` with its page and what its forms do; its tem
 
 from __future__ import annotations
 
-from unveil.app.screens import columns, exposure, handover, meaning, opening, protect, rules, verdict
+from unveil.app.screens import (
+    columns,
+    drift,
+    exposure,
+    handover,
+    meaning,
+    opening,
+    protect,
+    questions,
+    rules,
+    tables,
+    verdict,
+    watching,
+)
 from unveil.app.visit import Screen
 
 __all__ = ["SCREENS"]
@@ -19,5 +32,9 @@ SCREENS: tuple[Screen, ...] = (
     protect.SCREEN,
     verdict.SCREEN,
     handover.SCREEN,
+    drift.SCREEN,
+    tables.SCREEN,
+    questions.SCREEN,
+    watching.SCREEN,
 )
 """The screens that there are; the navigation shows them in this order."""

@@ -21,7 +21,7 @@ from unveil.sources.datasets import names as built_in
 from unveil.sources.files.inputs import locate, named_part
 from unveil.sources.files.workbook import SUFFIXES, sheet_names
 
-__all__ = ["SCREEN"]
+__all__ = ["SCREEN", "readable", "within"]
 
 _READABLE = (
     ".csv", ".tsv", ".tab", ".txt", ".gz", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".ipc", ".feather",
@@ -50,7 +50,7 @@ class _Entry:
 
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
-    where = _within(desk.folder, visit.query.get("in", ""))
+    where = within(desk.folder, visit.query.get("in", ""))
     values: dict[str, Any] = {
         "entries": _entries(desk.folder, where),
         "trail": _trail(desk.folder, where),
@@ -158,7 +158,7 @@ def _same(desk: Desk) -> Same:
 def _opened(visit: Visit) -> Answer:
     """Open a file of the start folder, or a built-in data set."""
     given = visit.form.get("path", "")
-    return _taken(visit.desk, given if given in built_in() else str(_within(visit.desk.folder, given)))
+    return _taken(visit.desk, given if given in built_in() else str(within(visit.desk.folder, given)))
 
 
 def _table(visit: Visit) -> Answer:
@@ -191,7 +191,7 @@ def _keep(visit: Visit) -> Answer:
     name = visit.form.get("name", "").strip()
     if not name:
         raise ArgumentError("no name is given; say where to keep the file.")
-    visit.desk.keep(_within(visit.desk.folder, name))
+    visit.desk.keep(within(visit.desk.folder, name))
     return Go("/open", f"Kept as {name}.", "good")
 
 
@@ -254,7 +254,7 @@ def _taken(desk: Desk, data: str, *, kept: bool = True) -> Answer:
 # The picker -----------------------------------------------------------------------------------------------------------
 
 
-def _within(folder: Path, given: str) -> Path:
+def within(folder: Path, given: str) -> Path:
     """Return a path below the start folder; no other can be named."""
     try:
         path = (folder / given).resolve()
@@ -264,6 +264,11 @@ def _within(folder: Path, given: str) -> Path:
     if not path.is_relative_to(folder.resolve()):
         raise ArgumentError("only files below the folder in which the app was started can be opened here.")
     return path
+
+
+def readable(folder: Path) -> list[str]:
+    """Return the files right in a folder that can be read, by name."""
+    return [one.name for one in _entries(folder, folder) if not one.folder]
 
 
 def _entries(home: Path, folder: Path) -> list[_Entry]:

@@ -1,0 +1,113 @@
+"""What stands beside the way, worked out in jobs: a new file against the baseline, a protected table, a file watched."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unveil.assess.policy.check import check
+from unveil.assess.policy.verdict import Verdict
+from unveil.models.measure import measure
+from unveil.partitions.files import write_whole
+from unveil.project import Project
+from unveil.results import Result
+from unveil.run import active_run
+from unveil.sources import ReadOptions, open_source
+from unveil.sources.streams import StreamOptions, open_records
+from unveil.stream.figures import WindowFigures
+from unveil.stream.series import Series, WatchRun
+from unveil.stream.watch import Watch
+from unveil.stream.window import Window
+from unveil.study import Study
+from unveil.tables import table
+
+__all__ = ["against_baseline", "course", "made_table", "watched"]
+
+_PAUSE = 0.25
+"""Seconds between two lines of figures at least: a person reads no faster."""
+
+
+def against_baseline(data: str, options: ReadOptions, project: Project, new: str, allow: float) -> Verdict:
+    """Hold a new file against the one that is open: the policy's figures of both, and by how much each risk has grown.
+
+    Parameters
+    ----------
+    data, options, project
+        What opens the baseline.
+    new
+        The new file, read as the first.
+    allow
+        By how much a risk may have grown.
+    """
+    study = Study(open_source(data, options), project=project, partial=True)
+    policy = project.policy if project.policy.in_force() else None
+    before: Result = measure(study) if policy is None else check(study, policy, project=project)
+    return check(open_source(new, options), policy, project=project, baseline=before.to_dict(), allow=allow)
+
+
+def made_table(data: str, options: ReadOptions, project: Project, asked: Mapping[str, Any]) -> Result:
+    """Make a table, and protect it as asked.
+
+    Parameters
+    ----------
+    data, options, project
+        What opens the data.
+    asked
+        The columns `by`, the column `value` or none, the `rules` that say which cells are sensitive, and the `method` by which
+        cells are suppressed; no method: sensitive cells are only marked.
+    """
+    study = Study(open_source(data, options), project=project, partial=True)
+    made = table(study, list(asked["by"]), value=asked["value"])
+    rules: Sequence[str] = asked["rules"]
+    return made.suppress(list(rules), method=asked["method"] or "primary") if rules else made
+
+
+def watched(data: str, window: Mapping[str, Any], kept: str, *, missing: tuple[str, ...] = (), follow: bool = False) -> WatchRun:
+    """Watch a file: figures of its moving window, told as they come, until it ends or the job is stopped.
+
+    Parameters
+    ----------
+    data
+        The file, or the name of a built-in data set.
+    window
+        The arguments of `unveil.Window`.
+    kept
+        The file that keeps the figures so far, for a page that asks, and for whoever stops the job.
+    missing
+        Texts that stand for a null.
+    follow
+        Whether to wait for more at the end of the file.
+    """
+    run, measured, told, latest = active_run(), Window(**window), 0.0, None
+    watch = Watch(open_records(data, StreamOptions(follow=follow, missing=missing)), measured)
+    for figures in watch.run():  # None: nothing comes
+        run.check()
+        latest = latest if figures is None else figures
+        if latest is not None and time.monotonic() - told > _PAUSE:
+            write_whole(kept, json.dumps(watch.series.state()))
+            run.notify(_in_words(latest))
+            told, latest = time.monotonic(), None
+    left_out = {"malformed": watch.malformed, "late": measured.late}
+    return WatchRun(_question(window), watch.series.points, watch.series.total, left_out, (), ())
+
+
+def _in_words(figures: WindowFigures) -> str:
+    """Return the figures of a window as one line."""
+    rate = "no rate" if figures.dr is None else f"rate {figures.dr:.4f}"
+    return f"Window {figures.number:,}: {figures.records:,} records, {rate}, k {figures.k:,}, {figures.uniques:,} unique"
+
+
+def course(kept: Path, window: Mapping[str, Any]) -> WatchRun | None:
+    """Return the run so far from what it keeps; None: there is nothing yet."""
+    if not kept.is_file():
+        return None
+    series = Series.of(json.loads(kept.read_text(encoding="utf-8")))
+    return WatchRun(_question(window), series.points, series.total, {}, (), ()) if series.points else None
+
+
+def _question(window: Mapping[str, Any]) -> str:
+    about = window.get("sensitive")
+    return ", ".join(window["key"]) + (f" -> {about}" if about else "")

@@ -1,0 +1,103 @@
+"""Tables: which cells of a table give somebody away, and which must go with them? A table with its protection."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from unveil.app.beside import made_table
+from unveil.app.jobs import Job
+from unveil.app.same import command, python_study
+from unveil.app.screens.columns import settled
+from unveil.app.state import Desk, reading
+from unveil.app.visit import Answer, Download, Go, Page, Same, Screen, Visit
+from unveil.errors import ArgumentError
+from unveil.tables.files.writing import write_long
+from unveil.tables.rules import rules_of
+
+__all__ = ["SCREEN"]
+
+_JOB = "table"
+_MOST_DIMENSIONS = 5
+_METHODS = (
+    ("lp", "Suppress cells: a good pattern"),
+    ("optimal", "Suppress cells: the cheapest pattern"),
+    ("gauss", "Suppress cells: for very large tables"),
+    ("", "Only mark the sensitive cells"),
+)
+_FIRST: dict[str, Any] = {"by": (), "value": None, "rules": ("threshold=5",), "method": "lp"}
+
+
+def _page(visit: Visit) -> Answer:
+    desk = visit.desk
+    job: Job | None = desk.memory.get(_JOB)
+    asked: dict[str, Any] = desk.memory.get("table asked", _FIRST)
+    roles = {name: one.role for name, one in desk.project.attributes.items()}
+    offered = [name for name in desk.opened.columns if roles.get(name) not in ("identifier", "person", "household")]
+    values: dict[str, Any] = {
+        "job": job,
+        "result": None if job is None else job.answer,
+        "safe": job is not None and job.answer is not None and bool(getattr(job.answer, "safe", True)),
+        "asked": asked,
+        "columns": offered,
+        "methods": _METHODS,
+        "rules": " ".join(asked["rules"]),
+    }
+    return Page("tables.html", values, _same(desk, asked))
+
+
+def _make(visit: Visit) -> Answer:
+    """Make a table, in a job."""
+    desk = visit.desk
+    by = visit.columns("by")
+    if not 1 <= len(by) <= _MOST_DIMENSIONS:
+        raise ArgumentError(f"a table is spanned by 1 to {_MOST_DIMENSIONS} columns; tick those.")
+    value = visit.column("value") if visit.form.get("value") else None
+    if value in by:
+        raise ArgumentError("a column that spans the table cannot be summed in its cells as well.")
+    rules = tuple(visit.form.get("rules", "").replace(",", " ").split())
+    rules_of(rules)
+    asked = {"by": by, "value": value, "rules": rules, "method": visit.word("method", tuple(word for word, _ in _METHODS))}
+    desk.memory["table asked"] = asked
+    options = reading(desk.project)
+    desk.memory[_JOB] = desk.jobs.start(_JOB, "Making the table", made_table, desk.opened.data, options, desk.project, asked)
+    return Go("/tables")
+
+
+def _file(visit: Visit) -> Answer:
+    """Give the table that may be published; one that is not safe stays here."""
+    job: Job | None = visit.desk.memory.get(_JOB)
+    if job is None or job.answer is None:
+        raise ArgumentError("there is no table yet; make one first.")
+    if not getattr(job.answer, "safe", True):
+        raise ArgumentError("the table is not safe, so it is not written for publication; suppress cells first.")
+    with tempfile.TemporaryDirectory(dir=visit.desk.private) as folder:
+        path = Path(folder) / "table.csv"
+        write_long(job.answer.columns(), path)
+        return Download("table.csv", path.read_bytes(), "text/csv; charset=utf-8")
+
+
+def _same(desk: Desk, asked: dict[str, Any]) -> Same:
+    by = list(asked["by"]) or list(desk.opened.columns[:2])
+    words = [word for name in by for word in ("--by", name)]
+    words += [] if asked["value"] is None else ["--value", asked["value"]]
+    words += [word for rule in asked["rules"] for word in ("--rule", rule)]
+    words += ["--protect", "suppress", "--method", asked["method"]] if asked["rules"] and asked["method"] else []
+    value = "" if asked["value"] is None else f", value={asked['value']!r}"
+    protect = f".suppress({list(asked['rules'])!r}, method={asked['method'] or 'primary'!r})" if asked["rules"] else ""
+    return Same(
+        command("table", desk, *words), f"import unveil\n\n{python_study(desk)}\nunveil.table(study, {by!r}{value}){protect}"
+    )
+
+
+SCREEN = Screen(
+    name="tables",
+    title="Tables",
+    question="Which cells give somebody away?",
+    page=_page,
+    actions={"make": _make},
+    parts={"file": _file},
+    step=False,
+    missing=settled,
+)

@@ -1,0 +1,112 @@
+"""Watch: how risky is a file as it grows? The figures of its moving window, streamed while a job reads it."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from unveil.app.beside import course, watched
+from unveil.app.jobs import Job
+from unveil.app.screens.columns import settled
+from unveil.app.state import Desk
+from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
+from unveil.errors import ArgumentError
+from unveil.sources.datasets import names as built_in
+
+__all__ = ["SCREEN"]
+
+_JOB = "watch"
+_WATCHABLE = (".csv", ".tsv", ".ndjson", ".jsonl")
+
+
+def _lacking(desk: Desk) -> str:
+    """Say what must be there before anything is watched."""
+    if lacking := settled(desk):
+        return lacking
+    if desk.opened.data not in built_in() and not desk.opened.data.lower().endswith(_WATCHABLE):
+        return "Only a file of lines (CSV, NDJSON) can be watched as it grows."
+    return "" if desk.project.names("key") else "Say of at least one column that others may know it."
+
+
+def _page(visit: Visit) -> Answer:
+    desk = visit.desk
+    job: Job | None = desk.memory.get(_JOB)
+    asked: dict[str, Any] = desk.memory.get("watch asked", {"size": 1000, "every": 1000, "follow": False})
+    values: dict[str, Any] = {
+        "job": job,
+        "asked": asked,
+        "key": _window(desk, asked)["key"],
+        "about": _window(desk, asked)["sensitive"],
+        "course": _course(desk, job, asked),
+    }
+    return Page("watch.html", values, _same(desk, asked))
+
+
+def _course(desk: Desk, job: Job | None, asked: dict[str, Any]) -> Any:
+    """Return the figures so far: of the run that has ended, else what it has kept."""
+    if job is None:
+        return None
+    return job.answer or course(Path(asked["kept"]), _window(desk, asked))
+
+
+def _window(desk: Desk, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the window that is asked for."""
+    names = desk.opened.columns
+    secrets = [name for name in desk.project.names("sensitive") if name in names]
+    return {
+        "key": [name for name in desk.project.names("key") if name in names],
+        "sensitive": secrets[0] if secrets else None,
+        "size": asked["size"],
+        "every": asked["every"],
+    }
+
+
+def _start(visit: Visit) -> Answer:
+    """Watch the file, in a job."""
+    desk = visit.desk
+    running = desk.memory.get(_JOB)
+    if running is not None and running.running:
+        raise ArgumentError("the file is being watched already; cancel that first.")
+    folder = Path(tempfile.mkdtemp(dir=desk.private))
+    asked = {
+        "size": _whole(visit.form.get("size", "")),
+        "every": _whole(visit.form.get("every", "")),
+        "follow": bool(visit.form.get("follow")),
+        "kept": str(folder / "figures.json"),
+    }
+    desk.memory["watch asked"] = asked
+    desk.memory[_JOB] = desk.jobs.start(
+        _JOB, "Watching the file", watched, desk.opened.data, _window(desk, asked), asked["kept"],
+        missing=desk.project.data.missing, follow=asked["follow"],
+    )  # fmt: skip
+    return Go("/watch")
+
+
+def _whole(text: str) -> int:
+    text = text.strip()
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= 10**9:
+        return int(text)
+    raise ArgumentError("the window and the step are whole numbers of records, of at least 1.")
+
+
+def _same(desk: Desk, asked: dict[str, Any]) -> Same:
+    window, place = _window(desk, asked), desk.opened.place
+    about = [] if window["sensitive"] is None else ["--sensitive", window["sensitive"]]
+    keys = [word for name in window["key"] for word in ("--key", name)]
+    steps = ["--window", str(asked["size"]), "--every", str(asked["every"]), *([] if asked["follow"] else ["--no-follow"])]
+    named = f"{window['key']!r}, {window['sensitive']!r}, size={asked['size']}, every={asked['every']}"
+    lines = f"window = unveil.Window({named})\nfor figures in window.feed({place!r}):\n    print(figures)"
+    return Same(shlex.join(["unveil", "watch", place, *keys, *about, *steps]), f"import unveil\n\n{lines}")
+
+
+SCREEN = Screen(
+    name="watch",
+    title="Watch",
+    question="How risky is it as it grows?",
+    page=_page,
+    actions={"start": _start},
+    step=False,
+    missing=_lacking,
+)
