@@ -65,6 +65,7 @@ VALUES: dict[str, Draw] = {
         (
             "--key",
             "--text",
+            "--similar",
             "--sensitive",
             "--weights",
             "--household",

@@ -56,7 +56,7 @@ WAYS = (
         "Every column becomes as coarse as needed, the same for all: 37 becomes 35 to 39.",
     ),
     Way("mondrian", "mondrian", "Mondrian", "Groups are split as long as they stay large enough: each has ranges of its own."),
-    Way("local", "generalize_cells", "Local recoding", "Only the records that stand out become coarser."),
+    Way("local", "recode_locally", "Local recoding", "Only the records that stand out become coarser."),
     Way("suppress", "suppress_locally", "Suppression", "Single values are blanked; all others stay as they are."),
     Way("average", "microaggregate", "Microaggregation", "Numbers of similar people become their average.", "numbers"),
     Way("synthetic", "synthesize", "Synthetic data", "New records with the relations of the old ones; nobody is in them."),

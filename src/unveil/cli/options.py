@@ -86,7 +86,7 @@ ClassNullPolicy = Annotated[
 Identity = Annotated[bool, typer.Option("--identity", help="Measure against record identity, whatever the project says.")]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COLUMN", help="A column of sampling weights.")]
 Person = Annotated[
-    str | None, typer.Option("--person", metavar="COLUMN", help="Whose record it is: figures count persons, not records.")
+    str | None, typer.Option("--person", metavar="COLUMN", help="Whose record it is: what names people is judged by persons.")
 ]
 Household = Annotated[str | None, typer.Option("--household", metavar="COLUMN", help="Who lives together: household risk.")]
 Keep = Annotated[
