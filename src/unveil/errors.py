@@ -305,9 +305,12 @@ class TableError(UnveilError, ValueError):
         return cls(f"the table does not add up: {total} differs from the sum of its parts by {difference:+,.6g}{more}.")
 
     @classmethod
-    def unprotectable(cls, dimensions: str, why: str) -> TableError:
-        """Report a cell that cannot be protected, whatever else is suppressed; its codes are values of the data, so not which."""
-        return cls(f"a cell of {dimensions} cannot be protected even with everything suppressed that may be: {why}.")
+    def unprotectable(cls, dimensions: str, row: int, why: str) -> TableError:
+        """Report a cell that cannot be protected, whatever else is suppressed, by its row: its codes are values of the data."""
+        return cls(
+            f"the cell in row {row:,} of the table {dimensions} (as to_frame gives it) cannot be protected even with everything "
+            f"suppressed that may be: {why}."
+        )
 
 
 class UndefinedMeasureError(UnveilError, ValueError):

@@ -102,7 +102,7 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     try:
         found = chosen(problem, method, Effort(time_limit, solver), intervals, _stages())
     except Unprotectable as failure:
-        raise _told(table, failure) from None
+        raise _told(table, problem, failure) from None
     return SuppressedTable.of(
         table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table"
     )
@@ -125,10 +125,11 @@ def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> N
     return np.abs(table.amounts(cost))[problem.cells]
 
 
-def _told(table: CrossTable, failure: Unprotectable) -> TableError:
+def _told(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> TableError:
     why = (
         "whoever is alone in another cell can compute it (--insiders none would let them)"
         if failure.insider
         else "its sums leave no room, or what everybody knows is too near; lower the level or the width, or publish fewer totals"
     )
-    return TableError.unprotectable(in_line(table.names, " x "), why)
+    row = int(np.searchsorted(table.cells, problem.cells[failure.cell])) + 1
+    return TableError.unprotectable(in_line(table.names, " x "), row, why)
