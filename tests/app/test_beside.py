@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +132,7 @@ def test_questions_are_answered_refused_and_remembered(way: tuple[Desk, Browser]
     page = posted(browser, "/questions/ask", question="SELECT AVG(wage) FROM data WHERE town = 'Ulm' AND age = 21")
     assert 'class="tag watch">refused' in page
     assert page.count("eve") >= 2
+    assert "COUNT(*) where town = &#x27;Ulm&#x27;" in page or "COUNT(*) where town = &#39;Ulm&#39;" in page
     posted(browser, "/questions/policy", policy="restriction", settings="k=5", **{f"bounds-{desk.code('wage')}": "0:5000"})
     kept = unveil.Project.read(desk.project.path).query
     assert (kept.policy, dict(kept.settings), kept.columns["wage"].bounds) == ("restriction", {"k": 5}, (0, 5000))
@@ -161,6 +164,19 @@ def test_a_watch_gives_the_figures_of_windows(way: tuple[Desk, Browser]) -> None
     assert alien_markup(page) == []
     for form in ({"size": "0", "every": "1"}, {"size": "x", "every": "1"}, {"size": "5", "every": "-3"}):
         assert refused(browser, "/watch/start", **form), form
+
+
+@pytest.mark.parametrize("path", ["/meaning?column=c0&rule=intervals&steps=5,10", "/drift", "/tables", "/questions", "/watch"])
+def test_the_lines_of_python_run(way: tuple[Desk, Browser], path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, browser = way
+    monkeypatch.chdir(desk.folder)
+    people().write_csv(desk.folder / "next-month.csv")
+    posted(browser, "/questions/policy", policy="restriction", settings="k=4", **{f"bounds-{desk.code('wage')}": "0:9000"})
+    posted(browser, "/questions/ask", question="SELECT COUNT(*) FROM data WHERE town = 'Ulm'")
+    page = browser.get(path).text
+    command, python = [unescape(found) for found in re.findall(r'<pre tabindex="0"><code>(.*?)</code>', page, flags=re.DOTALL)]
+    assert command.startswith("unveil ")
+    exec(python, {})  # noqa: S102 - the line that the page offers to copy
 
 
 def test_hostile_names_and_values_are_text_beside_the_way(tmp_path: Path) -> None:

@@ -58,10 +58,18 @@ def _allowed(text: str) -> float:
     return allow
 
 
+def _roles(desk: Desk) -> list[str]:
+    """Return the words that name what an intruder knows, and wants to learn."""
+    known = [("--key", name) for name in desk.study.key] + [("--sensitive", name) for name in desk.study.sensitive]
+    return [word for pair in known for word in pair]
+
+
 def _same(desk: Desk, asked: dict[str, Any]) -> Same:
     new, project, allow = asked["path"] or "next-month.csv", desk.project.path.name, f"{asked['allow']:g}"
     policed = bool(desk.project.policy.in_force())
-    before = command("check", desk, "--policy", project, "--json") if policed else command("measure", desk, "--json")
+    before = (
+        command("check", desk, "--policy", project, "--json") if policed else command("measure", desk, *_roles(desk), "--json")
+    )
     rules = ["--policy", project] if policed else []
     words = shlex.join(["unveil", "check", new, "--project", project, *rules, "--baseline", "baseline.json", "--allow", allow])
     first = f"unveil.check(study, {project!r})" if policed else "unveil.measure(study)"

@@ -15,7 +15,9 @@ from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
 from unveil.project.gates import GateColumn, GateSection
 from unveil.queries.gate import Gate
+from unveil.queries.inquiry import Statistic
 from unveil.queries.opening import open_gate, project_policies
+from unveil.queries.predicates import All
 from unveil.results import Table
 
 __all__ = ["SCREEN"]
@@ -78,13 +80,21 @@ def _spent(desk: Desk) -> dict[str, Any]:
         for policy, amount in of.items()
     ]
     shown = reversed(history[-_MOST_SHOWN:])
-    rows = [(one.at[:19], one.analyst, one.question, one.reason or one.decision, one.account) for one in shown]
+    rows = [(one.at[:19], one.analyst, _in_words(one.question), one.reason or one.decision, one.account) for one in shown]
     note = f"{len(history):,} in all, the newest first"
     return {
         "spent": Table(("who", "policy", "spent"), tuple(accounts), title="What was spent") if accounts else None,
         "history": Table(_ASKED, tuple(rows), title="What was asked", note=note) if rows else None,
         "closed": "",
     }
+
+
+def _in_words(written: str) -> str:
+    """Return a number of the ledger as a person would ask for it."""
+    asked = Statistic.read(written)
+    if asked.condition == All(()):
+        return str(asked.aggregate)
+    return f"{asked.aggregate} where {asked.condition.sql(str, repr)}"
 
 
 # What the forms do ----------------------------------------------------------------------------------------------------
@@ -150,13 +160,31 @@ def _same(desk: Desk) -> Same:
     named = ["--project", project] if desk.project.path.is_file() else []
     asked = ["--ledger", ledger, "--as", desk.memory.get("analyst", "analyst")]
     words = ["unveil", "query", desk.opened.place, question, *named, *asked]
-    policy = desk.project.query.policy or "restriction"
-    sensitive = [name for name in desk.project.names("sensitive") if name in desk.opened.columns]
-    return Same(
-        shlex.join(words),
-        f"import unveil\n\n{python_study(desk)}\ngate = unveil.Gate(study, ledger={ledger!r}, policy={policy!r}, "
-        f"sensitive={sensitive!r})\ngate.ask({question!r})",
-    )
+    return Same(shlex.join(words), "\n".join(_python(desk, question, ledger)))
+
+
+def _python(desk: Desk, question: str, ledger: str) -> list[str]:
+    """Return the lines of Python that ask the same of the same gate."""
+    project = desk.project
+    policies = project_policies(project, None, {})
+    names = sorted({type(one).__name__ for one in policies.values()})
+    bounds = {name: one.bounds for name, one in project.query.columns.items() if one.bounds is not None}
+    said = {
+        "ledger": ledger,
+        "policy": policies["*"] if len(policies) == 1 else policies,
+        "key": list(project.names("key")),
+        "sensitive": list(project.names("sensitive")),
+        **({"bounds": bounds} if bounds else {}),
+    }
+    options = ", ".join(f"{name}={value!r}" for name, value in said.items())
+    return [
+        "import unveil",
+        f"from unveil.queries import {', '.join(names)}",
+        "",
+        python_study(desk),
+        f"gate = unveil.Gate(study, {options})",
+        f"gate.ask({question!r}, analyst={desk.memory.get('analyst', 'analyst')!r})",
+    ]
 
 
 SCREEN = Screen(
