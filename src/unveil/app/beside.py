@@ -83,6 +83,7 @@ def watched(data: str, window: Mapping[str, Any], kept: str, *, missing: tuple[s
     """
     run, measured, told, latest = active_run(), Window(**window), 0.0, None
     watch = Watch(open_records(data, StreamOptions(follow=follow, missing=missing)), measured)
+    run.notify("Waiting for the first window")
     for figures in watch.run():  # None: nothing comes
         run.check()
         latest = latest if figures is None else figures

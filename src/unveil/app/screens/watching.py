@@ -33,7 +33,7 @@ def _lacking(desk: Desk) -> str:
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    asked: dict[str, Any] = desk.memory.get("watch asked", {"size": 1000, "every": 1000, "follow": False})
+    asked: dict[str, Any] = desk.memory.get("watch asked", {"size": 1000, "every": 100, "follow": False})
     values: dict[str, Any] = {
         "job": job,
         "asked": asked,
