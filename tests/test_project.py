@@ -193,7 +193,7 @@ class TestErrors:
                 "[attributes.'a b']\nrol = 'key'",
                 (
                     "line 2: attributes.\"a b\".rol: the key 'rol' is unknown; keys are: "
-                    "role, kind, order, missing, hierarchy, partitions, reason. Hint: did you mean 'role'?"
+                    "role, kind, order, missing, missing_is_sensitive, hierarchy, partitions, reason. Hint: did you mean 'role'?"
                 ),
             ),
             (

@@ -160,12 +160,14 @@ def test_an_id_and_a_link_file_find_the_same_pairs(frame: pl.DataFrame, data: st
         assert entry["value"] in (None, 1.0)
 
 
-@given(tables(columns=2))
-def test_knowledge_is_counted_from_the_records(frame: pl.DataFrame) -> None:
+@given(tables(columns=2), st.booleans())
+def test_knowledge_is_counted_from_the_records(frame: pl.DataFrame, secret: bool) -> None:
     frame = frame.filter(pl.col("a").is_not_null())  # a record without a key is in no class
     assume(frame.height > 1 and varied(frame, "b"))
     table = load(frame, ["a", "b"])
-    found = {entry["not"]: entry for entry in knowledge(classes_of(table, ["a"], ["b"]).spreads["b"])}
+    found = {
+        entry["not"]: entry for entry in knowledge(classes_of(table, ["a"], ["b"]).spreads["b"], missing_is_sensitive=secret)
+    }
     pairs = list(zip(frame["a"].to_list(), frame["b"].to_list(), strict=True))
     for value in set(frame["b"].to_list()):
         left = [(y, x) for y, x in pairs if x != value]
@@ -173,7 +175,11 @@ def test_knowledge_is_counted_from_the_records(frame: pl.DataFrame) -> None:
         for y, x in left:
             by_class.setdefault(y, []).append(x)
         before = {y: {x for other, x in pairs if other == y} for y in by_class}
-        newly = sum(len(some) for y, some in by_class.items() if len(set(some)) == 1 and len(before[y]) > 1)
+        newly = sum(
+            len(some)
+            for y, some in by_class.items()
+            if len(set(some)) == 1 and len(before[y]) > 1 and (secret or some[0] is not None)
+        )
         uncertain = sum(len(some) * entropy(some) for some in by_class.values()) / len(left)
         assert found[value]["newly_certain"] == newly
         assert found[value]["uncertainty_left"] == pytest.approx(uncertain, abs=1e-9)

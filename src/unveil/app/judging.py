@@ -116,6 +116,8 @@ def _certain(answer: Mapping[str, Any], known: str) -> list[Story]:
         if certain is None:
             continue
         told = f"Of {counted(certain['records'], 'record')} the {name} is certain for whoever knows {known}."
+        if (gaps := entry["without_value"])["records"] and not gaps["missing_is_sensitive"]:
+            told += f" {counted(gaps['records'], 'record')} more can be told to have no value."
         found.append(
             Story(f"Wants to learn {name}", f"{certain['records']:,} of {records:,}", told, certain["records"] / records)
         )

@@ -142,6 +142,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     control: Data | None = None,
     method: Mapping[str, Any] | None = None,
     nulls: str | None = None,
+    missing_is_sensitive: bool | None = None,
     link_records: bool = True,
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
@@ -184,6 +185,9 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         are then linked by likelihood, too.
     nulls
         "category" (the default), "drop" or "error".
+    missing_is_sensitive
+        Whether it is a secret that a sensitive value is missing. If not, a class in which nobody has a value discloses nothing
+        for certain, and its records are counted apart. None: of the attributes of which the project says so.
     link_records
         Whether to link records (it takes longest on large tables).
     seed
@@ -217,7 +221,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
             raise ArgumentError("a known method is used to link records; say which record is which, and let them be linked.")
         _check_hierarchies(hierarchies or {}, pair)
         models = _models(partitions, pair)
-        others = _Others(external, control, known, seed, link_records=link_records)
+        others = _Others(external, control, known, seed, link_records=link_records, missing_is_sensitive=missing_is_sensitive)
         return attacked(pair, models, others)
 
 
@@ -230,6 +234,14 @@ class _Others:
     method: KnownMethod | None = None
     seed: int = 0
     link_records: bool = True
+    missing_is_sensitive: bool | None = None
+
+    def secret_gaps(self, pair: Pair) -> tuple[str, ...]:
+        """Return the sensitive attributes of which it is a secret that a value is missing."""
+        if self.missing_is_sensitive is not None:
+            return pair.sensitive if self.missing_is_sensitive else ()
+        said = pair.release.missing_is_sensitive, pair.original.missing_is_sensitive
+        return tuple(name for name in pair.sensitive if name in said[0] or pair.original_of(name) in said[1])
 
 
 def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: _Others) -> Attack:
@@ -245,7 +257,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         "known": identity.known_records(pair),
     }
     made_one()
-    by_homogeneity = disclosure.homogeneity(table, pair.keys, pair.sensitive, classes)
+    by_homogeneity = disclosure.homogeneity(table, pair.keys, pair.sensitive, classes, others.secret_gaps(pair))
     made_one()
     by_background = disclosure.background(by_homogeneity, classes)
     made_one()

@@ -103,6 +103,7 @@ def _told(found: Attack, name: str) -> str:
     entry = found.homogeneity["by_sensitive"][name]
     best, belief = found.background["by_sensitive"][name]["knowledge"][0], found.skewness["by_sensitive"][name]["belief"]
     lines = [f"{counted(entry['certain']['records'], 'record')} disclosed for certain"]
+    lines += _without_value(entry["without_value"])
     if best["newly_certain"]:
         lines.append(f"knowing who is not {best['not']} would add {counted(best['newly_certain'], 'record')}")
     if belief["ratio"] > 1.0:
@@ -111,6 +112,15 @@ def _told(found: Attack, name: str) -> str:
     if entry["value"] is None:
         lines.append(str(entry["reason"]))
     return "; ".join(lines)
+
+
+def _without_value(gaps: Any) -> list[str]:
+    """Say how many records have no value, nor has anyone who looks like them, and whether that is a secret."""
+    if not gaps["records"]:
+        return []
+    among = "of them have" if gaps["missing_is_sensitive"] else "more have"
+    counts = "which is said to be a secret" if gaps["missing_is_sensitive"] else "which is not taken for a secret"
+    return [f"{gaps['records']:,} {among} no value, like all of their class, {counts}"]
 
 
 def _similarity(models: Any) -> Table:

@@ -7,8 +7,8 @@ belief shifts from the whole table to a class. Similarity: the rate when values 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from unveil.results import jsonable
 from unveil.sources import CodedTable
 from unveil.study import ColumnPair, Pair
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["background", "classes_of", "homogeneity", "knowledge", "similarity", "skewness"]
 
 _NO_PAIRS = "which released value stands for which original one is known only where it is said which record is which"
@@ -31,21 +34,33 @@ _HOW_TO_READ = (
 )
 
 
-def homogeneity(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], classes: Equivalence) -> dict[str, Any]:
-    """Measure every sensitive attribute given the key, by attribute and together, and who is disclosed for certain."""
+def homogeneity(
+    release: CodedTable,
+    keys: Sequence[str],
+    sensitive: Sequence[str],
+    classes: Equivalence,
+    missing_is_sensitive: Collection[str] = (),
+) -> dict[str, Any]:
+    """Measure every sensitive attribute given the key, by attribute and together, and who is disclosed for certain.
+
+    Classes in which nobody has a value disclose none: they are counted apart, unless it is a secret that the value is missing.
+    """
     found = {}
     for name in sensitive:
-        certain = classes.spreads[name].distinct == 1
+        spread, secret = classes.spreads[name], name in missing_is_sensitive
         found[name] = {
             **rate(release, keys, [name]),
             "by_attribute": [{"release": key, **rate(release, [key], [name])} for key in keys],
-            "certain": {
-                "classes": int(certain.sum()),
-                "records": int(classes.own[certain].sum()),
-                "share": float(classes.own[certain].sum() / classes.records),
-            },
+            "certain": _counted(classes, spread.certain(missing_is_sensitive=secret)),
+            "without_value": {**_counted(classes, spread.valueless), "missing_is_sensitive": secret},
         }
     return {"risk": mean([entry["value"] for entry in found.values()]), "by_sensitive": found}
+
+
+def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> dict[str, Any]:
+    """Count some classes and the records that hold their key."""
+    records = int(classes.own[which].sum())
+    return {"classes": int(which.sum()), "records": records, "share": records / classes.records}
 
 
 def background(found: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
@@ -53,7 +68,8 @@ def background(found: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]
     answer = {}
     for name, entry in found["by_sensitive"].items():
         rows = [{"release": row["release"], **_missing(row)} for row in entry["by_attribute"]]
-        known = knowledge(classes.spreads[name])
+        secret = bool(entry["without_value"]["missing_is_sensitive"])
+        known = knowledge(classes.spreads[name], missing_is_sensitive=secret)
         answer[name] = {**_missing(entry), "by_attribute": rows, "knowledge": known}
     return {"by_sensitive": answer}
 
@@ -67,13 +83,15 @@ def _missing(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {"missing": None if entry["value"] is None else 1.0 - entry["value"], "by_value": rows}
 
 
-def knowledge(spread: Spread) -> list[dict[str, Any]]:
+def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> list[dict[str, Any]]:
     """Rank the pieces of knowledge "not v": how many more records would be certain, and what would stay uncertain, in bits.
 
     Parameters
     ----------
     spread
         How a sensitive attribute spreads over the classes.
+    missing_is_sensitive
+        Whether it is a secret that a value is missing; if not, nobody becomes certain by having none.
 
     Returns
     -------
@@ -88,7 +106,11 @@ def knowledge(spread: Spread) -> list[dict[str, Any]]:
     rest_uncertain = _m_log_m(rest) - (spread.total(logs)[spread.of_class] - logs)
     left_uncertain = uncertain.sum() + summed(spread.value, rest_uncertain - uncertain[spread.of_class], values)
     left = spread.n.sum() - summed(spread.value, spread.n, values)
-    newly = summed(spread.value, np.where(spread.distinct[spread.of_class] == 2, rest, 0.0), values)  # noqa: PLR2004
+    settled = spread.distinct[spread.of_class] == 2  # noqa: PLR2004 - then one value is left
+    if not missing_is_sensitive:
+        missing = np.array([value is None for value in spread.values], dtype=bool)[spread.value]
+        settled &= missing | (spread.total(missing.astype(np.float64)) == 0)[spread.of_class]
+    newly = summed(spread.value, np.where(settled, rest, 0.0), values)
     share, bits = newly / np.maximum(left, 1.0), np.maximum(left_uncertain, 0.0) / np.maximum(left, 1.0)
     return [
         {

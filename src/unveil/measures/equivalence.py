@@ -86,6 +86,17 @@ class Spread:
         cells = disclosing(self.n, self.size[self.of_class], self.whole[self.value])
         return np.asarray(np.logical_or.reduceat(cells, self.starts))
 
+    @cached_property
+    def valueless(self) -> NDArray[np.bool_]:
+        """Which classes hold a null and nothing else: nobody in them has a value."""
+        missing = np.array([value is None for value in self.values], dtype=bool)
+        return np.asarray((self.distinct == 1) & missing[self.value[self.starts]])
+
+    def certain(self, *, missing_is_sensitive: bool = False) -> NDArray[np.bool_]:
+        """Return which classes hold one value only; that nobody has one counts where it is a secret itself that it is missing."""
+        alone = self.distinct == 1
+        return np.asarray(alone if missing_is_sensitive else alone & ~self.valueless)
+
     def highest(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the highest figure of each class."""
         return np.asarray(np.maximum.reduceat(figures, self.starts))

@@ -29,7 +29,7 @@ DISTANCE_WORDS = ("equal", "rank", "value", "hierarchical", "variational", "kl",
 """How far values are apart, in the words of t-closeness; the models are a room below and have the same."""
 _CONFIDENCES = ("certain", "likely", "possible")
 _ITEMS = tuple("ABCDEFGHIJKLMNOPQR")
-_LENIENCE = ("except", "confidence")
+_LENIENCE = ("except", "confidence", "missing_is_sensitive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,10 @@ RULES: dict[str, Form] = {
         parameters=_SECRET,
         about="largest ratio of a value's shares in a class and in the table, as a logarithm; it must stay below",
     ),
-    "certain_disclosure": Form(parameters=_SECRET, about="share of records whose class holds one sensitive value"),
+    "certain_disclosure": Form(
+        parameters={**_SECRET, "missing_is_sensitive": None},
+        about="share of records whose class holds one sensitive value; those without a value count if a missing one is secret",
+    ),
     "discrimination_rate": Form(
         parameters={"key": None, "sensitive": None, "adjusted": False, "partitions": None},
         about="Discrimination Rate against record identity, or against `sensitive` (a column, or `true` for each)",
@@ -402,6 +405,7 @@ _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
     "key": _texts,
     "sensitive": _secret,
     "adjusted": TomlTable.flag,
+    "missing_is_sensitive": TomlTable.flag,
     "partitions": _partitions,
     "except": _texts,
     "confidence": lambda table, name: table.word(name, _CONFIDENCES),

@@ -92,6 +92,8 @@ class Attribute:
         Its semantic partitions by name.
     missing
         Texts that stand for a null in it, such as -9.
+    missing_is_sensitive
+        Whether it is a secret that a value of it is missing.
     reason
         Why it has its role, in the words of who decided: a column that may name people is kept with a reason only.
 
@@ -108,6 +110,7 @@ class Attribute:
     hierarchy: Path | None = None
     partitions: dict[str, Partition] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    missing_is_sensitive: bool = False
     reason: str = ""
 
 
@@ -165,7 +168,7 @@ def _read_attributes(table: TomlTable) -> dict[str, Attribute]:
 
 
 def _read_attribute(name: str, table: TomlTable) -> Attribute:
-    table.only(("role", "kind", "order", "missing", "hierarchy", "partitions", "reason"))
+    table.only(("role", "kind", "order", "missing", "missing_is_sensitive", "hierarchy", "partitions", "reason"))
     kind, order = table.word("kind", KINDS), _read_order(table)
     if order is not None and kind not in {None, "ordinal"}:
         raise table.wrong(f"only an ordinal attribute has an order, and this one's kind is {kind}.", "order")
@@ -177,6 +180,7 @@ def _read_attribute(name: str, table: TomlTable) -> Attribute:
         hierarchy=_read_hierarchy(table),
         partitions=_read_partitions(table.table("partitions")),
         missing=table.elements("missing", (str,), "text") or (),
+        missing_is_sensitive=table.flag("missing_is_sensitive"),
         reason=table.text("reason") or "",
     )
 
@@ -220,6 +224,8 @@ def _write_attributes(attributes: Mapping[str, Attribute], relative: Callable[[P
             yield f"order = {written(attribute.order)}"
         if attribute.missing:
             yield f"missing = {written(attribute.missing)}"
+        if attribute.missing_is_sensitive:
+            yield "missing_is_sensitive = true"
         if attribute.hierarchy is not None:
             yield f"hierarchy = {written(relative(attribute.hierarchy))}"
         if attribute.reason:

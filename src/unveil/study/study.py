@@ -194,6 +194,12 @@ class Study:
         return self.roles.key
 
     @property
+    def missing_is_sensitive(self) -> tuple[str, ...]:
+        """The columns of which the project says that a missing value is a secret."""
+        known = {} if self.project is None else self.project.attributes
+        return tuple(name for name, one in known.items() if one.missing_is_sensitive)
+
+    @property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes."""
         return self.roles.sensitive

@@ -219,13 +219,19 @@ def _uniques(case: Case, rule: Rule) -> Outcome:
 
 
 def _certain(case: Case, rule: Rule) -> Outcome:
-    """Read the share of records whose class holds one sensitive value only."""
+    """Read the share of records whose class holds one sensitive value only; that nobody has one counts if it is a secret."""
     name = rule.parameters.get("attribute")
     if not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    told = class_models.DistinctLDiversity(name, 2).measure(case.classes).violating_records or 0
+    said = rule.parameter("missing_is_sensitive")
+    secret = name in case.study.missing_is_sensitive if said is None else bool(said)
+    spread, own = case.classes.spreads[name], case.classes.own
+    told, gaps = int(own[spread.certain(missing_is_sensitive=secret)].sum()), int(own[spread.valueless].sum())
     detail = f"the key tells it for certain of {counted(told, 'record')}"
-    return Outcome(rule, name, told / int(case.classes.own.sum()), detail=detail)
+    if gaps:
+        apart = f"; {gaps:,} more have no value, which is not taken for a secret"
+        detail += f", {gaps:,} of which have no value" if secret else apart
+    return Outcome(rule, name, told / int(own.sum()), detail=detail)
 
 
 def _rate(case: Case, rule: Rule) -> Outcome:

@@ -78,6 +78,14 @@ def attack(
     ] = None,
     linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True,
     nulls: NullPolicy = None,
+    missing_is_sensitive: Annotated[
+        bool | None,
+        typer.Option(
+            "--missing-is-sensitive/--missing-is-no-secret",
+            help="Whether it is a secret that a sensitive value is missing (else: as the project says).",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0,
     project: ProjectFile = None,
     separator: Separator = None,
@@ -129,6 +137,7 @@ def attack(
             external=opened(external),
             control=opened(control),
             method=known,
+            missing_is_sensitive=missing_is_sensitive,
             link_records=linkage,
             seed=seed,
         )
