@@ -1,0 +1,203 @@
+"""The options of the verb check, in groups: the release on trial, its original, what came before, and where the verdict goes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unveil.cli.options import (
+    ClassNullPolicy,
+    Data,
+    Encoding,
+    Inputs,
+    Json,
+    Keep,
+    Key,
+    KeyFile,
+    Missing,
+    Out,
+    Person,
+    ProjectFile,
+    Separator,
+    SpreadsheetSafe,
+    gather,
+    give,
+    pair_of,
+)
+from unveil.cli.requirements import Order, SensitiveColumns
+from unveil.errors import ArgumentError, shown
+from unveil.output import check_replaceable, together
+
+if TYPE_CHECKING:
+    from unveil.assess.policy.verdict import Verdict
+    from unveil.project import Policy
+
+__all__ = ["BeforeOptions", "OriginalOptions", "TrialOptions", "VerdictOptions"]
+
+
+def _writable(out: Path | None) -> Path | None:
+    if out is not None:
+        check_replaceable(out)
+    return out
+
+
+def _sheet(place: Path | None) -> Path | None:
+    if place is not None and place.suffix.lower() not in (".html", ".txt"):
+        raise ArgumentError(f"the sheet is a page to print or a text: end its name in .html or .txt, not as {shown(place.name)}.")
+    return _writable(place)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOptions:
+    """The release, the policy that it is held against, and how it is read."""
+
+    release: Data = None
+    policy: Annotated[
+        str | None, typer.Option("--policy", metavar="FILE|PRESET", help="A policy file, a project file, or a preset.")
+    ] = None
+    key: Key = None
+    sensitive: SensitiveColumns = None
+    person: Person = None
+    keep: Keep = None
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A sensitive column's hierarchy (ARX CSV).")
+    ] = None
+    order: Order = None
+    nulls: ClassNullPolicy = None
+    project: ProjectFile = None
+    separator: Separator = None
+    encoding: Encoding = None
+    missing: Missing = None
+
+    def gathered(self) -> tuple[Inputs, Policy | None]:
+        """Open the release, with the project of its policy where none is named; return the policy too."""
+        from unveil.assess.policy.check import policy_of
+
+        asked, own = (None, None) if self.policy is None else policy_of(self.policy)
+        plan = self.project if self.project is not None or own is None else own.path
+        inputs = gather(
+            self.release, key=self.key, sensitive=self.sensitive, partition=None, nulls=self.nulls, weights=None, project=plan,
+            separator=self.separator, encoding=self.encoding, missing=self.missing, partial=True, person=self.person,
+            keep=self.keep,
+        )  # fmt: skip
+        if asked is None and inputs.project is not None and inputs.project.policy:
+            asked = inputs.project.policy
+        return inputs, asked
+
+    def meanings(self, inputs: Inputs) -> dict[str, Any]:
+        """Return how values of sensitive attributes lie to one another."""
+        from unveil.cli import requirements
+
+        secrets = inputs.sensitive or ()
+        return {
+            "hierarchies": requirements.hierarchies(self.hierarchy, inputs.project, secrets),
+            "orders": requirements.orders(self.order, inputs.project, secrets),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalOptions:
+    """The original of the release, for rules about attacks, and which record belongs to which."""
+
+    original: Annotated[
+        str | None, typer.Option("--original", metavar="FILE", help="The original table, for rules about attacks.")
+    ] = None
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
+    ] = None
+    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
+        None
+    )
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False
+
+    def paired(self, trial: TrialOptions) -> dict[str, Any]:
+        """Return the arguments that pair the release with its original, read as the release is; none: there is no original."""
+        from unveil.sources import source
+
+        if self.original is None:
+            return {}
+        first = source(
+            self.original, separator=trial.separator, encoding=trial.encoding, missing=tuple(trial.missing or ())
+        )  # fmt: skip
+        pairs = [pair_of(text, first.names, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
+        return {
+            "original": first,
+            "mapping": pairs,
+            "id": self.identity,
+            "link": self.link,
+            "same_order": self.same_order,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeOptions:
+    """What came before: an earlier result, the history of runs, the record of the release; and the seed and key of this one."""
+
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="An earlier result: the JSON of a check or a measure."),
+    ] = None
+    allow: Annotated[float, typer.Option("--allow", help="By how much a risk may have grown since the baseline.")] = 0.0
+    history: Annotated[
+        Path | None,
+        typer.Option("--history", metavar="FILE", help="Append this check to a file of runs, and show how the figures went."),
+    ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE", help="The record of the release; none: RELEASE.unveil.json beside it."),
+    ] = None
+    key_file: KeyFile = None
+    seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the call."""
+        return {
+            "baseline": self.baseline,
+            "allow": self.allow,
+            "history": self.history,
+            "record": self.record,
+            "key_file": self.key_file,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictOptions:
+    """Where the verdict goes."""
+
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write the verdict as JUnit XML, for pipelines.", callback=_writable),
+    ] = None
+    sheet: Annotated[
+        Path | None,
+        typer.Option("--sheet", metavar="FILE", help="Write one page for whoever decides: .html or .txt.", callback=_sheet),
+    ] = None
+    as_json: Json = False
+    out: Out = None
+    spreadsheet_safe: SpreadsheetSafe = True
+
+    def give(self, verdict: Verdict, signer: Callable[[list[Path]], None] | None) -> None:
+        """Write the verdict in every form asked for, signed where that is asked, all or none."""
+        with together():
+            if self.junit is not None:
+                from unveil.assess.policy.junit import junit
+                from unveil.partitions.files import write_whole
+
+                write_whole(self.junit, junit(verdict) + "\n")
+                sys.stderr.write(f"written: {self.junit}\n")
+            if self.sheet is not None:
+                from unveil.report import write_view
+
+                write_view(verdict.sheet(), self.sheet)
+                sys.stderr.write(f"written: {self.sheet}\n")
+            give(verdict, as_json=self.as_json, out=self.out, spreadsheet_safe=self.spreadsheet_safe)
+            if signer is not None and self.out is not None:
+                record = verdict.evidence.file("record")
+                signer([self.out] if record is None else [self.out, Path(record.place)])
