@@ -413,8 +413,7 @@ class Window:
         if self._untidy >= _TIDY_EVERY:
             self._untidy = 0
             if self._expiry.counts.is_full_of_old():
-                kept = [*waiting, *self._waiting.codes]
-                self._expiry.renumber(self._expiry.counts.forget(kept))
+                self._expiry.renumber(self._expiry.counts.forget([*waiting, *self._waiting.codes]))
 
     def _fit(self, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
         hold_to_limit(self._expiry, [*waiting, *self._waiting.codes])
