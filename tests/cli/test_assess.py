@@ -44,15 +44,15 @@ def test_the_same_input_gives_the_same_report(tmp_path: Path) -> None:
 def test_redaction_can_be_turned_off(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("a,s\n" + "x,1\nx,2\n" * 4 + "rare,1\n", "utf-8")
     texts = {}
-    for option in ("--redact", "--no-redact"):
-        assert (
-            run(["assess", str(tmp_path / "d.csv"), "--key", "a", "--sensitive", "s", option, "--out", str(tmp_path / "r.html")])
-            == 0
-        )
+    for option in ((), ("--unmasked",)):
+        words = ["assess", str(tmp_path / "d.csv"), "--key", "a", "--sensitive", "s", *option, "--out", str(tmp_path / "r.html")]
+        assert run(words) == 0
         texts[option] = (tmp_path / "r.html").read_text("utf-8")
-    assert ">rare<" not in texts["--redact"]
-    assert "= rare" not in texts["--redact"]
-    assert "a = rare" in texts["--no-redact"]
+    assert ">rare<" not in texts[()]
+    assert "= rare" not in texts[()]
+    assert "UNMASKED" not in texts[()]
+    assert "a = rare" in texts["--unmasked",]
+    assert "UNMASKED" in texts["--unmasked",]
 
 
 def test_a_partition_and_a_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

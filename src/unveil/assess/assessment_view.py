@@ -271,9 +271,12 @@ def _models(found: Assessment) -> View:
             tuple(zip(_BANDS, sizes.classes, strict=True)), "", "A class: the records that share all values of the key.",
         ),
     )  # fmt: skip
-    masked = (_masking(found.small),) if found.small else ()
+    masked = (_masking(found.small) if found.small else _UNMASKED,)
     figures = tuple(replace(figure, definition=_DEFINED.get(figure.label, "")) for figure in shown.figures)
     return View("Models and risks", figures, tuple(map(_explained, shown.tables)), (*shown.notes, *masked), charts)
+
+
+_UNMASKED = "UNMASKED: classes of single people are shown with their values. For the steward's own eyes; do not pass it on."
 
 
 def _masking(small: int) -> str:

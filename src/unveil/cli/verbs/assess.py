@@ -40,9 +40,9 @@ def assess(
     max_size: Annotated[
         int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; none: what time allows.")
     ] = None,
-    redact: Annotated[
-        bool, typer.Option("--redact/--no-redact", help="Mask classes that are small or give a sensitive value away.")
-    ] = True,
+    unmasked: Annotated[
+        bool, typer.Option("--unmasked", help="Show every class: for the steward's own eyes, and marked as such.")
+    ] = False,
     small: Annotated[int, typer.Option("--small", min=1, help="Classes of fewer records are small.")] = 5,
     key_file: KeyFile = None,
     nulls: NullPolicy = None,
@@ -69,7 +69,7 @@ def assess(
             inputs.study,
             partitions=requirements.attackers(partition, inputs.source.names),
             max_size=max_size,
-            redact=redact,
+            redact=not unmasked,
             small=small,
             key_file=key_file,
         )
