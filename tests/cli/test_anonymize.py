@@ -67,7 +67,7 @@ def files() -> list[str]:
 def test_the_shape_of_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, *TOWNS, "--k", "2", "--l", "distinct:2:job", "--suppression", "0.2")
     assert list(found) == [
-        "transformation", "heights", "objective", "score", "optimal", "bound", "suppressed", "records", "nodes", "models",
+        "transformation", "heights", "objective", "score", "optimal", "bound", "suppressed", "records", "nodes", "lost", "models",
         "before", "seconds", "settings", "columns", "notes", "repeatable", "version",
     ]  # fmt: skip
     assert found["transformation"] == {"age": 1, "town": 0}

@@ -84,7 +84,7 @@ def _done(words: Sequence[str]) -> int:
 
     program = _program()
     try:
-        with _running(words), program.make_context("unveil", list(words)) as context:
+        with _running(words), program.make_context("unveil", list(words), obj=tuple(words)) as context:
             program.invoke(context)
     except typer.Exit as done:
         return done.exit_code

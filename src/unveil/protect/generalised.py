@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import listed
+from unveil.protect.lost import lost_attributes, on_lost
 from unveil.randomness import Chance, Repeatable
 from unveil.releases import ColumnScreen, Release, ReleaseRecords, drawn_order, marked, repeatable_of
 from unveil.results.numbers import number
@@ -86,7 +87,7 @@ def generalised(
 ) -> Release[Generalisation]:
     """Return the release that protected records are."""
     found, request, space = choice.found, choice.request, choice.lattice.space
-    after = choice.after()
+    after, lost = choice.after(), lost_attributes(choice)
     generalisation = Generalisation(
         transformation=space.transformation(choice.node),
         heights={one.name: one.levels.height for one in space.attributes},
@@ -100,6 +101,7 @@ def generalised(
         models=after,
         before=choice.before(),
         seconds=choice.seconds,
+        lost=lost,
     )
     settings = {
         "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
@@ -110,7 +112,8 @@ def generalised(
         **options.settings(),
     }
     screen = options.screen.beside(ColumnScreen.of_identifiers(options.identifiers).left_out)
-    notes = marked([*_notes(choice, options), *on_suppressed(found.suppressed, after), *screen.notes()], repeatable)
+    said = [*_notes(choice, options), *on_lost(lost, found.suppressed), *on_suppressed(found.suppressed, after)]
+    notes = marked([*said, *screen.notes()], repeatable)
     return Release(
         records, generalisation, origin, settings, notes, repeatable, screen.left_out, screen.vouched,
         screen.unmeasured,

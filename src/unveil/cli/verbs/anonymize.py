@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,7 +19,8 @@ from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, Tabl
 from unveil.cli.requirements import ModelOptions
 from unveil.cli.steps import MechanismOptions, give_made
 from unveil.cli.streaming import StreamingOptions
-from unveil.errors import ArgumentError, shown
+from unveil.credentials import hidden_in_message
+from unveil.errors import ArgumentError, listed, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class LatticeOptions(SearchOptions):
 @app.command(epilog="Example: unveil anonymize adult --key age --key sex --key race --k 5 --suppression 0.04 --out release.csv")
 @grouped
 def anonymize(
+    context: typer.Context,
     table: TableOptions,
     mechanism: MechanismOptions,
     models: ModelOptions,
@@ -91,7 +95,16 @@ def anonymize(
             **told,
         )  # fmt: skip
     told_written([] if to.out is None else [to.out], to.link)
-    return give(release, as_json=as_json, out=None)
+    give(release, as_json=as_json, out=None)
+    return None if kept else _tell_what_keeps_more(context, release.lost)
+
+
+def _tell_what_keeps_more(context: typer.Context, lost: Mapping[str, int | None]) -> None:
+    """Say by which command less is lost, where key attributes are gone and Mondrian would, or may, keep some of them."""
+    if any(groups is None or groups > 1 for groups in lost.values()):
+        typed = [word for word in context.obj or () if word != "--json"]
+        command = shlex.join(["unveil", *typed, "--mechanism", "mondrian"])
+        sys.stderr.write(f"To keep more of {listed(lost)}: {hidden_in_message(command, typed)}\n")
 
 
 def _require_key(inputs: Inputs, required: Sequence[Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from unveil.attributes import in_line
@@ -94,6 +94,9 @@ class Generalisation(Searched):
         Whether no other generalisation costs less, and a cost below which none lies.
     lattice, evaluated
         The generalisations there are, and those looked at.
+    lost
+        The key attributes of which all records left have one value, though the data has several, each with the number of groups
+        that Mondrian would keep of it; None where the table is too large to try.
     """
 
     transformation: Mapping[str, int]
@@ -103,6 +106,7 @@ class Generalisation(Searched):
     bound: float
     lattice: int
     evaluated: int
+    lost: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def made_by(self) -> str:
@@ -122,6 +126,7 @@ class Generalisation(Searched):
             "suppressed": self.suppressed,
             "records": release.records.records,
             "nodes": {"lattice": self.lattice, "evaluated": self.evaluated},
+            "lost": dict(self.lost),
             **common,
         }
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.microdata import Microdata
 
-__all__ = ["Labelling", "Recoded", "Recoding", "fully_general", "of_levels", "released"]
+__all__ = ["Labelling", "Recoded", "Recoding", "fully_general", "merged_labels", "of_levels", "released"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -222,7 +222,7 @@ def _counted(request: Request, recoded: Recoded) -> Counts:
     for at, name in enumerate(request.cells.names):
         if name in recoded.rules:
             rule = recoded.rules[name]
-            merged, place = _merged([*rule.labels, SUPPRESSED])
+            merged, place = merged_labels([*rule.labels, SUPPRESSED])
             columns.append(Column(name, merged))
             codes.append(place[np.where(recoded.suppressed, len(rule.labels), rule.codes)])
         else:
@@ -232,7 +232,7 @@ def _counted(request: Request, recoded: Recoded) -> Counts:
     return rows.regrouped(columns, codes)
 
 
-def _merged(labels: Sequence[str | None]) -> tuple[tuple[str | None, ...], NDArray[np.int64]]:
+def merged_labels(labels: Sequence[str | None]) -> tuple[tuple[str | None, ...], NDArray[np.int64]]:
     """Return the distinct labels, a null last, and the place of each label among them."""
     distinct = [*dict.fromkeys(label for label in labels if label is not None), *([None] if None in labels else [])]
     at = {label: place for place, label in enumerate(distinct)}

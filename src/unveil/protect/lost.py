@@ -1,0 +1,57 @@
+"""Which key attributes does a generalisation leave nothing of, and would a finer recoding keep some?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from unveil.errors import listed
+from unveil.results.numbers import counted
+from unveil.search.lattice.choice import Choice
+from unveil.search.splitting.foretold import labels_by_mondrian
+
+__all__ = ["lost_attributes", "on_lost"]
+
+_FEW = 200_000
+"""Records up to which Mondrian is run to say what it would keep."""
+
+
+def lost_attributes(choice: Choice) -> dict[str, int | None]:
+    """Return the key attributes of which every record left has the same value, though the data has several.
+
+    With each goes the number of groups that Mondrian would keep of it under the same models; None where the table is too large
+    to try.
+    """
+    request = choice.request
+    what = choice.applied([request.codes(name) for name in request.keys])
+    kept = ~what.suppressed
+    gone = [
+        name
+        for name in request.keys
+        if len(np.unique(what.codes[name][kept])) == 1 and len(np.unique(request.codes(name))) > 1
+    ]  # fmt: skip
+    if not gone or request.cells.n.sum() > _FEW:
+        return dict.fromkeys(gone)
+    labels = labels_by_mondrian(request)
+    return {name: labels[name] for name in gone}
+
+
+def on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:
+    """Say that attributes are gone, and what would keep some of them."""
+    if not lost:
+        return []
+    who = "every record that is not suppressed has" if suppressed else "every record has"
+    one = len(lost) == 1
+    said = f"{_and([*lost])} {'is' if one else 'are'} gone: {who} the same value{'' if one else ' of each'}."
+    if None in lost.values():
+        return [f"{said} Mondrian, which splits the table where it can, may keep more."]
+    more = [f"{counted(groups, 'group')} of {name}" for name, groups in lost.items() if groups is not None and groups > 1]
+    if more:
+        return [f"{said} Under the same models, Mondrian would keep {_and(more)}."]
+    return [f"{said} Mondrian would keep no more of {'it' if one else 'them'}: ask for less, or name fewer key attributes."]
+
+
+def _and(words: Sequence[str]) -> str:
+    """List words as a sentence does."""
+    return words[0] if len(words) == 1 else f"{listed(words[:-1])} and {words[-1]}"
