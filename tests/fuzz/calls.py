@@ -400,6 +400,7 @@ RIGHT: dict[str, Draw] = {
     "mapping": _by_name(lambda _, name: name),
     "same_order": _one_of(True, False),
     "link_records": _one_of(True, False),
+    "missing_is_sensitive": _one_of(True, False, None),
     "rule": Scene.builder,
     "policy": _one_of("cell-size-5", {"k_anonymity": 3}),
     "project": _one_of(None),
