@@ -163,7 +163,9 @@ def test_adult_is_proposed_with_its_figures(tmp_path: Path) -> None:
     start.write()
     project = unveil.Project.read(tmp_path / "unveil.toml")
     assert project == start.project
-    found = unveil.scan(unveil.source(project.data.path, missing=["?"]), project.names("key"), max_size=1)
+    assert project.names("sensitive") == ("income-per-year",)
+    columns = [one.column for one in start.proposals]
+    found = unveil.scan(unveil.source(project.data.path, missing=["?"]), columns, max_size=1)
     rates = {entry["key"][0]: entry["dr"] for entry in found.to_dict()["subsets"]}
     for one in start.proposals:
         assert one.alone is not None
