@@ -387,3 +387,19 @@ def test_without_a_verb_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_version() -> None:
     assert call("--version").stdout.decode() == f"unveil {unveil.__version__}\n"
+
+
+@pytest.mark.parametrize("verb", ["dr", "measure", "scan", "assess", "check"])
+def test_a_project_named_as_data_brings_its_roles(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "people.csv").write_text("age,sex,ill\n1,m,a\n2,f,b\n1,m,c\n2,f,a\n", "utf-8")
+    (tmp_path / "unveil.toml").write_text(
+        '[data]\npath = "people.csv"\n\n[attributes.age]\nrole = "key"\n\n[attributes.ill]\nrole = "sensitive"\n', "utf-8"
+    )
+    policy = ["--policy", "cell-size-5"] if verb == "check" else []
+    answers = []
+    for words in ([str(tmp_path / "unveil.toml")], ["--project", str(tmp_path / "unveil.toml")]):
+        run([verb, *words, *policy, "--json"])
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1]
+    assert '"age"' in json.dumps(answers[0])
+    assert '"sex"' not in json.dumps(answers[0].get("made", {}))

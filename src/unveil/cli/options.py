@@ -222,6 +222,8 @@ def gather(
     from unveil.sources.opening import read_options
     from unveil.study import Study
 
+    if project is None and _is_project(data):
+        project, data = Path(data or ""), None
     plan = _project(project, data)
     section = plan.data if plan is not None else None
     path = data or (str(section.path) if section is not None and section.path is not None else None)
@@ -356,6 +358,11 @@ def showing_progress() -> Iterator[None]:
 
         with active_run().telling(tell):
             yield
+
+
+def _is_project(data: str | None) -> bool:
+    """Whether what is named as data is a project file: its data and its roles are meant."""
+    return data is not None and data.endswith(".toml") and Path(data).is_file()
 
 
 def _project(path: Path | None, data: str | None) -> Project | None:
