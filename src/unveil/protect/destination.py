@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from unveil.errors import ArgumentError, is_unicode, shown
+from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together
 from unveil.releases import Protection, Release, checked_place
 from unveil.sources.batches.rewriting import BatchedRecords
@@ -70,9 +70,10 @@ class Destination:
     def require_other_files(self, *read: Any) -> None:
         """Refuse to write over the data, or two files into one."""
         paths = [one for one in (*read, self.out, self.link) if isinstance(one, str | os.PathLike)]
-        if not all(is_unicode(path) and "\0" not in str(path) for path in paths):
-            raise ArgumentError("the name of a file to be written or read holds characters that no file name has.")
-        places = [os.path.realpath(path) for path in paths]
+        try:
+            places = [os.path.realpath(path) for path in paths]
+        except ValueError:  # half a surrogate pair, or a null character
+            raise ArgumentError("the name of a file to be written or read holds characters that no file name has.") from None
         if len(set(places)) < len(places):
             raise ArgumentError("the data, the release and the correspondence are different files; two of them are named alike.")
 

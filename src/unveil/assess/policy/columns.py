@@ -46,7 +46,10 @@ def vouched_in(rules: Sequence[Rule], study: Study) -> tuple[str, ...]:
 
 
 def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Unmeasured, ...]:
-    """Return the columns that no rule measures, with the persons or records that each singles out, alone and with the key."""
+    """Return the columns that no rule measures, with the persons or records that each singles out, alone and with the key.
+
+    Of a table in an engine only alone: no more than counts of single columns leaves it.
+    """
     if any(rule.name == "exposed_cells" for rule in rules):
         return ()  # a table of figures has no records
     named = {name for rule in rules for name in rule.parameters.get("key") or ()}
@@ -62,7 +65,8 @@ def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Un
             one = singled_out(study, name, person)
         except UnsupportedDataError:
             continue
-        both = None if by_key is None else unique_by(study, [*keys, name], person)[0]
+        joint = by_key is not None and not study.source.can_count  # in an engine, key and column together are nearly the records
+        both = unique_by(study, [*keys, name], person)[0] if joint else None
         found.append(replace(one, by_key=by_key, with_key=both))
     return tuple(found)
 
