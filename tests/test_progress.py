@@ -68,7 +68,7 @@ CALLS: dict[str, tuple[Callable[..., Result], dict[str, int]]] = {
             RELEASE, {"k_anonymity": 2, "distinct_l_diversity": 2, "linkage": 0.5}, key=["age", "sex"], sensitive="ill",
             original=PEOPLE, **SAME, **tell,
         ),
-        {"rules": 3, "attacks": 5, "linkage, mixed": 6, "linkage, probabilistic": 1},
+        {"rules": 4, "other figures": 5, "columns": 4, "attacks": 5, "linkage, mixed": 6, "linkage, probabilistic": 1},
     ),
 }  # fmt: skip
 

@@ -218,10 +218,10 @@ def test_seeds_and_key_files_are_refused(engine: Callable[[pl.DataFrame], Any], 
 def test_a_table_that_is_there_is_not_written_over(engine: Callable[[pl.DataFrame], Any]) -> None:
     data = engine(people(50))
     out = beside(data)
-    unveil.anonymize(data, [AGE], [KAnonymity(2)], out=out, suppression=0.1)
+    unveil.anonymize(data, [AGE], [KAnonymity(2)], out=out, suppression=0.1, keep="home")
     before = rows(out, [AGE, "home"])
     with pytest.raises(EngineError, match="there is such a table already"):
-        unveil.anonymize(data, [AGE], [KAnonymity(3)], out=out, suppression=0.9)
+        unveil.anonymize(data, [AGE], [KAnonymity(3)], out=out, suppression=0.9, keep="home")
     assert rows(out, [AGE, "home"]) == before
 
 
@@ -393,7 +393,9 @@ def test_types_of_postgresql_are_kept(postgres: str, run: Callable[..., list[tup
     key = ["exact", "free", "size", "id", "t", "small", "truth"]
     levels = {"small": (2, 4)}
     data = f"{postgres}?table=kinds"
-    found = unveil.anonymize(data, key, [KAnonymity(3)], out=f"{postgres}?table=kinds_out", suppression=0.3, levels=levels)
+    found = unveil.anonymize(
+        data, key, [KAnonymity(3)], keep=["list", "bytes"], out=f"{postgres}?table=kinds_out", suppression=0.3, levels=levels
+    )
     whole = unveil.anonymize(open_source(data).collect(key), key, [KAnonymity(3)], suppression=0.3, levels=levels)
     assert found.transformation == whole.transformation
     assert found.suppressed == whole.suppressed
@@ -403,7 +405,9 @@ def test_types_of_postgresql_are_kept(postgres: str, run: Callable[..., list[tup
     assert {name: kind for name, kind in before.items() if name not in key} == {
         name: kind for name, kind in after.items() if name not in key
     }
-    streamed = unveil.anonymize(data, key, [KAnonymity(3)], out=tmp_path / "r.parquet", suppression=0.3, levels=levels)
+    streamed = unveil.anonymize(
+        data, key, [KAnonymity(3)], keep=["list", "bytes"], out=tmp_path / "r.parquet", suppression=0.3, levels=levels
+    )
     assert streamed.data.select("list", "bytes").collect().schema == {"list": pl.List(pl.Int32), "bytes": pl.Binary}
     assert sorted(streamed.data.collect()["list"].to_list()) == [[i, i] for i in range(1, 61)]
 
@@ -417,7 +421,7 @@ def test_types_of_duckdb_are_kept(tmp_path: Path) -> None:
             [i, i] AS list, {'a': i} AS pair FROM range(60) AS series(i)""")  # fmt: skip
     key = ["huge", "exact", "mood", "id", "span", "real"]
     data = f"{file}?table=kinds"
-    found = unveil.anonymize(data, key, [KAnonymity(6)], out=f"{file}?table=out", suppression=0.3)
+    found = unveil.anonymize(data, key, [KAnonymity(6)], keep=["list", "pair"], out=f"{file}?table=out", suppression=0.3)
     whole = unveil.anonymize(open_source(data).collect(key), key, [KAnonymity(6)], suppression=0.3)
     assert (found.transformation, found.suppressed) == (whole.transformation, whole.suppressed)
     assert unveil.count(found.data, key).n.tolist() == unveil.count(whole.data, key).n.tolist()
@@ -428,12 +432,12 @@ def test_types_of_duckdb_are_kept(tmp_path: Path) -> None:
             ).fetchall()
         )
     assert (kinds["list"], kinds["pair"]) == ("BIGINT[]", "STRUCT(a BIGINT)")
-    streamed = unveil.anonymize(data, key, [KAnonymity(6)], out=tmp_path / "r.parquet", suppression=0.3)
+    streamed = unveil.anonymize(data, key, [KAnonymity(6)], keep=["list", "pair"], out=tmp_path / "r.parquet", suppression=0.3)
     assert sorted(streamed.data.collect()["list"].to_list()) == [[i, i] for i in range(60)]
     with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
-        unveil.anonymize(data, key, [KAnonymity(6)], out=tmp_path / "r.csv", suppression=0.3)
+        unveil.anonymize(data, key, [KAnonymity(6)], keep=["list", "pair"], out=tmp_path / "r.csv", suppression=0.3)
     with pytest.raises(UnsupportedDataError, match="column 'list' holds List values, which a text file cannot hold"):
-        unveil.anonymize(data, key, [KAnonymity(6)], suppression=0.3).write(tmp_path / "r.csv")
+        unveil.anonymize(data, key, [KAnonymity(6)], keep=["list", "pair"], suppression=0.3).write(tmp_path / "r.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kinds.duckdb", "r.parquet", "r.parquet.unveil.json"]
 
 
@@ -448,7 +452,7 @@ def test_a_duckdb_file_is_let_go_though_a_failure_is_kept(tmp_path: Path) -> Non
     file = tmp_path / "p.duckdb"
     data = made(file, "CREATE TABLE people AS SELECT 1 AS a, 'infinity'::DATE AS far FROM range(6)")
     with pytest.raises(UnsupportedDataError, match="column 'far' holds infinite dates") as kept:
-        unveil.anonymize(data, ["a"], [KAnonymity(2)], out=tmp_path / "r.parquet")
+        unveil.anonymize(data, ["a"], [KAnonymity(2)], out=tmp_path / "r.parquet", keep="far")
     made(file, "CREATE TABLE other AS SELECT 1 AS a")  # it waits for ever where a reader is left
     assert kept.tb is not None
 
@@ -516,7 +520,7 @@ def test_a_table_that_changes_between_count_and_release(
     done: list[str] = []
     out = f"{place}?table=changed" if into == "table" else tmp_path / "r.parquet"
     with pytest.raises(DataChangedError, match="the data changed"):
-        unveil.anonymize(f"{place}?table=changing", ["age", "town"], [KAnonymity(20)], out=out, objective=changing)
+        unveil.anonymize(f"{place}?table=changing", ["age", "town"], [KAnonymity(20)], out=out, objective=changing, keep="other")
     assert done
     assert not (tmp_path / "r.parquet").exists()
     with pytest.raises(EngineError, match="no such table"):

@@ -131,7 +131,7 @@ def test_why_a_table_cannot_be_made(spark: Any) -> None:
     one = spark.createDataFrame([(1,), (1,)], ["x"])
     data = spark.createDataFrame([(1, 2), (1, 3)], ["x", "X"])
     with pytest.raises(EngineError, match="two columns differ only in case"):
-        unveil.anonymize(data, ["x"], [KAnonymity(2)], out="spark://local?table=two_cases")
+        unveil.anonymize(data, ["x"], [KAnonymity(2)], out="spark://local?table=two_cases", keep="X")
     with pytest.raises(EngineError, match="no such schema"):
         unveil.anonymize(one, ["x"], [KAnonymity(2)], out="spark://local?table=r&schema=nowhere")
     spark.sql("CREATE TABLE taken AS SELECT 1 AS x")

@@ -193,7 +193,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
     if gate.keyed and case.study.source.can_count:
         case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
     found = outcomes(case, gate.rules)
-    others = outcomes(case, standing_rules(case, tuple(gate.rules))) if gate.keyed else ()
+    others = outcomes(case, standing_rules(case, tuple(gate.rules)), "other figures") if gate.keyed else ()
     named = {rule.name for rule in gate.policy.in_force()}
     asked_for = tuple(one for one in found if one.rule.name != "direct_identifiers" or one.rule.name in named)
     moved = () if gate.earlier is None else drifts(gate.earlier, (*asked_for, *others), gate.allow)

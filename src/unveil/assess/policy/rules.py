@@ -92,9 +92,9 @@ class Outcome:
         return found | ({"question": self.rule.question} if self.rule.question else {})
 
 
-def outcomes(case: Case, rules: Sequence[Rule]) -> tuple[Outcome, ...]:
+def outcomes(case: Case, rules: Sequence[Rule], stage: str = "rules") -> tuple[Outcome, ...]:
     """Read every rule; one that is about each attribute gives an outcome for each that has no rule of its own."""
-    single = active_run().each("rules", [*_single(case, rules)])
+    single = active_run().each(stage, [*_single(case, rules)])
     return tuple(_verified(case, _decided(outcome)) for rule in single for outcome in _read(case, rule))
 
 
