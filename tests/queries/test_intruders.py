@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import unveil
 from helpers import ROOT
 from unveil import mechanisms
 from unveil.queries import Camouflage, Differential, GatePolicy, Open, PerturbedRecords, Restriction, Sticky
@@ -25,9 +26,14 @@ PAGE = ROOT / "docs" / "queries" / "attacks.md"
 
 def perturbed(people: TrialPeople) -> GatePolicy:
     """Pay with noise, and the other two randomised: the keys stay."""
-    noisy = mechanisms.add_noise(pl.DataFrame(people.table), "pay", amount=0.3, keep_order=True, seed=1).data
-    exchanged = mechanisms.swap(noisy, "visits", share=0.9, keep_order=True, seed=2).data
-    return PerturbedRecords(mechanisms.pram(exchanged, "sick", retention=0.6, keep_order=True, seed=3).data)
+    table = pl.DataFrame(people.table)
+
+    def kept(frame: pl.DataFrame) -> unveil.Study:
+        return unveil.Study(frame, keep=list(table.columns))
+
+    noisy = mechanisms.add_noise(kept(table), "pay", amount=0.3, keep_order=True, seed=1).data
+    exchanged = mechanisms.swap(kept(noisy), "visits", share=0.9, keep_order=True, seed=2).data
+    return PerturbedRecords(mechanisms.pram(kept(exchanged), "sick", retention=0.6, keep_order=True, seed=3).data)
 
 
 POLICIES: dict[str, Callable[[TrialPeople], GatePolicy]] = {
