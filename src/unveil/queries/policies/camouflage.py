@@ -323,12 +323,16 @@ def _coalition(vectors: NDArray[np.float64], values: NDArray[np.float64], random
     chosen = random.permutation(n)[:_SAMPLE]
     some, known = vectors[:, chosen], values[chosen]
     left = np.full((len(chosen), len(chosen)), np.nan)
+    widths = some.max(0) - some.min(0)
+    widths[widths == 0.0] = np.nan  # a value that all vectors agree on has no interval
     for at in range(len(chosen)):
         above, below = np.flatnonzero(some[:, at] >= known[at]), np.flatnonzero(some[:, at] < known[at])
+        if not len(above) or not len(below):
+            continue
         high, low = np.repeat(above, len(below)), np.tile(below, len(above))
         share = ((known[at] - some[low, at]) / (some[high, at] - some[low, at]))[:, None]
         corners = share * some[high] + (1.0 - share) * some[low]
-        left[at] = (corners.max(0) - corners.min(0)) / (some.max(0) - some.min(0))
+        left[at] = (corners.max(0) - corners.min(0)) / widths
         left[at, at] = np.nan
     others = left[~np.isnan(left)]
     if not len(others):

@@ -220,6 +220,8 @@ def _scip() -> Any:
 def master_of(solver: str) -> Any:
     """Return the solver of a name."""
     checked_word("solver", solver, ("auto", *_SOLVERS))
+    if solver == "scip":
+        _scip()
     if solver != "auto":
         return _SOLVERS[solver]
     try:

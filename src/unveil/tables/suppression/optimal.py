@@ -66,6 +66,7 @@ def optimum(
     step
         Called with the closed share of the gap, in thousandths, and 1,000.
     """
+    master_of(solver)  # one that is not installed is named before the work begins
     search = _Search(problem, time_limit, step)
     search.root()
     search.branch(solver)
