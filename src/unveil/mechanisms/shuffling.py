@@ -97,7 +97,7 @@ def shuffle(
     --------
     >>> from unveil import mechanisms
     >>> release = mechanisms.shuffle("adult", ["hours-per-week", "capital-gain"], given="age", seed=1)
-    >>> release.figures["shuffled"], release.figures["rank_correlation_shift"] < 0.03
+    >>> release.figures["shuffled"], release.figures["rank_correlation_shift"] < 0.05
     (30162, True)
     """
     own, kept = names_of(attributes), names_of(given)

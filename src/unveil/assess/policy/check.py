@@ -128,7 +128,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     >>> verdict
     Verdict(policy: NOT met (k_anonymity))
     >>> [(outcome.rule.name, outcome.value, outcome.met) for outcome in verdict.outcomes]
-    [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True)]
+    [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True), ('direct_identifiers', 0, True)]
     """
     if policy is None and baseline is None:
         raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")

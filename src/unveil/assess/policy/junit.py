@@ -28,9 +28,10 @@ def junit(verdict: Verdict) -> str:
     >>> import unveil
     >>> print(junit(unveil.check("paper-3", "cell-size-3", key=["ZIP*", "Age*"])))
     <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites name="unveil" tests="1" failures="0" errors="0">
-      <testsuite name="unveil check: cell-size-3" tests="1" failures="0" errors="0" skipped="0">
+    <testsuites name="unveil" tests="2" failures="0" errors="0">
+      <testsuite name="unveil check: cell-size-3" tests="2" failures="0" errors="0" skipped="0">
         <testcase classname="unveil.policy.cell-size-3" name="k_anonymity of the key: at least 3" />
+        <testcase classname="unveil.policy.cell-size-3" name="direct_identifiers of columns: at most 0" />
       </testsuite>
     </testsuites>
     """
