@@ -201,7 +201,7 @@ def structure_linkage(
     _check_options(clusters, seed)
     spaces = [_Space.of(_columns_of(original, "original")), _Space.of(_columns_of(release, "release"))]
     originals, releases = (len(space.scores) for space in spaces)
-    true = checked_truth(np.asarray(truth), originals=originals, records=releases)
+    true = checked_truth(_rows(truth), originals=originals, records=releases)
     used = min(_different(space.scores, clusters) for space in spaces)
     one, other = (_Clusters.of(space, used, seed) for space in spaces)
     direction = _direction(*spaces)
@@ -428,6 +428,16 @@ def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
     if any(column.dtype.kind == "f" and np.isinf(column).any() for column in columns):
         raise ArgumentError(f"the {name} table: an infinite number has no place among the others.")
     return columns
+
+
+def _rows(truth: Any) -> NDArray[Any]:
+    """Return the rows of the truth as an array; what cannot be one names no rows."""
+    try:
+        return np.asarray(truth)
+    except ValueError:
+        raise ArgumentError(
+            "truth is a list of whole numbers: for every record of the release the row of its original."
+        ) from None
 
 
 def _check_options(clusters: int, seed: int) -> None:
