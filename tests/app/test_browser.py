@@ -165,8 +165,9 @@ def test_a_job_tells_its_steps_is_cancelled_and_done_again(browser: Any, messy: 
         enter(browser, address)
         browser.get(f"{address}/columns")
         until(lambda: "steps" in text(browser, ".job") and int(find(browser, "progress").get_attribute("value") or 0) > 0, 40)
-        done = int(find(browser, "progress").get_attribute("value"))
+        done, button = int(find(browser, "progress").get_attribute("value")), find(browser, ".job button")
         until(lambda: int(find(browser, "progress").get_attribute("value")) > done)
+        assert button.is_displayed(), "the button stays in its place from step to step, so that no press is lost"
         assert browser.find_elements("css selector", ".step.locked"), "nobody goes on before the names are looked for"
         click(browser, ".job button")
         until(lambda: "cancelled" in text(browser, ".job"))

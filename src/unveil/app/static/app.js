@@ -122,15 +122,20 @@ function listen(element) {
   stream.addEventListener("part", event => {
     const fresh = parser.parseFromString(event.data, "text/html").getElementById(element.id);
     const old = document.getElementById(element.id);
-    if (fresh && old) {
-      const back = old.querySelector("input[name=back]"), next = fresh.querySelector("input[name=back]");
-      if (back && next) next.value = back.value;
-      const held = focusIn(old);
-      old.replaceWith(document.adoptNode(fresh));
-      if (held) fresh.querySelector("button")?.focus({preventScroll: true});
-    }
+    if (fresh && old) stepped(old, fresh);
   });
   stream.addEventListener("end", () => { hush(element.id); again(); });
+}
+
+/* While a job runs its button stays: a press that began on one button and ended on its successor would be lost. */
+function stepped(old, fresh) {
+  if (old.querySelector("form") && fresh.querySelector("form")) {
+    for (const css of [".job-title", "progress"]) old.querySelector(css)?.replaceWith(document.adoptNode(fresh.querySelector(css)));
+    return;
+  }
+  const held = focusIn(old);
+  old.replaceWith(document.adoptNode(fresh));
+  if (held) fresh.querySelector("button")?.focus({preventScroll: true});
 }
 
 function hush(id) {
