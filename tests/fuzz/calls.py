@@ -379,7 +379,7 @@ RIGHT: dict[str, Draw] = {
     "alpha": _one_of(0.5, 1.0, 2.0),
     "suppressed": _one_of("apart", "class"),
     "suppression": _SHARE,
-    "objective": _one_of("loss", "loss-geometric", "precision", "discernibility", "class-size", "entropy", "kl"),
+    "objective": _one_of("loss", "loss-geometric", "precision", "discernibility", "class-size", "entropy", "kl", "loss-rank"),
     "levels": _by_name(lambda *_: (0, 2)),
     "factor": _SHARE,
     "key_file": _path("secret.key"),

@@ -26,7 +26,7 @@ from unveil.search.checks import keys_of, require_apart, secrets_of
 from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.generalisation import Generalisation
-from unveil.search.lattice.objectives import Candidate
+from unveil.search.lattice.objectives import Candidate, target_of
 from unveil.search.request import Request, request_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
@@ -100,14 +100,15 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     suppression
         The share of the records that may be suppressed: their key values become ``*``.
     objective
-        What to make small: "loss", "loss-geometric", "precision", "discernibility", "class-size", "entropy", "kl", or a function
-        of a `Candidate`. `objective_of` gives the formulas.
+        What to make small: "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility",
+        "discernibility-monotone", "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "classification:COLUMN", or a
+        function of a `Candidate`. `objective_of` gives the formulas.
     levels
         The lowest and the highest level that an attribute may have.
     weights
         How much each attribute counts in the objective; 1 unless given.
     factor
-        From 0 (suppression costs nothing) over 0.5 to 1 (generalisation costs nothing).
+        From 0 (suppression costs nothing beyond generalisation) over 0.5 to 1 (generalisation costs nothing).
     identifiers
         Columns that name people outright: they are left out.
     pseudonyms
@@ -177,7 +178,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     standing = _standing(data, table, names_of(keep), only_roles=only_roles)
     request = request_of(
         table, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=options.identifiers, nulls=nulls,
-        population=population,
+        population=population, further=_further(objective, keys_of(attributes)),
     )  # fmt: skip
     options = replace(options, screen=_screen(request, standing, options))
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
@@ -185,6 +186,14 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     if isinstance(table, BatchedRecords):
         return generalised_elsewhere(choice, to, write, options, chance)
     return to.written(generalised_in_hand(choice, options, chance))
+
+
+def _further(objective: object, keys: Sequence[str]) -> list[str]:
+    """Return the column that the objective wants to tell, which is no key attribute."""
+    target = target_of(objective)
+    if target in keys:
+        raise ArgumentError(f"the objective is to tell {shown(target)}, which is a key attribute; name a column that stays.")
+    return [target] if target else []
 
 
 def _standing(data: Data, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
@@ -198,7 +207,7 @@ def _screen(request: Request, standing: Standing, options: Options) -> ColumnScr
     """Decide which columns beside the key and the sensitive ones the release has."""
     if standing.deferred:
         return ColumnScreen()
-    treated = (*request.keys, *request.secrets, *options.pseudonyms)
+    treated = (*request.keys, *request.secrets, *request.further, *options.pseudonyms)
     return screen(request.table.frame, request.table.names, treated, standing)
 
 

@@ -69,6 +69,8 @@ class Request:
         The columns that name people, which the release does not have.
     population
         The count table of the population over the key, where there is one.
+    further
+        Columns that are counted beside these, because the objective asks for them.
     """
 
     keys: tuple[str, ...]
@@ -81,6 +83,7 @@ class Request:
     models: Mapping[Place, Model]
     left_out: tuple[str, ...] = ()
     population: Counts | None = None
+    further: tuple[str, ...] = ()
 
     @property
     def records(self) -> Microdata:
@@ -169,17 +172,19 @@ def request_of(
     identifiers: Names = (),
     nulls: str = "category",
     population: Data | None = None,
+    further: Sequence[str] = (),
 ) -> Request:
     """Read or count a table, and check what is required of it; records that stream are counted where they are."""
     keys, given = hierarchies_of(attributes, hierarchies)
     secrets, gone = secrets_of(models, keys), names_of(identifiers)
+    also = tuple(name for name in further if name not in secrets)
     table: Microdata | BatchedRecords
     if isinstance(data, BatchedRecords):
         table, rows = data.without(gone), _NO_ROWS
-        counted, coded = tallied(data.frame, [*keys, *secrets], nulls=nulls), None
+        counted, coded = tallied(data.frame, [*keys, *secrets, *also], nulls=nulls), None
     else:
-        table, rows = records_of(data, keys, secrets, gone, checked_nulls(nulls))
-        counted = coded = load(table.frame, [*keys, *secrets])
+        table, rows = records_of(data, keys, (*secrets, *also), gone, checked_nulls(nulls))
+        counted = coded = load(table.frame, [*keys, *secrets, *also])
     cells, whole = count_table(counted), None
     if population is not None:
         whole, cells = _within(population, keys, cells)
@@ -187,7 +192,7 @@ def request_of(
     required = completed(models, scales)
     if whole is None and any(model.needs_population for model in required.values()):
         raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
-    return Request(keys, secrets, given, table, rows, coded, cells, required, gone, whole)
+    return Request(keys, secrets, given, table, rows, coded, cells, required, gone, whole, also)
 
 
 def finer_request(

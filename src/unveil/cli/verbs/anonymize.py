@@ -29,9 +29,7 @@ class LatticeOptions(SearchOptions):
 
     objective: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="loss, loss-geometric, precision, discernibility, class-size, entropy or kl: what to make small."
-        ),
+        typer.Option(metavar="NAME", help="What to make small: loss, loss-max, precision, entropy, classification:COLUMN, ..."),
     ] = "loss"
     level: Annotated[
         list[str] | None, typer.Option("--level", metavar="COLUMN=LOW:HIGH", help="The levels that a key column may have.")

@@ -129,9 +129,9 @@ class Sizes:
         kept = np.zeros(len(self._codes))
         n = self._n[known.gone]
         for at, level in enumerate(box.lowest):
-            cost = objective.capped[at][level][self._rolled.groups(at, 0, level)]
+            cost = objective.costs[at][level][self._rolled.groups(at, 0, level)]
             kept[at] = n @ cost[self._codes[at][known.gone]]
-        return np.asarray(known.lost * objective.suppressed - kept)
+        return objective.surcharge(known.lost, kept)
 
     def _of(self, settled: tuple[tuple[int, int], ...]) -> _Partition:
         """Return the classes by the attributes that are settled, each with its level."""

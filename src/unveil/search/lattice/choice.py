@@ -16,7 +16,7 @@ from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.full_domain import Found, search
-from unveil.search.lattice.objectives import Candidate, Objective, objective_of
+from unveil.search.lattice.objectives import Candidate, Objective, objective_of, target_of
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
@@ -62,8 +62,9 @@ class Lattice:
         factor: float = 0.5,
     ) -> Lattice:
         """Lay the lattice of a request out; the other arguments are those of `anonymize`."""
-        attributes = request.key_attributes(levels)
-        space = Space(request.cells, attributes, request.secret_groups(), request.population)
+        attributes, target = request.key_attributes(levels), target_of(objective)
+        groups = dict.fromkeys([*request.secret_groups(), *([(target,)] if target else [])])
+        space = Space(request.cells, attributes, list(groups), request.population)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)
         return cls(

@@ -95,6 +95,8 @@ class _Seen:
     score: float = math.inf
     node: Node | None = None
     suppressed: int = 0
+    ranking: tuple[float, ...] = ()
+    """What its attributes lose, the largest first, where the objective tells nodes of one score apart by it."""
     costs: dict[Node, float] = field(default_factory=dict)
     """What each node looked at costs, or at least; infinite where it does not meet the requirements."""
     closest: tuple[Node, int] | None = None
@@ -242,7 +244,7 @@ class _Search:
             return math.inf
         floor = self._floor(node, table, small)
         if self.requirements.only_small:
-            return self._offer(node, self.objective.score(self.space, node, table, small), lost)
+            return self._offer(node, table, small, lost)
         if not self._hopeful(node, floor):
             return floor  # it may or may not meet the other requirements: it is no better in any case
         verdict = self.requirements.verdict(node, table, small)
@@ -251,22 +253,31 @@ class _Search:
             lasting = verdict.lasting > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
             self._close_below(node if lasting else None, lost, node)
             return math.inf
-        return self._offer(node, self.objective.score(self.space, node, table, verdict.violating), lost)
+        return self._offer(node, table, verdict.violating, lost)
 
-    def _offer(self, node: Node, score: float, lost: int) -> float:
+    def _offer(self, node: Node, table: ClassTable, gone: NDArray[np.bool_], lost: int) -> float:
         """Take a node that meets the requirements if it costs less than the best, or the same at lower levels; give its cost."""
+        score = self.objective.score(self.space, node, table, gone)
+        ranking: tuple[float, ...] = ()
         if math.isnan(score):
             raise ArgumentError("the objective gave NaN for a generalisation; give a number, infinite where it is to be avoided.")
         best = self.seen.score
         slack = self._slack(best) if self.seen.node is not None else 0.0
-        if score < best - slack or (score <= self.most < math.inf and self._lower(node)):
-            self.seen.score, self.seen.node, self.seen.suppressed = score, node, lost
+        if isinstance(self.objective, Separable) and self.objective.ranked:
+            ranking = self.objective.ranking(self.space, node, table, gone)
+        before = ranking < self.seen.ranking or (ranking == self.seen.ranking and self._lower(node))
+        if score < best - slack or (score <= self.most < math.inf and before):
+            self.seen.score, self.seen.node, self.seen.suppressed, self.seen.ranking = score, node, lost, ranking
             self.most = score + self._slack(score)
         return score
 
     def _hopeful(self, node: Node, bound: float) -> bool:
         """Whether a node that costs so much, or more, may be better than the best so far, if only by lower levels."""
-        return bound < self.seen.score or (bound <= self.most and self._lower(node))
+        return bound < self._ceiling() or (bound <= self.most and self._lower(node))
+
+    def _ceiling(self) -> float:
+        """Return the score that a better node stays below; one that ties may be better where ties are told apart further."""
+        return math.nextafter(self.most, math.inf) if self.objective.ranked else self.seen.score
 
     def _lower(self, node: Node) -> bool:
         """Whether a node has lower levels than the best so far."""
@@ -321,7 +332,8 @@ class _Search:
         """Return what every step up costs, attribute by attribute."""
         if isinstance(self.objective, Separable):
             one = self.objective
-            return [weight * np.diff(sums) / scale for weight, sums, scale in zip(one.weights, one.least, one.scale, strict=True)]
+            parts = zip(one.weights, one.totals, one.scale, strict=True)
+            return [weight * np.diff(sums) / scale for weight, sums, scale in parts]
         return [np.arange(1, size) / size for size in self.space.shape]
 
     def _bisect(self, chain: Sequence[Node]) -> None:
@@ -343,17 +355,17 @@ class _Search:
     def _worth_a_step(self, node: Node) -> bool:
         """Whether a neighbour may be better; those that cost the same wait until the lowest cost is known."""
         bound = float(self.bounds[node])
-        return self._hopeful(node, bound) if self.tying else bound < self.seen.score
+        return self._hopeful(node, bound) if self.tying else bound < self._ceiling()
 
     def _visit_rest(self) -> None:
         """Look at every node that may be better, the most general first."""
-        left = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() < self.seen.score))
+        left = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() < self._ceiling()))
         order = left[np.argsort(-self.bounds.ravel()[left], kind="stable")]
         closed, bounds = self.closed.ravel(), self.bounds.ravel()
         for done, at in enumerate(order.tolist()):
             if done % 256 == 0:
                 self.active.at("generalisations", done, len(order))
-            if not closed[at] and bounds[at] < self.seen.score:
+            if not closed[at] and bounds[at] < self._ceiling():
                 self.look(self._node(at))
 
     def _visit_ties(self) -> None:
@@ -376,7 +388,7 @@ class _Search:
         if isinstance(self.objective, Separable):
             k = self.requirements.least
             probe = LookedAt(self._fails_lastingly) if k is None else Sizes(self.space.rolled, k, self.limit)
-            self.boxes = Boxes(self.space, self.objective, probe, lambda: self.seen.score, self.look)
+            self.boxes = Boxes(self.space, self.objective, probe, self._ceiling, self.look)
         steps, walk = self._step_costs(), None
         while self.boxes is None or not self.boxes.done:
             if walk is None and self.seen.node is not None:

@@ -1,12 +1,12 @@
 r"""What does a generalisation cost? Objectives to make small, each with a bound that lets a search leave nodes out.
 
 Suppressed records count as fully generalised. With :math:`s_j(r)` what record r loses in attribute j, an objective that is
-*separable* is a mean over the attributes of
+*separable* joins what the attributes lose,
 
 .. math:: L_j = \frac{\sum_r s_j(r) - o_j}{c_j} ,
 
-so that what generalisation alone costs follows from the attributes one by one, without any class: a bound on the score of a
-node before it is looked at. Which s, o and c each objective takes is said where it is made.
+to one figure, so that what generalisation alone costs follows from the attributes one by one, without any class: a bound on the
+score of a node before it is looked at. Which s, o and c each objective takes is said where it is made.
 """
 
 from __future__ import annotations
@@ -14,23 +14,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
+from unveil.search.lattice.class_costs import CLASS_COSTS, ClassCost, Factors, classification
 from unveil.search.lattice.rollup import ClassTable, code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OBJECTIVES", "Candidate", "ClassBased", "Objective", "ObjectiveName", "Separable", "objective_of"]
+__all__ = ["OBJECTIVES", "Candidate", "ClassBased", "Objective", "ObjectiveName", "Separable", "objective_of", "target_of"]
 
-ObjectiveName: TypeAlias = Literal["loss", "loss-geometric", "precision", "discernibility", "class-size", "entropy", "kl"]
+ObjectiveName: TypeAlias = Literal[
+    "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility", "discernibility-monotone",
+    "class-size", "entropy", "entropy-arx", "kl", "ambiguity",
+]  # fmt: skip
 OBJECTIVES: tuple[ObjectiveName, ...] = get_args(ObjectiveName)
+_CLASSIFICATION = "classification:"
+_DIGITS = 12
+_EVEN = 0.5
+"""The factor that lets generalisation and suppression count in full."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +69,7 @@ Objective: TypeAlias = "Separable | ClassBased"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separable:
-    """A mean over the attributes of what their values lose.
+    """What the values of each attribute lose, joined over the attributes.
 
     Attributes
     ----------
@@ -69,66 +77,77 @@ class Separable:
         As the user writes it.
     costs
         For every attribute and level allowed, what a record in each group loses.
-    suppressed
-        What a suppressed record loses in each attribute.
+    tops, toll
+        What a record of which nothing is left loses in each attribute; the share of what is left to lose that suppression takes.
     offset, scale
         o and c of each attribute.
     weights
-        The attributes' weights, adding up to 1.
-    capped
-        As `costs`, but no more than suppression costs.
-    totals, least
-        For every attribute and level the sum of `costs`, and of `capped`, over all records.
-    geometric
-        Whether the mean is geometric: the product of (1 + L)^w, minus 1.
+        The attributes' weights, adding up to 1; for other ways than the mean, as shares of the largest.
+    totals
+        For every attribute and level the sum of `costs` over all records.
+    joined
+        "mean"; "geometric": the geometric mean of 1 + w L, minus 1; "max": the largest w L; "rank": the largest, of equal ones
+        the second largest, and so on.
     """
 
     name: str
     costs: tuple[tuple[NDArray[np.float64], ...], ...]
-    suppressed: NDArray[np.float64]
+    tops: NDArray[np.float64]
+    toll: float
     offset: NDArray[np.float64]
     scale: NDArray[np.float64]
     weights: NDArray[np.float64]
-    capped: tuple[tuple[NDArray[np.float64], ...], ...]
     totals: tuple[NDArray[np.float64], ...]
-    least: tuple[NDArray[np.float64], ...]
-    geometric: bool = False
+    joined: Literal["mean", "geometric", "max", "rank"] = "mean"
+
+    @property
+    def ranked(self) -> bool:
+        """Whether nodes of one score are told apart by what their other attributes lose."""
+        return self.joined == "rank"
 
     def score(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
         """Return the score of a node whose classes `gone` are suppressed."""
-        return self._mean(self._sums(node) + self._added(space, node, table, gone, self.costs))
+        return self._joined(self._sums(node) + self.added(space, node, table, gone))
+
+    def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
+        """Return what the attributes lose, weighted, the largest first; scores that differ by rounding alone are equal."""
+        losses = self._losses(self._sums(node) + self.added(space, node, table, gone))
+        return tuple(sorted(np.round(losses, _DIGITS).tolist(), reverse=True))
 
     def added(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what suppressing these classes adds to each attribute's sum, at least, here and in every node below."""
-        return self._added(space, node, table, gone, self.capped)
+        """Return what suppressing these classes adds to each attribute's sum, here, and at least in every node below."""
+        chosen = [one[level] for one, level in zip(self.costs, node, strict=True)]
+        lost, kept = code_sums(table, space.fields, chosen, gone)
+        return self.surcharge(lost, kept)
+
+    def surcharge(self, lost: float | NDArray[Any], kept: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what is added to each attribute's sum by suppressing so many records, which would lose `kept` else."""
+        return np.asarray(self.toll * (lost * self.tops - kept))
 
     def bounds(self, node: Node, added: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
         """Return a lower bound of the score of every node from the bottom to this one, given what is added to each sum."""
         given = np.broadcast_to(np.asarray(added, dtype=np.float64), len(self.costs))
-        found = np.zeros(())
-        for at, one in enumerate(self.least):
-            part = (one[: node[at] + 1] + given[at] - self.offset[at]) / self.scale[at]
-            part = self.weights[at] * (np.log1p(part) if self.geometric else part)
-            found = np.add.outer(found, part)
-        return np.expm1(found) if self.geometric else found
+        found, join = np.zeros(()), np.maximum if self.joined in ("max", "rank") else np.add
+        for at, one in enumerate(self.totals):
+            part = self.weights[at] * (one[: node[at] + 1] + given[at] - self.offset[at]) / self.scale[at]
+            found = join.outer(found, np.log1p(part) / len(self.costs) if self.joined == "geometric" else part)
+        return np.expm1(found) if self.joined == "geometric" else found
 
     def floor(self, node: Node, added: NDArray[np.float64]) -> float:
         """Return the lower bound of one node."""
-        return self._mean(np.array([one[level] for one, level in zip(self.least, node, strict=True)]) + added)
+        return self._joined(self._sums(node) + added)
 
     def _sums(self, node: Node) -> NDArray[np.float64]:
         return np.array([one[level] for one, level in zip(self.totals, node, strict=True)])
 
-    def _added(
-        self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], costs: Sequence[Sequence[NDArray[np.float64]]]
-    ) -> NDArray[np.float64]:
-        chosen = [one[level] for one, level in zip(costs, node, strict=True)]
-        lost, kept = code_sums(table, space.fields, chosen, gone)
-        return np.asarray(lost * self.suppressed - kept)
+    def _losses(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.weights * (sums - self.offset) / self.scale)
 
-    def _mean(self, sums: NDArray[np.float64]) -> float:
-        losses = (sums - self.offset) / self.scale
-        return float(np.expm1(self.weights @ np.log1p(losses)) if self.geometric else self.weights @ losses)
+    def _joined(self, sums: NDArray[np.float64]) -> float:
+        losses = self._losses(sums)
+        if self.joined == "mean":
+            return float(losses.sum())
+        return float(np.expm1(np.log1p(losses).mean()) if self.joined == "geometric" else losses.max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,8 +166,19 @@ class ClassBased:
     """
 
     name: str
-    score: Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]
+    score: ClassCost
     rises: Literal["more", "first", "never"] = "more"
+
+    @property
+    def ranked(self) -> bool:
+        """Whether nodes of one score are told apart further; here they are not."""
+        return False
+
+
+def target_of(objective: object) -> str | None:
+    """Return the column that "classification:COLUMN" names, which is counted beside the key."""
+    named = isinstance(objective, str) and objective.startswith(_CLASSIFICATION)
+    return str(objective).removeprefix(_CLASSIFICATION) if named else None
 
 
 def objective_of(
@@ -157,7 +187,7 @@ def objective_of(
     records: int,
     *,
     weights: Mapping[str, float] | None = None,
-    factor: float = 0.5,
+    factor: float = _EVEN,
 ) -> Objective:
     r"""Return an objective by its name, or from a function of a `Candidate`.
 
@@ -165,66 +195,73 @@ def objective_of(
     ----------
     objective
         "loss": :math:`s_j` is the share of the hierarchy's leaves that the value stands for, :math:`o_j = n / |leaves|` and
-        :math:`c_j = n - o_j`. "loss-geometric": the same, geometric mean. "precision": :math:`s_j` is the level over the
-        hierarchy's height, :math:`o_j = 0`, :math:`c_j = n`. "entropy": :math:`s_j = \log_2 n_g`, the records that hold the
-        generalised value, :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share of
-        what full generalisation costs). "discernibility": the sum over the classes of their squared size, and n for every
-        suppressed record. "class-size": records by classes, the suppressed ones being one class. "kl": the Kullback-Leibler
-        divergence, in bits, of the table's cells from the release's, where the records of a class spread evenly over all leaves
-        that it covers.
+        :math:`c_j = n - o_j`; the mean over the attributes. "loss-geometric": the same, geometric mean. "loss-max": the largest
+        :math:`L_j`. "loss-rank": the largest, of equal ones the second largest, and so on. "precision": :math:`s_j` is the level
+        over the hierarchy's height, :math:`o_j = 0`, :math:`c_j = n`. "entropy": :math:`s_j = \log_2 n_g`, the records that hold
+        the generalised value, :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share
+        of what full generalisation costs). "height", "discernibility", "discernibility-monotone", "class-size", "entropy-arx",
+        "kl", "ambiguity" and "classification:COLUMN": see `class_costs`.
     attributes, records
         The key attributes, and the number of records.
     weights
         The attributes' weights in a separable objective; 1 unless given.
     factor
-        From 0, where suppression costs nothing, over 0.5, where both count in full, to 1, where generalisation costs nothing.
+        From 0, where a suppressed record costs what its generalisation costs, over 0.5, where it costs as much as full
+        generalisation, to 1, where generalisation costs nothing.
     """
     if callable(objective):
         return ClassBased("function", _own(objective), rises="never")
-    if objective not in OBJECTIVES:
-        raise ArgumentError.not_one_of("objective", objective, OBJECTIVES)
+    target = target_of(objective)
+    if objective not in OBJECTIVES and not target:
+        raise ArgumentError.not_one_of("objective", objective, (*OBJECTIVES, "classification:COLUMN"))
     if not 0.0 <= factor <= 1.0:
         raise ArgumentError(
             f"the factor between generalisation and suppression lies between 0 and 1, so it is not {shown_number(factor)}."
         )
-    if objective in _CLASS_BASED:
-        if weights or factor != 0.5:  # noqa: PLR2004
-            raise ArgumentError(f"the objective {objective} takes no attribute weights, and no factor for suppression.")
-        return ClassBased(objective, _CLASS_BASED[objective], rises="first" if objective == "kl" else "more")
-    return _separable(objective, attributes, records, _weights(attributes, weights or {}), factor)
+    if target or objective in CLASS_COSTS:
+        if weights or (factor != _EVEN and not target):
+            also = "" if target else ", and no factor for suppression"
+            raise ArgumentError(f"the objective {objective} takes no attribute weights{also}.")
+        if target:
+            return ClassBased(objective, classification(target, Factors.of(factor), factor), rises="never")
+        return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more")
+    joined: Any = objective.removeprefix("loss-") if objective.startswith("loss-") else "mean"
+    return _separable(objective, joined, attributes, records, _weights(attributes, weights or {}, joined), Factors.of(factor))
 
 
-def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float]) -> NDArray[np.float64]:
+def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float], joined: str) -> NDArray[np.float64]:
     names = [one.name for one in attributes]
     if unknown := [name for name in given if name not in names]:
         raise ArgumentError(f"a weight is given for {shown(unknown[0])}, which is no key attribute.")
     found = np.array([given.get(name, 1.0) for name in names], dtype=np.float64)
     if not (found >= 0.0).all() or not found.sum() > 0.0:
         raise ArgumentError("attribute weights are zero or above, and not all zero.")
-    return np.asarray(found / found.sum())
+    return np.asarray(found / (found.sum() if joined == "mean" else found.max()))
 
 
 def _separable(
-    name: str, attributes: Sequence[KeyAttribute], records: int, weights: NDArray[np.float64], factor: float
+    name: str,
+    joined: Literal["mean", "geometric", "max", "rank"],
+    attributes: Sequence[KeyAttribute],
+    records: int,
+    weights: NDArray[np.float64],
+    factors: Factors,
 ) -> Separable:
-    generalising = 1.0 if factor <= 0.5 else 2.0 - 2.0 * factor  # noqa: PLR2004
-    suppressing = 2.0 * factor if factor < 0.5 else 1.0  # noqa: PLR2004
     shape = {"precision": _level_shares, "entropy": _bits}.get(name, _leaf_shares)
     parts = [shape(one, records) for one in attributes]
-    costs = tuple(tuple(generalising * cost for cost in part.costs) for part in parts)
-    suppressed = np.array([suppressing * part.top for part in parts])
-    capped = tuple(tuple(np.minimum(cost, top) for cost in part) for part, top in zip(costs, suppressed, strict=True))
+    costs = tuple(tuple(factors.generalising * cost for cost in part.costs) for part in parts)
+    offset = np.array([factors.generalising * part.offset for part in parts])
+    scale = records * np.array([part.top for part in parts]) - offset
     return Separable(
         name,
         costs,
-        suppressed,
-        np.array([generalising * part.offset for part in parts]),
-        np.array([part.scale for part in parts]),
+        np.array([part.top for part in parts]),
+        factors.suppressing,
+        offset,
+        np.where(scale > 0.0, scale, 1.0),
         weights,
-        capped,
         tuple(_totals(one, part) for one, part in zip(attributes, costs, strict=True)),
-        tuple(_totals(one, part) for one, part in zip(attributes, capped, strict=True)),
-        geometric=name == "loss-geometric",
+        joined,
     )
 
 
@@ -235,62 +272,32 @@ def _totals(one: KeyAttribute, costs: Sequence[NDArray[np.float64]]) -> NDArray[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """s of every group, level by level, its value for what is suppressed, and o and c."""
+    """s of every group, level by level, its value for what is suppressed, and o."""
 
     costs: list[NDArray[np.float64]]
     top: float
     offset: float
-    scale: float
 
 
 def _leaf_shares(one: KeyAttribute, records: int) -> _Part:
-    offset = records / one.levels.leaves
-    scale = records - offset
     costs = [one.levels.shares[level] for level in range(one.lowest, one.highest + 1)]
-    return _Part(costs, 1.0, offset, scale if scale > 0.0 else 1.0)
+    return _Part(costs, 1.0, records / one.levels.leaves)
 
 
-def _level_shares(one: KeyAttribute, records: int) -> _Part:
+def _level_shares(one: KeyAttribute, _records: int) -> _Part:
     height = max(one.levels.height, 1)
     levels = range(one.lowest, one.highest + 1)
-    return _Part([np.full(len(one.levels.labels[level]), level / height) for level in levels], 1.0, 0.0, records)
+    return _Part([np.full(len(one.levels.labels[level]), level / height) for level in levels], 1.0, 0.0)
 
 
 def _bits(one: KeyAttribute, records: int) -> _Part:
     present = one.records[one.records > 0].astype(np.float64)
-    offset = float(present @ np.log2(present))
-    scale = records * math.log2(records) - offset
     levels = range(one.lowest, one.highest + 1)
     costs = [np.log2(np.maximum(one.group_records(level), 1).astype(np.float64)) for level in levels]
-    return _Part(costs, math.log2(records), offset, scale if scale > 0.0 else 1.0)
+    return _Part(costs, math.log2(records), float(present @ np.log2(present)))
 
 
-def _discernibility(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-    kept = table.n[~gone].astype(np.float64)
-    return float(kept @ kept + float(table.n[gone].sum()) * space.records)
-
-
-def _class_size(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-    n = table.n
-    return space.records / (np.count_nonzero(n[~gone]) + int(n[gone].sum() > 0))
-
-
-def _divergence(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-    n = table.n.astype(np.float64)
-    volume, everything = np.zeros(len(n)), 0.0
-    for one, level, field in zip(space.attributes, node, space.fields, strict=True):
-        volume += np.log2(one.levels.shares[one.lowest + level] * one.levels.leaves)[table.codes(field)]
-        everything += math.log2(one.levels.leaves)
-    dropped = n[gone].sum(keepdims=True)
-    spread = _xlog2(n[~gone]).sum() - n[~gone] @ volume[~gone] + float(_xlog2(dropped)[0] - dropped[0] * everything)
-    return float(_xlog2(space.cells.astype(np.float64)).sum() - spread) / space.records
-
-
-def _xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
-
-
-def _own(function: Callable[[Candidate], float]) -> Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]:
+def _own(function: Callable[[Candidate], float]) -> ClassCost:
     def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
         n = table.n
         lost = int(n[gone].sum())
@@ -305,10 +312,3 @@ def _own(function: Callable[[Candidate], float]) -> Callable[[Space, Node, Class
         return float(cost)
 
     return score
-
-
-_CLASS_BASED: dict[str, Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]] = {
-    "discernibility": _discernibility,
-    "class-size": _class_size,
-    "kl": _divergence,
-}

@@ -1,0 +1,158 @@
+r"""What a generalisation costs by the classes that it leaves, as figures to make small.
+
+With :math:`n_C` the records of a class C, and n those of the table,
+
+- "discernibility" is :math:`\sum_C n_C^2` over the classes kept, and n for every suppressed record; "discernibility-monotone" is
+  :math:`\sum_C n_C^2` over all classes, as if none were suppressed;
+- "class-size" is n by the number of classes, the suppressed ones being one;
+- "height" is the sum of the levels;
+- "kl" is the Kullback-Leibler divergence, in bits, of the table's cells from the release's, where the records of a class spread
+  evenly over all leaves that it covers;
+- "ambiguity" is the sum over the records of how many combinations of leaves they may stand for, all of them where a record is
+  suppressed (Goldberger and Tassa 2010);
+- "entropy-arx" is the non-uniform entropy as ARX charges it, by :math:`n \log_2 n`, on average over the attributes: the records
+  keep what generalisation costs them, and the s suppressed ones add :math:`\sum_{r\ suppressed} \log_2 (s / s_g)`, where
+  :math:`s_g` of them hold the generalised value;
+- "classification:COLUMN" is the share of records whose value of the column is not the most frequent of their class, all of them
+  where two values are; a suppressed record counts as the factor says (half of one unless told otherwise).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from unveil.search.lattice.rollup import ClassTable
+from unveil.search.lattice.space import Node, Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CLASS_COSTS", "ClassCost", "Factors", "classification"]
+
+ClassCost: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]"
+"""The figure of a node, given its classes and which of them are suppressed."""
+
+_EVEN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """How much generalisation and suppression count: both in full, or one of them less."""
+
+    generalising: float
+    suppressing: float
+
+    @classmethod
+    def of(cls, factor: float) -> Factors:
+        """Return what a factor from 0 over 0.5 to 1 means."""
+        return cls(1.0 if factor <= _EVEN else 2.0 - 2.0 * factor, 2.0 * factor if factor < _EVEN else 1.0)
+
+
+def _discernibility(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+    kept = table.n[~gone].astype(np.float64)
+    return float(kept @ kept + float(table.n[gone].sum()) * space.records)
+
+
+def _all_pairs(_space: Space, _node: Node, table: ClassTable, _gone: NDArray[np.bool_]) -> float:
+    n = table.n.astype(np.float64)
+    return float(n @ n)
+
+
+def _class_size(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+    n = table.n
+    return space.records / (np.count_nonzero(n[~gone]) + int(n[gone].sum() > 0))
+
+
+def _height(space: Space, node: Node, _table: ClassTable, _gone: NDArray[np.bool_]) -> float:
+    return float(sum(space.transformation(node).values()))
+
+
+def _divergence(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+    n, (volume, everything) = table.n.astype(np.float64), _volumes(space, node, table)
+    dropped = n[gone].sum(keepdims=True)
+    spread = _xlog2(n[~gone]).sum() - n[~gone] @ volume[~gone] + float(_xlog2(dropped)[0] - dropped[0] * everything)
+    return float(_xlog2(space.cells.astype(np.float64)).sum() - spread) / space.records
+
+
+def _ambiguity(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+    volume, everything = _volumes(space, node, table)
+    return float(table.n.astype(np.float64) @ np.exp2(np.where(gone, everything, volume)))
+
+
+def _volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[np.float64], float]:
+    """Return the bits of how many combinations of leaves each class stands for, and of how many there are."""
+    volume, everything = np.zeros(len(table.n)), 0.0
+    for one, level, field in zip(space.attributes, node, space.fields, strict=True):
+        volume += np.log2(one.levels.shares[one.lowest + level] * one.levels.leaves)[table.codes(field)]
+        everything += math.log2(one.levels.leaves)
+    return volume, everything
+
+
+def _entropy(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+    bits, dropped = 0.0, table.n[gone].astype(np.float64)
+    for one, level, field in zip(space.attributes, node, space.fields, strict=True):
+        groups = one.group_records(one.lowest + level).astype(np.float64)
+        bits += _xlog2(groups).sum() - _xlog2(one.records.astype(np.float64)).sum()
+        suppressed = np.bincount(table.codes(field)[gone], weights=dropped).astype(np.float64)
+        bits += _xlog2(suppressed.sum(keepdims=True))[0] - _xlog2(suppressed).sum()
+    return float(bits) / (len(space.attributes) * max(space.records * math.log2(space.records), 1.0))
+
+
+def _xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
+
+
+def classification(target: str, factors: Factors, suppressed: float) -> ClassCost:
+    """Return how badly the classes tell a column.
+
+    Parameters
+    ----------
+    target
+        The column.
+    factors
+        What a record counts that has another value than most of its class, and one of a class without a most frequent value.
+    suppressed
+        What a suppressed record counts.
+    """
+    most = max(factors.generalising, factors.suppressing, suppressed)
+
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        first, second = _most_frequent(space, node, table, target)
+        n = table.n.astype(np.float64)
+        wrong = np.where(first > second, factors.generalising * (n - first), factors.suppressing * n)
+        return float(np.where(gone, suppressed * n, wrong).sum()) / (most * space.records)
+
+    return score
+
+
+def _most_frequent(space: Space, node: Node, table: ClassTable, target: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how often each class holds its most frequent value of a column, and its second."""
+    if space.dense:
+        held = np.sort(space.held(table, target), axis=1).astype(np.float64)
+        return held[:, -1], held[:, -2] if held.shape[1] > 1 else np.zeros(len(held))
+    of_class, codes, n = space.joint(node, table)
+    pairs, inverse = np.unique(np.stack([of_class, codes[target]]), axis=1, return_inverse=True)
+    held = np.bincount(inverse.ravel(), weights=n).astype(np.float64)
+    first, second = np.zeros(len(table.n)), np.zeros(len(table.n))
+    order = np.lexsort((-held, pairs[0]))
+    starts = np.flatnonzero(np.diff(pairs[0][order], prepend=-1))
+    first[pairs[0][order][starts]] = held[order][starts]
+    again = starts[np.diff(starts, append=len(order)) > 1]
+    second[pairs[0][order][again]] = held[order][again + 1]
+    return first, second
+
+
+CLASS_COSTS: dict[str, ClassCost] = {
+    "discernibility": _discernibility,
+    "discernibility-monotone": _all_pairs,
+    "class-size": _class_size,
+    "height": _height,
+    "kl": _divergence,
+    "ambiguity": _ambiguity,
+    "entropy-arx": _entropy,
+}
