@@ -23,7 +23,8 @@ from unveil.cli import run
 from unveil.errors import ArgumentError
 from unveil.partitions import Hierarchy
 from unveil.stream.coordinates import Coordinates
-from unveil.stream.release import Monitor, Publication, StreamRelease, UnsafePublicationError
+from unveil.stream.monitor import Monitor, UnsafePublicationError
+from unveil.stream.release import Publication, StreamRelease
 
 CITIES = Hierarchy("city", [("Paris", "France"), ("Lyon", "France"), ("Lima", "Peru"), ("Cusco", "Peru")])
 ROWS = st.lists(
@@ -128,12 +129,55 @@ def test_a_delay_by_the_clock_publishes_though_nothing_comes() -> None:
     release = StreamRelease("age", k=2, delay="10s")
     second = 1_000_000
     assert list(release.feed(pl.DataFrame({"age": [1, 2, 3]}), now=100 * second)) == []
-    assert list(release.tick(105 * second)) == []  # all can wait for the next publication
-    (one,) = release.tick(110 * second)
+    assert list(release.tick(104 * second)) == []  # all can wait for the next publication
+    (one,) = release.tick(109 * second)  # late, but not later than what is held back for that
     assert one.frame.height == release.released == 3
-    assert release.longest == 10 * second
+    assert release.longest == 9 * second
     with pytest.raises(ArgumentError, match="time of arrival"):
         list(release.feed(pl.DataFrame({"age": [1]})))
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(2, 30), st.integers(1, 60))
+@settings(max_examples=60, deadline=None)
+def test_by_the_clock_records_leave_in_time_if_it_is_looked_at_often_enough(gaps: list[int], delay: int, cuts: int) -> None:
+    """Steps of a tenth of a second; `gaps` says how many pass between records."""
+    release = StreamRelease("age", k=2, delay=f"{delay}s")
+    tenth, now = 100_000, 7_000_000
+    for gap in gaps:
+        for _ in range(gap):
+            now += tenth
+            list(release.tick(now))
+        list(release.feed(pl.DataFrame({"age": [gap] * (1 + cuts % 3)}), now=now))
+    for _ in range(10 * delay):
+        now += tenth
+        list(release.tick(now))
+    assert release.waiting == 0
+    assert release.longest <= delay * 1_000_000
+
+
+def test_times_that_leap_hold_nobody_up() -> None:
+    times = [*range(10), *range(500, 510), *range(2000, 2003)]
+    frame = pl.DataFrame({"age": range(23), "t": times})
+    release = StreamRelease("age", k=2, delay="8s", time="t", keep="t")
+    published = fed(release, frame, 5)
+    assert release.longest <= 8_000_000
+    assert all(max(one.frame["t"]) - min(one.frame["t"]) < 10 for one in published)
+
+
+def test_records_with_times_leave_though_nothing_comes_after_them() -> None:
+    second = 1_000_000
+    release = StreamRelease("age", k=2, delay="10s", time="t")
+    assert list(release.feed(pl.DataFrame({"age": [1, 2, 3], "t": [101, 102, 103]}), now=5000 * second)) == []
+    assert list(release.tick(5001 * second)) == []
+    assert sum(one.frame.height for one in release.tick(5010 * second)) == 3
+    assert release.longest <= 10 * second
+
+
+def test_what_is_left_out_is_counted() -> None:
+    release = StreamRelease("age", k=2, delay="10s", time="t")
+    fed(release, pl.DataFrame({"age": [1, 2, 3], "t": [1, None, 2]}), 3)
+    assert release.summary().timeless == 1
+    assert "without a time" in str(release.summary().view())
 
 
 def test_the_order_says_nothing_and_nobody_can_repeat_it() -> None:
@@ -166,15 +210,15 @@ def test_reuse_lets_records_leave_alone_with_labels_that_were_proven() -> None:
 
 def test_the_monitor_refuses_what_is_unsafe() -> None:
     monitor = Monitor(2, 2)
-    labels = pl.DataFrame({"age": ["[1, 2]", "[1, 2]"]})
-    together = np.array([False, False])
+    labels = [("[1, 2]",), ("[1, 2]",)]
+    together = [False, False]
     with pytest.raises(UnsafePublicationError, match="too few persons"):
-        monitor.check(labels, np.array([7, 7]), np.array([[0, 1]]), together)
+        monitor.check(labels, [7, 7], [[0, 1]], together)
     with pytest.raises(UnsafePublicationError, match="too few persons"):
-        monitor.check(labels, np.array([7, 8]), np.array([[0, 0]]), together)
-    assert monitor.check(labels, np.array([7, 8]), np.array([[0, 1]]), together) == (2, 1)
+        monitor.check(labels, [7, 8], [[0, 0]], together)
+    assert monitor.check(labels, [7, 8], [[0, 1]], together) == (2, 1)
     with pytest.raises(UnsafePublicationError, match="alone"):
-        monitor.check(labels, np.array([7, 8]), np.array([[0, 1]]), np.array([True, True]))
+        monitor.check(labels, [7, 8], [[0, 1]], [True, True])
 
 
 def test_levels_of_a_window_are_kept_for_the_next() -> None:
@@ -224,9 +268,10 @@ def test_the_state_of_a_run_does_not_tell_the_order_of_what_was_published_before
 def test_coordinates_label_what_they_span() -> None:
     frame = pl.DataFrame({"age": [20, 30, None], "city": ["Paris", "Lyon", "Lima"]})
     coordinates = Coordinates(["age", "city"], {"city": CITIES})
-    x = coordinates.places(frame)
+    x, spans = coordinates.places(frame, np.array([1, 2, 3]))
+    assert spans.tolist() == [[0, 3], [10, 3], [10, 3]]
     labels, loss = coordinates.labels(
-        np.array([x[[0, 1]].min(axis=0), x.min(axis=0)]), np.array([x[[0, 1]].max(axis=0), x.max(axis=0)])
+        np.array([x[[0, 1]].min(axis=0), x.min(axis=0)]), np.array([x[[0, 1]].max(axis=0), x.max(axis=0)]), spans[1:]
     )
     assert labels.rows() == [("[20, 30]", "France"), ("*", "*")]
     assert loss.tolist() == pytest.approx([(1 + 1 / 3) / 2, 1.0])
@@ -282,7 +327,7 @@ def test_the_command_releases_a_file_as_it_is_read(tmp_path: Path, method: str, 
 
 def test_a_release_that_was_stopped_goes_on_and_releases_everyone_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unveil.sources.streams.lines._PIECE", 600)
-    monkeypatch.setattr("unveil.cli.streaming._INTERVAL", 0.0)
+    monkeypatch.setattr("unveil.stream.release_run._INTERVAL", 0.0)
     draw = np.random.default_rng(9)
     frame = pl.DataFrame({"age": draw.integers(20, 80, 500), "row": range(500)})
     source, out, state = tmp_path / "in.ndjson", tmp_path / "out.ndjson", tmp_path / "state"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,14 +19,11 @@ if TYPE_CHECKING:
     from unveil.cli.requirements import ModelOptions
     from unveil.sources import Source
     from unveil.stream.checkpoint import Checkpoint
-    from unveil.stream.release import Publication, StreamRelease
-    from unveil.stream.sinks import Sink
+    from unveil.stream.release import StreamRelease
 
 __all__ = ["StreamingOptions", "is_sink", "together"]
 
 _ENDINGS = (".ndjson", ".jsonl")
-_INTERVAL = 5.0
-"""Seconds between two states kept."""
 
 
 def is_sink(place: str) -> bool:
@@ -65,13 +61,14 @@ class StreamingOptions:
         """Release a stream until it ends or is stopped."""
         from unveil.cli.watching import stopping
         from unveil.sources.streams import StreamOptions, open_records
+        from unveil.stream.release_run import ReleaseRun
         from unveil.stream.sinks import open_sink
 
         source, out = self._checked(table, models, to)
         release, kept = self._begun(source, out, table, models, draws)
         sink = open_sink(out)
         records = open_records(source, StreamOptions(follow=self.follow, missing=tuple(table.missing or ())))
-        run = _StreamRun(release, sink, kept)
+        run = ReleaseRun(release, sink, kept)
         with stopping(run.stop) as heard:
             try:
                 run.through(records)
@@ -136,75 +133,6 @@ def together(
     with showing_progress():
         answer = intersect_releases(people, earlier, later, keys, secrets[0], mapping=mapping, hierarchies=trees)
     give(answer, as_json=as_json, out=out)
-
-
-class _StreamRun:
-    """A release on its way: what was published, and the state that it goes on from.
-
-    What leaves is part of a state that is kept before it leaves. So a run that goes on after any end gives the very same lines
-    again; grouped or shuffled anew, records would be released twice, and what both have in common would give people away.
-    """
-
-    def __init__(self, release: StreamRelease, sink: Sink, checkpoint: Checkpoint | None) -> None:
-        self._release, self._sink, self._checkpoint = release, sink, checkpoint
-        self._position: Any = None
-        self._stopped = False
-        self._written = 0
-
-    def stop(self) -> None:
-        """End at the next batch."""
-        self._stopped = True
-
-    def through(self, records: Any) -> None:
-        """Release all that comes, from where the run before ended."""
-        self._resume()
-        saved = time.monotonic()
-        for batch in records.batches(self._release.columns, self._position):
-            now = int(time.time() * 1_000_000)
-            leaving = self._release.tick(now) if batch is None else self._release.feed(batch.frame, now)
-            lines = _lines(leaving)
-            self._position = self._position if batch is None else batch.position
-            if lines or time.monotonic() - saved >= _INTERVAL:
-                self._let_out(lines)
-                saved = time.monotonic()
-            if self._stopped:
-                break
-        if not self._stopped or self._checkpoint is None:  # else what waits is kept for the run that goes on
-            self._let_out(_lines(self._release.finish()))
-        self._save(())
-
-    def _let_out(self, lines: Sequence[bytes]) -> None:
-        """Keep what leaves, then let it."""
-        self._save(lines)
-        if lines:
-            self._sink.write_all(self._written + 1, lines)
-            self._written += len(lines)
-
-    def _save(self, leaving: Sequence[bytes]) -> None:
-        """Keep the state, with the lines that leave next, and what is written already in its place."""
-        if self._checkpoint is None:
-            if not leaving:
-                self._sink.position()
-            return
-        document, arrays = self._release.state()
-        place = {"sink": self._sink.position(), "position": self._position, "written": self._written}
-        self._checkpoint.write({**document, **place, "leaving": [line.decode() for line in leaving]}, arrays)
-
-    def _resume(self) -> None:
-        kept = None if self._checkpoint is None else self._checkpoint.read()
-        if kept is None:
-            self._sink.go_to(None)
-            return
-        document, arrays = kept
-        self._release.restore(document, arrays)
-        self._position, self._written = document["position"], int(document["written"])
-        self._sink.go_to(document["sink"])
-        self._let_out([line.encode() for line in document["leaving"]])
-
-
-def _lines(publications: Iterable[Publication]) -> list[bytes]:
-    """Return the records of publications as lines of JSON."""
-    return [line for one in publications if one.frame.height for line in one.frame.write_ndjson().encode().splitlines()]
 
 
 def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence[str]) -> dict[str, Any]:

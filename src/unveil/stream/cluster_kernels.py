@@ -12,7 +12,7 @@ import numpy as np
 
 from unveil.compilation import compiled, compiled_in_place
 
-__all__ = ["SUPPRESSED_ROW", "WAITING_ROW", "nearest_groups"]
+__all__ = ["SUPPRESSED_ROW", "WAITING_ROW", "leaving_groups"]
 
 WAITING_ROW, SUPPRESSED_ROW = -1, -2
 """What stands for the group of a record that goes on waiting, and of one that leaves without being released."""
@@ -77,13 +77,44 @@ def _gathered(far: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: i
 
 
 @compiled
-def nearest_groups(x: Any, span: Any, flat: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: int, group: Any) -> int:
+def leaving_groups(x: Any, spans: Any, flat: Any, codes: Any, moments: Any, k: int, diverse: int, group: Any, left: Any) -> int:
+    """Let rows leave in groups, moment by moment; return how many groups there are.
+
+    Parameters
+    ----------
+    x, codes
+        The coordinates of each row, in the order in which rows came; who it is of, and behind that its sensitive values.
+    spans, moments
+        For each moment the spans of the coordinates; how many rows have come, how many of them must leave, and its number.
+    group, left
+        The group of each row, and the number of the moment at which it left. Rows that left before are not touched.
+    """
+    first = number = 0
+    for moment in range(len(moments)):
+        come, due = moments[moment, 0], moments[moment, 1]
+        while first < come and group[first] != WAITING_ROW:
+            first += 1
+        if first >= due:
+            continue
+        rows = first + np.flatnonzero(group[first:come] == WAITING_ROW)
+        found = np.full(len(rows), WAITING_ROW)
+        groups = _nearest_groups(x[rows], spans[moment], flat, codes[:, rows], rows < due, k, diverse, found)
+        for at in range(len(rows)):
+            if found[at] != WAITING_ROW:
+                group[rows[at]] = found[at] + number if found[at] >= 0 else found[at]
+                left[rows[at]] = moments[moment, 2]
+        number += groups
+    return number
+
+
+@compiled
+def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, diverse: int, group: Any) -> int:
     """Group every row that must leave with its nearest neighbours, and note the group of each row; return how many there are.
 
     The first is the row farthest from the first that waits, then always the one farthest from the last. A row for which there are
     not enough neighbours left joins the group of the nearest that leaves; where no group does, it is suppressed.
     """
-    group[:] = WAITING_ROW
+    persons, secrets = codes[0], codes[1:]
     chosen, far = np.empty(len(x), dtype=np.int64), np.empty(len(x))
     lost = np.zeros(len(x), dtype=np.bool_)
     groups, last = 0, 0

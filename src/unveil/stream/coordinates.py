@@ -7,7 +7,7 @@ them as its label. Values without a hierarchy have no label between one of them 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinates"]
 
+_Places: TypeAlias = "NDArray[np.float64]"
+
 
 class _Line(Protocol):
     """One attribute as a coordinate."""
@@ -30,14 +32,10 @@ class _Line(Protocol):
     def flat(self) -> bool:
         """Whether its values have no order."""
 
-    @property
-    def span(self) -> float:
-        """How far apart its values are."""
+    def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
+        """Return where each record stands, and how far apart values were when so many of the records had come."""
 
-    def places(self, column: pl.Series) -> NDArray[np.float64]:
-        """Return where each record stands."""
-
-    def labels(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[list[str | None], NDArray[np.float64]]:
+    def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
         """Return the label of what is spanned, and its loss from 0 to 1."""
 
     def state(self) -> list[Any]:
@@ -53,22 +51,19 @@ class _Numbers:
         self._low, self._high = np.inf, -np.inf
         self._whole = True
 
-    @property
-    def span(self) -> float:
-        """How far apart the numbers are that came so far."""
-        return max(self._high - self._low, 0.0) if self._high >= self._low else 0.0
-
-    def places(self, column: pl.Series) -> NDArray[np.float64]:
-        """Return the numbers; a null stands below all of them."""
+    def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
+        """Return the numbers, a null below all of them, and the spans of all that had come by each stop."""
         values = column.to_numpy().astype(np.float64)  # a null becomes a NaN
         finite = np.isfinite(values)
-        if finite.any():
-            known = values[finite]
-            self._low, self._high = min(self._low, float(known.min())), max(self._high, float(known.max()))
+        lows = np.minimum.accumulate(np.concatenate([[self._low], np.where(finite, values, np.inf)]))
+        highs = np.maximum.accumulate(np.concatenate([[self._high], np.where(finite, values, -np.inf)]))
+        self._low, self._high = float(lows[-1]), float(highs[-1])
         self._whole = self._whole and column.dtype.is_integer()
-        return values if finite.all() else np.where(finite, values, -np.inf)
+        known = highs[stops] >= lows[stops]
+        spans = np.where(known, highs[stops], 0.0) - np.where(known, lows[stops], 0.0)
+        return np.where(finite, values, -np.inf), spans
 
-    def labels(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[list[str | None], NDArray[np.float64]]:
+    def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
         """Return intervals, a number alone as it is."""
         found: list[str | None] = []
         for one, other in zip(low.tolist(), high.tolist(), strict=True):
@@ -77,7 +72,7 @@ class _Numbers:
             else:
                 found.append(self._text(one) if one == other else f"[{self._text(one)}, {self._text(other)}]")
         known = np.isfinite(low)
-        width = (np.where(known, high, 0.0) - np.where(known, low, 0.0)) / (self.span or 1.0)
+        width = (np.where(known, high, 0.0) - np.where(known, low, 0.0)) / np.where(span > 0.0, span, 1.0)
         return found, np.where(known, width, np.where(high == low, 0.0, 1.0))
 
     def state(self) -> list[Any]:
@@ -109,24 +104,21 @@ class _Leaves:
         self.flat = hierarchy is None
         self._spread = self._spreads()
 
-    @property
-    def span(self) -> float:
-        """How many values lie between the first and the last."""
-        return float(max(len(self._values) - 1, 1))
+    def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
+        """Return the places of values, those that are new behind all others as they came, and how many lie between the ends."""
+        coded, before = encode(column), len(self._values)
+        names = [None if value is None else text_of(value) for value in coded.values]
+        new = [at for at, name in enumerate(names) if name not in self._place]
+        if new:
+            first = dict(zip(*(part.tolist() for part in np.unique(coded.codes, return_index=True)), strict=True))
+            for at in sorted(new, key=first.__getitem__):
+                self._place[names[at]] = len(self._values)
+                self._values.append(names[at])
+        found = np.array([self._place[name] for name in names], dtype=np.float64)[coded.codes]
+        last = np.maximum.accumulate(np.concatenate([[before - 1.0], found]))
+        return found, np.maximum(last[stops], 1.0)
 
-    def places(self, column: pl.Series) -> NDArray[np.float64]:
-        """Return the places of values; those that are new stand behind all others."""
-        coded = encode(column)
-        found = []
-        for value in coded.values:
-            name = None if value is None else text_of(value)
-            if name not in self._place:
-                self._place[name] = len(self._values)
-                self._values.append(name)
-            found.append(self._place[name])
-        return np.asarray(np.array(found, dtype=np.float64)[coded.codes])
-
-    def labels(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[list[str | None], NDArray[np.float64]]:
+    def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:  # noqa: ARG002 - nodes have shares of their own
         """Return a value alone as it is, or the lowest node above all that are spanned."""
         found: list[str | None] = []
         loss = np.zeros(len(low))
@@ -184,31 +176,28 @@ class Coordinates:
         self._hierarchies = dict(hierarchies)
         self._lines: dict[str, _Line] = {}
 
-    def places(self, frame: pl.DataFrame) -> NDArray[np.float64]:
-        """Return the coordinates of every record."""
+    def places(self, frame: pl.DataFrame, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
+        """Return the coordinates of every record, and the span of each coordinate when so many of the records had come."""
         for name in self.key:
             if name not in self._lines:
                 number = frame[name].dtype.is_numeric() and name not in self._hierarchies
                 self._lines[name] = _Numbers() if number else _Leaves(self._hierarchies.get(name))
             elif isinstance(self._lines[name], _Numbers) and not frame[name].dtype.is_numeric():
                 self._lines[name] = _Leaves(None)
-        return np.ascontiguousarray(np.stack([self._lines[name].places(frame[name]) for name in self.key], axis=1))
-
-    @property
-    def span(self) -> NDArray[np.float64]:
-        """The span of each coordinate so far."""
-        return np.array([self._lines[name].span for name in self.key])
+        lines = [self._lines[name].places(frame[name], stops) for name in self.key]
+        places, spans = (np.ascontiguousarray(np.stack(part, axis=1)) for part in zip(*lines, strict=True))
+        return places, spans
 
     @property
     def flat(self) -> NDArray[np.bool_]:
         """Which coordinates have no order."""
         return np.array([self._lines[name].flat for name in self.key])
 
-    def labels(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[pl.DataFrame, NDArray[np.float64]]:
-        """Return the labels of boxes, and the mean loss of each."""
+    def labels(self, low: _Places, high: _Places, spans: _Places) -> tuple[pl.DataFrame, _Places]:
+        """Return the labels of boxes, each made while coordinates had some spans, and the mean loss of each."""
         columns, loss = {}, np.zeros(len(low))
         for at, name in enumerate(self.key):
-            columns[name], lost = self._lines[name].labels(low[:, at], high[:, at])
+            columns[name], lost = self._lines[name].labels(low[:, at], high[:, at], spans[:, at])
             loss += lost
         return pl.DataFrame(columns, schema=dict.fromkeys(self.key, pl.String)), loss / max(len(self.key), 1)
 

@@ -1,14 +1,16 @@
 """How the records that must leave a stream are generalised: by clusters, or a whole window at once.
 
-A method is given the records that wait, in the order in which they came, and which of them must leave now. It says which leave,
-with what labels and at what loss, and which are suppressed. Records that may still wait can leave with others that must.
+A method is given records in the order in which they came, and for some moments how many of them must have left by then. It says
+which leave when, with what labels and at what loss, and which are suppressed. Records that may still wait can leave with others
+that must. Many moments are taken at once: publications are many and small, and each by itself would cost more than its records.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -29,39 +31,64 @@ _RULES: dict[str, type[Builder]] = {"Dates": Dates, "Intervals": Intervals, "Red
 """Rules that place a value whatever the others are."""
 _MOST_KEPT, _KEPT_OF_EACH = 500, 50
 """Boxes kept for records that come alone, and those of one publication among them."""
-_Box: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"
+_WAITS = -1
+"""What stands for the group, and the moment, of a record that has not left."""
+_Places: TypeAlias = "NDArray[np.float64]"
+_Box: TypeAlias = "tuple[_Places, _Places]"
 """The lowest and the highest coordinates of a group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiters:
-    """Records that wait: the key attributes, who they are of, their sensitive values, and whether they must leave now."""
+    """Records that wait, or come while publications are due.
+
+    Attributes
+    ----------
+    frame, codes
+        The records in the order in which they came; who they are of and, behind that, their sensitive values.
+    moments
+        For each moment at which a publication may be due: how many records have come, and how many of these must leave.
+    """
 
     frame: pl.DataFrame
-    persons: NDArray[np.int64]
-    secrets: NDArray[np.int64]
-    due: NDArray[np.bool_]
+    codes: NDArray[np.int64]
+    moments: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Published:
-    """What leaves.
+    """What leaves, moment by moment.
 
     Attributes
     ----------
     rows, labels, loss
         Which records leave with labels, the labels of the key attributes, and the loss of each record.
-    suppressed
-        Which records leave without being released.
     alone
         Which of `rows` have the label of an earlier group, not of one that leaves with them.
+    moment
+        At which moment each of `rows` leaves; it never goes back.
+    suppressed, without
+        Which records leave without being released, and at which moment each does.
     """
 
     rows: NDArray[np.int64]
     labels: pl.DataFrame
     loss: NDArray[np.float64]
-    suppressed: NDArray[np.int64]
     alone: NDArray[np.bool_]
+    moment: NDArray[np.int64]
+    suppressed: NDArray[np.int64]
+    without: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, parts: Sequence[Published]) -> Published:
+        """Put together what leaves at moments that follow each other."""
+        if len(parts) == 1:
+            return parts[0]
+        arrays = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("rows", "loss", "alone", "moment", "suppressed", "without")
+        }
+        return cls(labels=pl.concat([part.labels for part in parts]), **arrays)
 
 
 class PublishingMethod(Protocol):
@@ -102,31 +129,42 @@ class Clustering:
 
     def publish(self, waiters: Waiters) -> Published:
         """Group those that must leave with the nearest that wait; where too few do, reuse a label or suppress."""
-        from unveil.stream.cluster_kernels import SUPPRESSED_ROW, nearest_groups
+        moments = waiters.moments
+        places, spans = self.coordinates.places(waiters.frame, moments[:, 0])
+        group, left = np.full(len(places), _WAITS), np.full(len(places), _WAITS)
+        cuts = range(len(moments)) if self.reuse else [0]  # a label can be reused once what came before it is known
+        step = 1 if self.reuse else len(moments)
+        return Published.of([self._left(waiters, places, spans, slice(at, at + step), (group, left)) for at in cuts])
 
-        x = self.coordinates.places(waiters.frame)
+    def _left(
+        self, waiters: Waiters, x: _Places, spans: _Places, some: slice, rows_left: tuple[NDArray[np.int64], NDArray[np.int64]]
+    ) -> Published:
+        """Say what leaves at some moments, and note it in the groups of the rows and the moments at which they left."""
+        from unveil.stream.cluster_kernels import SUPPRESSED_ROW, leaving_groups
+
+        group, left = rows_left
+        waited = left == _WAITS
+        numbered = np.column_stack([waiters.moments, np.arange(len(spans))])[some]
         finite = np.where(np.isfinite(x), x, -1.0)
-        of_row = np.empty(len(x), dtype=np.int64)
-        number = nearest_groups(
-            finite, self.coordinates.span, self.coordinates.flat, waiters.persons, waiters.secrets, waiters.due,
-            self.k, self.diverse, of_row,
-        )  # fmt: skip
-        rows = np.flatnonzero(of_row >= 0)
+        flat = self.coordinates.flat
+        number = leaving_groups(finite, spans[some], flat, waiters.codes, numbered, self.k, self.diverse, group, left)
+        rows = np.flatnonzero(waited & (group >= 0))
+        rows = rows[np.argsort(left[rows], kind="stable")]
         low, high = np.full((number, x.shape[1]), np.inf), np.full((number, x.shape[1]), -np.inf)
-        np.minimum.at(low, of_row[rows], x[rows])
-        np.maximum.at(high, of_row[rows], x[rows])
-        gone = np.flatnonzero(of_row == SUPPRESSED_ROW)
-        covering = {row: box for row in gone.tolist() if (box := self._covering(x[row])) is not None}
-        alone, boxes = list(covering), list(covering.values())
-        low = np.concatenate([low, np.array([box[0] for box in boxes]).reshape(-1, x.shape[1])])
-        high = np.concatenate([high, np.array([box[1] for box in boxes]).reshape(-1, x.shape[1])])
-        labels, loss = self.coordinates.labels(low, high)
-        place = np.concatenate([of_row[rows], number + np.arange(len(alone))])
+        np.minimum.at(low, group[rows], x[rows])
+        np.maximum.at(high, group[rows], x[rows])
+        made = np.zeros(number, dtype=np.int64)
+        made[group[rows]] = left[rows]
+        gone = np.flatnonzero(waited & (group == SUPPRESSED_ROW))
+        alone = {row: box for row in gone.tolist() if (box := self._covering(x[row])) is not None}
+        low, high = (np.concatenate([ends, *(box[at][None] for box in alone.values())]) for at, ends in enumerate((low, high)))
+        everyone = np.concatenate([rows, np.array(list(alone), dtype=np.int64)])
+        place = np.concatenate([group[rows], number + np.arange(len(alone))])
+        labels, loss = self.coordinates.labels(low, high, spans[np.concatenate([made, left[everyone[len(rows) :]]])])
         self._remember(low[:number], high[:number], loss[:number])
-        everyone = np.concatenate([rows, np.array(alone, dtype=np.int64)])
         lonely = np.arange(len(everyone)) >= len(rows)
-        suppressed = np.array([row for row in gone.tolist() if row not in covering], dtype=np.int64)
-        return Published(everyone, taken(labels, place), loss[place], suppressed, lonely)
+        suppressed = gone[~np.isin(gone, everyone)]
+        return Published(everyone, taken(labels, place), loss[place], lonely, left[everyone], suppressed, left[suppressed])
 
     def state(self) -> dict[str, Any]:
         """Return what was learnt so far."""
@@ -174,19 +212,25 @@ class Tumbling:
 
     def publish(self, waiters: Waiters) -> Published:
         """Generalise all that wait, with the levels of the window before if these will do."""
-        nothing = np.empty(0, dtype=np.int64)
-        if len(np.unique(waiters.persons)) < self.k:
-            empty = pl.DataFrame(schema=dict.fromkeys(self.key, pl.String))
-            return Published(nothing, empty, np.empty(0), np.arange(len(waiters.persons)), np.empty(0, dtype=bool))
-        self._complete(waiters.frame)
-        release = self._generalised(waiters.frame)
-        labels = pl.DataFrame({name: pl.Series(release.data[name]).cast(pl.String) for name in self.key})
-        gone = np.all([(labels[name] == SUPPRESSED).fill_null(value=False).to_numpy() for name in self.key], axis=0)
-        kept = ~gone & self._protecting(labels, waiters)
-        score = float(release.score)
-        rows = np.flatnonzero(kept)
+        stops = [0, *waiters.moments[:, 0].tolist()]
+        return Published.of([self._window(waiters, *ends, moment) for moment, ends in enumerate(pairwise(stops))])
+
+    def _window(self, waiters: Waiters, start: int, stop: int, moment: int) -> Published:
+        """Say what leaves of one window."""
+        frame, codes = waiters.frame[start:stop], waiters.codes[:, start:stop]
+        if len(np.unique(codes[0])) < self.k:
+            labels, kept, score = pl.DataFrame(schema=dict.fromkeys(self.key, pl.String)), np.zeros(stop - start, dtype=bool), 1.0
+        else:
+            self._complete(frame)
+            release = self._generalised(frame)
+            labels = pl.DataFrame({name: pl.Series(release.data[name]).cast(pl.String) for name in self.key})
+            gone = np.all([(labels[name] == SUPPRESSED).fill_null(value=False).to_numpy() for name in self.key], axis=0)
+            kept, score = ~gone & self._protecting(labels, codes), float(release.score)
+            labels = labels.filter(kept)
+        rows, out = start + np.flatnonzero(kept), start + np.flatnonzero(~kept)
+        here = np.full(len(rows), moment)
         return Published(
-            rows, labels.filter(kept), np.full(len(rows), score), np.flatnonzero(~kept), np.zeros(len(rows), dtype=bool)
+            rows, labels, np.full(len(rows), score), np.zeros(len(rows), dtype=bool), here, out, np.full(len(out), moment)
         )
 
     def state(self) -> dict[str, Any]:
@@ -237,12 +281,10 @@ class Tumbling:
         self.levels = {name: (level, level) for name, level in release.transformation.items()}
         return release
 
-    def _protecting(self, labels: pl.DataFrame, waiters: Waiters) -> NDArray[np.bool_]:
+    def _protecting(self, labels: pl.DataFrame, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which records stand in a class of enough persons, with enough values of every sensitive attribute."""
-        secrets = {f"\x00s{at}": secret for at, secret in enumerate(waiters.secrets)}
-        table = labels.with_columns(
-            pl.Series("\x00p", waiters.persons), *(pl.Series(name, codes) for name, codes in secrets.items())
-        )
+        secrets = {f"\x00s{at}": secret for at, secret in enumerate(codes[1:])}
+        table = labels.with_columns(pl.Series("\x00p", codes[0]), *(pl.Series(name, codes) for name, codes in secrets.items()))
         enough = table.select(
             (pl.col("\x00p").n_unique().over(list(self.key)) >= self.k).alias("\x00k"),
             *((pl.col(name).n_unique().over(list(self.key)) >= self.diverse) for name in secrets),

@@ -19,7 +19,7 @@ import polars as pl
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of, require_columns, sides_of
-from unveil.errors import ArgumentError, UnveilError, shown
+from unveil.errors import ArgumentError, shown
 from unveil.partitions import Hierarchy
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of, fresh_key
 from unveil.results import Figure, Result, View
@@ -27,19 +27,17 @@ from unveil.results.numbers import counted, number
 from unveil.sources import Data, open_source
 from unveil.sources.coding import encode
 from unveil.stream.coordinates import Coordinates
+from unveil.stream.monitor import Monitor
 from unveil.stream.publishing import Clustering, Published, PublishingMethod, Tumbling, Waiters, taken
-from unveil.stream.times import NO_TIME, Duration, as_text, duration_of, moments_of
+from unveil.stream.schedule import Schedule
+from unveil.stream.times import NO_TIME, Duration, as_text, moments_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Monitor", "Publication", "StreamRelease", "StreamReleased", "UnsafePublicationError"]
+__all__ = ["Publication", "StreamRelease", "StreamReleased"]
 
 _CLOCK = "\x00clock"
-
-
-class UnsafePublicationError(UnveilError, RuntimeError):
-    """A publication that would hold fewer persons than it must; it is never written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,53 +63,6 @@ class Publication:
     classes: int
     loss: float
     waited: int
-
-
-class Monitor:
-    """Proves of every publication, from its labels alone, that each class holds k persons and enough sensitive values.
-
-    It shares nothing with what made the publication but the records themselves.
-    """
-
-    def __init__(self, k: int, diverse: int) -> None:
-        self._k, self._diverse = k, diverse
-        self._proven: set[tuple[Any, ...]] = set()
-
-    def check(
-        self, labels: pl.DataFrame, persons: NDArray[Any], secrets: NDArray[Any], alone: NDArray[np.bool_]
-    ) -> tuple[int, int]:
-        """Return the persons of the smallest class, and the classes; refuse a publication with one that is too small.
-
-        A record that leaves alone must have the label of a class that was proven in an earlier publication.
-        """
-        rows, lonely = labels.rows(), alone.tolist()
-        smallest, classes = _fewest(rows, persons.tolist(), lonely)
-        if classes and (smallest < self._k or any(_fewest(rows, one.tolist(), lonely)[0] < self._diverse for one in secrets)):
-            raise UnsafePublicationError("a publication would hold a class of too few persons; it is not written.")
-        if any(row not in self._proven for row, one in zip(rows, lonely, strict=True) if one):
-            raise UnsafePublicationError("a record would leave alone with a label that no earlier class had; it is not written.")
-        return smallest, classes
-
-    def state(self) -> list[list[Any]]:
-        """Return the classes that were proven, for records that will leave alone."""
-        return [list(row) for row in sorted(self._proven, key=str)]
-
-    def restore(self, state: Sequence[Sequence[Any]]) -> None:
-        """Put back what `state` gave."""
-        self._proven = {tuple(row) for row in state}
-
-    def remember(self, labels: pl.DataFrame) -> None:
-        """Take note of classes that were proven, for records that will leave alone."""
-        self._proven |= set(labels.unique().rows())
-
-
-def _fewest(rows: Sequence[Any], things: Sequence[Any], alone: Sequence[bool]) -> tuple[int, int]:
-    """Return the fewest different things of a class, 0 without classes, and the classes; records alone are in none."""
-    held: dict[Any, set[Any]] = {}
-    for row, thing, one in zip(rows, things, alone, strict=True):
-        if not one:
-            held.setdefault(row, set()).add(thing)
-    return min(map(len, held.values()), default=0), len(held)
 
 
 class StreamRelease:
@@ -175,26 +126,22 @@ class StreamRelease:
         self._person, self._time, self.method = person, time, method
         if person is not None and person in (*self.key, *self.sensitive, *self._keep):
             raise ArgumentError(f"column {shown(person)} names persons, so it is not released.")
-        self.by_number = isinstance(delay, int) and time is None
-        self.delay = checked_count("delay", delay, least=2 * self.k) if self.by_number else duration_of("delay", delay)
-        if self.delay <= 0 or (reuse and method == "windows"):
-            raise ArgumentError("a delay is above 0, and labels are reused with clusters only.")
+        if reuse and method == "windows":
+            raise ArgumentError("labels are reused with clusters only.")
         self._method: PublishingMethod = (
             Clustering(Coordinates(self.key, hierarchies or {}), self.k, self._diverse, reuse=reuse)
             if method == "clusters"
             else Tumbling(self.key, dict(hierarchies or {}), self.k, self._diverse)
         )
         self.reuse = reuse
-        self._step = self.delay if self._method.whole else max(self.delay // 2, 1)
+        self._schedule = Schedule(delay, 2 * self.k, timed=time is not None, whole=self._method.whole)
         chance = chance_of(seed, key_file)
         self.repeatable = chance.repeatable
         self._secret = fresh_key()
         self._chance = chance
         self._monitor = Monitor(self.k, self._diverse)
         self._buffer: pl.DataFrame | None = None
-        self._next: int | None = None
-        self._now = 0
-        self.publications = self.released = self.suppressed = self.timeless = 0
+        self.publications = self.released = self.suppressed = self.timeless = self.malformed = 0
         self.smallest: int | None = None
         self._loss, self.longest = 0.0, 0
 
@@ -217,49 +164,27 @@ class StreamRelease:
         batch
             Records in the order in which they came.
         now
-            The time of their arrival, in microseconds, where the delay is a duration and they have no times of their own.
+            The time of their arrival, in microseconds, for a delay that is a duration; records with times of their own need none.
         """
         frame = batch if isinstance(batch, pl.DataFrame) else open_source(batch).collect(self.columns)
         require_columns(self.columns, frame.columns)
-        frame, clock = self._clocked(frame.select([pl.col(name) for name in self.columns]), now)
-        at = 0
-        while at < frame.height:
-            if self._next is None:
-                self._next = (int(clock[at]) // self._step + 1) * self._step
-            stop = at + int(np.searchsorted(clock[at:], self._next))
-            self._add(frame[at:stop], clock[at:stop])
-            at = stop
-            if at < frame.height or (self.by_number and self._now == self._next):
-                yield from self._publish(self._next)
-                self._next = max(
-                    self._next + self._step, self._next if at >= frame.height else int(clock[at]) // self._step * self._step
-                )
+        frame = frame.select([pl.col(name) for name in self.columns])
+        times = None if self._time is None else moments_of(frame[self._time])
+        if times is not None and (none := times == NO_TIME).any():
+            self.timeless += int(np.count_nonzero(none))
+            frame, times = frame.filter(~none), times[~none]
+        clock, before = self._schedule.clock(times, frame.height, now), self.waiting
+        self._add(frame, clock)
+        yield from self._publish([(moment, before + come) for moment, come in self._schedule.come(clock, now)])
 
     def tick(self, now: int) -> Iterator[Publication]:
-        """Give what is due at a time, though nothing came; for delays by the clock."""
-        if self._time is None and not self.by_number and self._next is not None and now >= self._next:
-            yield from self._publish(self._next)
-            self._next = max(self._next + self._step, now // self._step * self._step)
+        """Give what is due at a time, though nothing came; for delays that are durations."""
+        yield from self._publish([(moment, self.waiting) for moment in self._schedule.passed(now)])
 
     def finish(self) -> Iterator[Publication]:
         """Give what still waits, as the stream has ended."""
         if self.waiting:
-            yield from self._publish(self._now, everything=True)
-
-    def _clocked(self, frame: pl.DataFrame, now: int | None) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Return the records that have a place in time, and what the clock says of each: it never goes back."""
-        if self.by_number:
-            return frame, self._now + np.arange(frame.height, dtype=np.int64)
-        if self._time is None:
-            if now is None:
-                raise ArgumentError("a delay by the clock needs the time of arrival; give now=, or name a column with time=.")
-            return frame, np.full(frame.height, max(now, self._now), dtype=np.int64)
-        times = moments_of(frame[self._time])
-        none = times == NO_TIME
-        if none.any():
-            self.timeless += int(np.count_nonzero(none))
-            frame, times = frame.filter(~none), times[~none]
-        return frame, np.maximum.accumulate(np.concatenate([[self._now], times]))[1:]
+            yield from self._publish([(self._schedule.now, self.waiting)], everything=True)
 
     def _add(self, frame: pl.DataFrame, clock: NDArray[np.int64]) -> None:
         if not frame.height:
@@ -271,46 +196,62 @@ class StreamRelease:
             self._buffer = self._buffer.vstack(clocked)
         else:
             self._buffer = pl.concat([self._buffer, clocked], how="vertical_relaxed")
-        self._now = int(clock[-1]) + (1 if self.by_number else 0)
 
-    def _publish(self, now: int, *, everything: bool = False) -> Iterator[Publication]:
-        """Let leave what could not wait for the next publication."""
-        if self._buffer is None or not self._buffer.height:
-            return
+    def _publish(self, moments: Sequence[tuple[int, int]], *, everything: bool = False) -> list[Publication]:
+        """Let leave, at each moment, what could not wait for the next publication."""
+        if self._buffer is None or not self._buffer.height or not moments:
+            return []
         clock = self._buffer[_CLOCK].to_numpy()
-        due = np.full(len(clock), fill_value=True) if everything or self._method.whole else now + self._step - clock > self.delay
-        if not due.any():
-            return
-        waiters = self._waiters(self._buffer, due)
-        leaving = self._method.publish(waiters)
-        smallest, classes = self._monitor.check(
-            leaving.labels, waiters.persons[leaving.rows], waiters.secrets[:, leaving.rows], leaving.alone
-        )
-        if self.reuse:
-            self._monitor.remember(leaving.labels)
-        gone = np.zeros(len(clock), dtype=bool)
-        gone[leaving.rows] = True
-        gone[leaving.suppressed] = True
-        publication = self._publication(leaving, now - clock, smallest, classes)
-        self._buffer = taken(self._buffer, np.flatnonzero(~gone))
-        yield publication
+        times, come = (np.array(part, dtype=np.int64) for part in zip(*moments, strict=True))
+        due = come if everything or self._method.whole else np.minimum(self._schedule.must_leave(times, clock), come)
+        codes = self._codes(self._buffer)
+        leaving = self._method.publish(Waiters(self._buffer, codes, np.column_stack([come, due])))
+        published = self._publications(leaving, self._proven(leaving, codes), times, clock)
+        waits = np.full(len(clock), fill_value=True)
+        waits[leaving.rows] = waits[leaving.suppressed] = False
+        self._buffer = taken(self._buffer, np.flatnonzero(waits))
+        return published
 
-    def _publication(self, leaving: Published, waited: NDArray[np.int64], smallest: int, classes: int) -> Publication:
-        """Put a publication together, shuffled, and take note of it."""
+    def _publications(
+        self, leaving: Published, proven: Mapping[int, tuple[int, int]], times: NDArray[np.int64], clock: NDArray[np.int64]
+    ) -> list[Publication]:
+        """Put publications together that were proven, each shuffled, and take note of them."""
         assert self._buffer is not None  # noqa: S101 - something leaves
-        self.publications += 1
-        order = self._draws().permutation(len(leaving.rows))
-        rest = [*self.sensitive, *self._keep]
-        frame = taken(leaving.labels.hstack([self._buffer[name][leaving.rows] for name in rest]), order)
+        order, ends = [], np.searchsorted(leaving.moment, np.arange(len(times) + 1))
+        waited = times[leaving.moment] - clock[leaving.rows]
+        gone = np.bincount(leaving.without, minlength=len(times))
+        parts = []
+        for moment, (smallest, classes) in proven.items():
+            some = slice(int(ends[moment]), int(ends[moment + 1]))
+            self.publications += 1
+            order.append(some.start + self._draws().permutation(some.stop - some.start))
+            if classes:
+                self.smallest = smallest if self.smallest is None else min(self.smallest, smallest)
+            loss = float(leaving.loss[some].mean()) if some.stop > some.start else 0.0
+            longest = int(waited[some].max(initial=0))
+            parts.append((some, (int(gone[moment]), smallest, classes, loss, longest), self.publications))
         self.released += len(leaving.rows)
         self.suppressed += len(leaving.suppressed)
         self._loss += float(leaving.loss.sum())
-        longest = int(waited[leaving.rows].max(initial=0))
-        self.longest = max(self.longest, longest)
-        if classes:
-            self.smallest = smallest if self.smallest is None else min(self.smallest, smallest)
-        loss = float(leaving.loss.mean()) if len(leaving.loss) else 0.0
-        return Publication(self.publications, frame, len(leaving.suppressed), smallest, classes, loss, longest)
+        self.longest = max(self.longest, int(waited.max(initial=0)))
+        rest = [*self.sensitive, *self._keep]
+        frame = leaving.labels.hstack([self._buffer[name][leaving.rows] for name in rest])
+        if order:
+            frame = taken(frame, np.concatenate(order))
+        return [Publication(number, frame[some], *figures) for some, figures, number in parts]
+
+    def _proven(self, leaving: Published, of_all: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
+        """Have the monitor prove all that leaves; return for each moment the persons of the smallest class, and the classes."""
+        codes = of_all[:, leaving.rows].tolist()
+        rows, alone = leaving.labels.rows(), leaving.alone.tolist()
+        moments = sorted({*leaving.moment.tolist(), *leaving.without.tolist()})
+        proven = {}
+        for moment in moments:
+            some = slice(*np.searchsorted(leaving.moment, [moment, moment + 1]).tolist())
+            proven[moment] = self._monitor.check(rows[some], codes[0][some], [one[some] for one in codes[1:]], alone[some])
+            if self.reuse:
+                self._monitor.remember(rows[some])
+        return proven
 
     def _draws(self) -> np.random.Generator:
         """Return the chance of one publication.
@@ -324,19 +265,18 @@ class StreamRelease:
         self._secret = hashlib.sha256(b"next publication" + self._secret).digest()
         return chance.draws("order of a publication")
 
-    def _waiters(self, frame: pl.DataFrame, due: NDArray[np.bool_]) -> Waiters:
+    def _codes(self, frame: pl.DataFrame) -> NDArray[np.int64]:
+        """Return who records are of and, behind that, their sensitive values."""
         persons = np.arange(frame.height) if self._person is None else encode(frame[self._person]).codes.astype(np.int64)
-        secrets = [encode(frame[name]).codes.astype(np.int64) for name in self.sensitive]
-        codes = np.stack(secrets) if secrets else np.zeros((0, frame.height), dtype=np.int64)
-        return Waiters(frame, persons, codes, due)
+        return np.stack([persons, *(encode(frame[name]).codes.astype(np.int64) for name in self.sensitive)])
 
     def summary(self) -> StreamReleased:
         """Return what was released so far."""
-        unit = (lambda amount: counted(amount, "record")) if self.by_number else as_text
+        unit = (lambda amount: counted(amount, "record")) if self._schedule.by_number else as_text
         return StreamReleased(
             self.method, self.k, self._diverse, self.released, self.suppressed, self.publications, self.smallest,
-            self._loss / self.released if self.released else None, unit(self.delay), unit(self.longest), self.reuse,
-            self.repeatable,
+            self._loss / self.released if self.released else None, unit(self._schedule.delay), unit(self.longest), self.reuse,
+            self.repeatable, self.timeless, self.malformed,
         )  # fmt: skip
 
     # What a checkpoint keeps --------------------------------------------------------------------------------------------
@@ -347,7 +287,7 @@ class StreamRelease:
         if self._buffer is not None:
             self._buffer.rename({_CLOCK: "clock of the release"}).write_parquet(buffer)
         figures = {name: getattr(self, name) for name in _KEPT} | {"proven": self._monitor.state()}
-        place = {"next": self._next, "now": self._now, "loss": self._loss}
+        place = {**self._schedule.state(), "loss": self._loss}
         document = {**figures, **place, "secret": self._secret.hex(), "method": self._method.state()}
         return document, {"buffer": np.frombuffer(buffer.getvalue(), dtype=np.uint8)}
 
@@ -355,7 +295,8 @@ class StreamRelease:
         """Put back what `state` gave."""
         for name in _KEPT:
             setattr(self, name, document[name])
-        self._next, self._now, self._loss = document["next"], int(document["now"]), float(document["loss"])
+        self._schedule.restore(document)
+        self._loss = float(document["loss"])
         self._secret = bytes.fromhex(document["secret"])
         self._method.restore(document["method"])
         self._monitor.restore(document["proven"])
@@ -364,7 +305,7 @@ class StreamRelease:
             self._buffer = kept.rename({"clock of the release": _CLOCK})
 
 
-_KEPT = ("publications", "released", "suppressed", "timeless", "smallest", "longest")
+_KEPT = ("publications", "released", "suppressed", "timeless", "malformed", "smallest", "longest")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -383,6 +324,8 @@ class StreamReleased(Result):
         The longest that a record might wait, and the longest that one did.
     reuse, repeatable
         Whether records could leave alone with an earlier label, and who can repeat the order.
+    timeless, malformed
+        Records that were left out, as they had no time, or could not be read.
     """
 
     method: str
@@ -397,6 +340,8 @@ class StreamReleased(Result):
     longest: str
     reuse: bool
     repeatable: Any
+    timeless: int = 0
+    malformed: int = 0
 
     @property
     def guarantee(self) -> str:
@@ -431,5 +376,9 @@ class StreamReleased(Result):
             Figure("loss", "-" if self.loss is None else self.loss, "mean over records, from 0 to 1"),
             Figure("longest wait", self.longest, f"of {self.delay} at most"),
         )
+        left_out = (
+            Figure("without a time", self.timeless, "left out"),
+            Figure("malformed", self.malformed, "could not be read, so left out"),
+        )
         seeded = (NOT_FOR_PUBLICATION,) if self.repeatable == "seed" else ()
-        return View("Release of a stream", figures, notes=(self.guarantee, *seeded))
+        return View("Release of a stream", (*figures, *(one for one in left_out if one.value)), notes=(self.guarantee, *seeded))
