@@ -110,14 +110,13 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
             return _waited_for(here, run)  # type: ignore[no-any-return]
     except BaseException as error:
         flag[0] = 1
-        child.join(_GRACE)
         if isinstance(error, EOFError):
+            child.join(_GRACE)
             raise LostProcessError.ended(child.exitcode) from None
         raise
     finally:
-        if child.exitcode is None:
-            child.join(_GRACE)
-            child.kill()
+        child.join(_GRACE)
+        child.kill()
         child.join()
         here.close()
 

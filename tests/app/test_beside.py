@@ -12,18 +12,9 @@ import pytest
 
 import unveil
 from browsing import Browser
-from desks import HOSTILE, alien_markup, hostile, opened, posted
+from desks import HOSTILE, Done, alien_markup, hostile, opened, posted
 from unveil.app.beside import against_baseline, course, made_table, watched
 from unveil.app.state import Desk, reading
-
-
-class _Done:
-    """A job that has ended; the way through another process has tests of its own."""
-
-    running, outcome, line, title, number, stage, done, total, share, seconds = False, "done", "", "", 1, "", 0, 0, None, 0.1
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
 
 
 def people(more: int = 0) -> pl.DataFrame:
@@ -65,7 +56,7 @@ def test_a_riskier_file_is_told_apart_from_the_same_one(way: tuple[Desk, Browser
     grown = against_baseline(*asked, str(desk.folder / "next.csv"), 0.0)
     assert all(one.met for one in same.drift)
     assert not all(one.met for one in grown.drift)
-    desk.memory["drift"] = _Done(grown)
+    desk.memory["drift"] = Done(grown)
     page = browser.get("/drift").text
     assert "look before you publish" in page
     assert "next.csv" in page
@@ -90,7 +81,7 @@ def test_a_table_is_the_one_of_the_library(way: tuple[Desk, Browser]) -> None:
     made = made_table(desk.opened.data, reading(desk.project), desk.project, asked)
     own = unveil.table(str(desk.opened.data), ["age", "illness"]).suppress("threshold=8")
     assert made.to_dict() == own.to_dict()
-    desk.memory |= {"table": _Done(made), "table asked": asked}
+    desk.memory |= {"table": Done(made), "table asked": asked}
     page = browser.get("/tables").text
     assert "--rule threshold=8 --protect suppress" in page
     rows = pl.read_csv(browser.get("/tables/file").content, infer_schema=False)
@@ -158,7 +149,7 @@ def test_a_watch_gives_the_figures_of_windows(way: tuple[Desk, Browser]) -> None
     so_far = course(kept, window)
     assert so_far is not None
     assert so_far.points[0] == run.points[0]
-    desk.memory |= {"watch": _Done(run), "watch asked": {"size": 60, "every": 60, "follow": False, "kept": str(kept)}}
+    desk.memory |= {"watch": Done(run), "watch asked": {"size": 60, "every": 60, "follow": False, "kept": str(kept)}}
     page = browser.get("/watch").text
     assert "highest rate" in page
     assert alien_markup(page) == []
@@ -190,10 +181,10 @@ def test_hostile_names_and_values_are_text_beside_the_way(tmp_path: Path) -> Non
     asked = {"by": list(HOSTILE[:2]), "value": None, "rules": ["threshold=9"], "method": "lp"}
     window = {"key": list(names[:4]), "sensitive": names[4], "size": 40, "every": 40}
     desk.memory |= {
-        "drift": _Done(against_baseline(data, options, desk.project, str(tmp_path / "<img src=x onerror=alert(7)>.csv"), 0.0)),
-        "table": _Done(made_table(data, options, desk.project, asked)),
+        "drift": Done(against_baseline(data, options, desk.project, str(tmp_path / "<img src=x onerror=alert(7)>.csv"), 0.0)),
+        "table": Done(made_table(data, options, desk.project, asked)),
         "table asked": asked,
-        "watch": _Done(watched(data, window, str(tmp_path / "figures.json"))),
+        "watch": Done(watched(data, window, str(tmp_path / "figures.json"))),
         "watch asked": {"size": 40, "every": 40, "follow": False, "kept": str(tmp_path / "figures.json")},
     }
     posted(

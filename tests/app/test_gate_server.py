@@ -181,8 +181,10 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         token = process.stderr.readline().partition(": ")[2].strip()
         place = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())
         assert place is not None
-        answer = httpx.post(f"{place[0]}/ask", json=HALF, headers={"authorization": f"Bearer {token}"}, trust_env=False)
+        answer = httpx.post(
+            f"{place[0]}/ask", json=HALF, headers={"authorization": f"Bearer {token}"}, trust_env=False, timeout=120
+        )
         assert answer.json()["answered"]
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     assert process.returncode in (0, 130)

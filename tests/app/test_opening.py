@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import Any
 
 import httpx
 import polars as pl
 import pytest
 
 from browsing import SITE, TOKEN, Browser
+from desks import Done
 from unveil.app import uploads
 from unveil.app.application import application
 from unveil.app.guard import Guard, Key
@@ -201,12 +201,7 @@ def test_a_workbook_is_opened_by_its_sheets(desk: Desk, browser: Browser, home: 
 
 
 def looked(desk: Desk) -> None:
-    class Done:
-        running, line = False, ""
-
-    done: Any = Done()
-    done.answer = look_at(desk.opened.data, desk.project.path, reading(desk.project))
-    desk.memory["look"] = done
+    desk.memory["look"] = Done(look_at(desk.opened.data, desk.project.path, reading(desk.project)))
 
 
 def test_lost_zeros_and_several_records_a_person_are_told_and_mended(desk: Desk, browser: Browser, home: Path) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import unveil
 from browsing import Browser
-from desks import hostile, opened
-from unveil.app.candidates import try_ways
-from unveil.app.judging import judge
+from desks import hostile, judged_here, opened, posted, protected
 from unveil.app.screens import protect
-from unveil.app.state import Desk, reading
+from unveil.app.state import Desk
 
 PEOPLE = 400
 
@@ -33,15 +30,6 @@ def people() -> pl.DataFrame:
     )
 
 
-class _Done:
-    """A job that has ended; the way through another process has tests of its own."""
-
-    running, outcome, line, title = False, "done", "", ""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-
 @pytest.fixture
 def way(tmp_path: Path) -> tuple[Desk, Browser]:
     people().write_csv(tmp_path / "people.csv")
@@ -49,26 +37,6 @@ def way(tmp_path: Path) -> tuple[Desk, Browser]:
     roles = {"age": "key", "sex": "key", "town": "key", "illness": "sensitive"}
     desk.change_attributes({name: {"role": role} for name, role in roles.items()}, "roles")
     return desk, browser
-
-
-def posted(browser: Browser, path: str, **form: Any) -> str:
-    """Post a form, and return the page that follows."""
-    answer = browser.post(path, form)
-    assert answer.status_code == 303, answer.text
-    return browser.get(answer.headers["location"]).text
-
-
-def protected(desk: Desk, ways: list[str], k: int = 5) -> None:
-    settings = {"k": k, "suppression": 0.1}
-    found = try_ways(desk.opened.data, reading(desk.project), desk.project, ways, settings, desk.folder / "candidates")
-    desk.memory |= {"protect": _Done(found), "ways": ways, "settings": settings}
-
-
-def judged_here(desk: Desk) -> None:
-    one = protect.chosen(desk)
-    assert one is not None
-    found = judge(desk.opened.data, reading(desk.project), desk.project, one.file, one.link, desk.memory.get("waivers", []))
-    desk.memory["judged"] = _Done(found)
 
 
 def test_presets_rules_and_needs_stand_in_the_project_file(way: tuple[Desk, Browser]) -> None:
@@ -171,6 +139,28 @@ def test_a_release_leaves_only_when_its_rules_are_met_or_answered_for(way: tuple
     assert "Written: people-release.csv" in page
     assert (desk.folder / "people-release.csv.unveil.json").is_file()
     assert "is there already" in posted(browser, "/handover/save")
+
+
+def test_what_was_judged_before_a_change_lets_nothing_leave(way: tuple[Desk, Browser]) -> None:
+    desk, browser = way
+    posted(browser, "/rules/rule", rule="k_anonymity", threshold="3")
+    protected(desk, ["mondrian", "suppress"], k=5)
+    browser.post("/protect/choose", {"way": "mondrian"})
+    judged_here(desk)
+    assert browser.get("/handover").status_code == 200
+    posted(browser, "/rules/rule", rule="k_anonymity", threshold="60")
+    assert browser.get("/handover").status_code == 303
+    assert browser.post("/handover/release").status_code == 303
+    judged_here(desk)
+    assert "The release stays here." in browser.get("/verdict").text
+    signed = {"number": "0", "approver": "x", "expires": "2999-01-01", "reason": "y"}
+    assert "The release may leave the house." in posted(browser, "/verdict/except", **signed)
+    browser.post("/protect/choose", {"way": "suppress"})
+    judged_here(desk)
+    assert "The release stays here." in browser.get("/verdict").text, "an exception is of one release"
+    desk.change_attributes({"age": {"role": "keep"}}, "roles")
+    assert browser.get("/verdict").status_code == 303
+    assert "Try them again." in browser.get("/protect").text
 
 
 def test_an_exception_names_somebody_a_reason_and_a_day(way: tuple[Desk, Browser]) -> None:

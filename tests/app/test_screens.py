@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import html
 import re
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
-import httpx
 import polars as pl
 import pytest
 
 import unveil
-from browsing import SITE, TOKEN, Browser
+from browsing import SITE, TOKEN, Browser, until
 from desks import HOSTILE, hostile, opened
 from unveil.app.application import application
 from unveil.app.guard import Guard, Key
-from unveil.app.look import looking
 from unveil.app.screens import SCREENS
 from unveil.app.state import Desk
 from unveil.project import Project
@@ -255,12 +252,9 @@ def test_the_first_look_is_a_job(tmp_path: Path) -> None:
     desk.open("paper-4")
     browser = Browser(Guard(application(desk), SITE, Key(TOKEN)))
     browser.get(f"/?token={TOKEN}")
-    first: httpx.Response = browser.get("/columns")
-    assert "Looking at the columns" in first.text
-    job = looking(desk)
-    until = time.monotonic() + 60
-    while job.running and time.monotonic() < until:
-        time.sleep(0.05)
+    assert browser.get("/columns").status_code == 200
+    job = desk.memory["look"]
+    until(lambda: not job.running)
     assert job.outcome == "done", job.line
     assert 'id="card-c0"' in browser.get("/columns").text
     stream = browser.get(f"/jobs/{job.number}/stream")

@@ -100,11 +100,16 @@ class TriedRelease:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What was tried, and how it compares."""
+    """What was tried, of what, and how it compares."""
 
     candidates: tuple[TriedRelease, ...]
     comparison: Comparison | None
+    project: Project
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_of(self, project: Project) -> bool:
+        """Whether the columns have the roles and meanings, and the data is read, as when it was tried."""
+        return (self.project.attributes, self.project.data) == (project.attributes, project.data)
 
     def candidate(self, way: str) -> TriedRelease | None:
         """Return what came of a way."""
@@ -186,7 +191,7 @@ def try_ways(
     folder.mkdir(mode=0o700, parents=True)
     tried = tuple(_tried(way, study, models, settings, folder) for way in active_run().each("protections", chosen))
     good = {one.title: one for one in tried if not one.problem}
-    return Tried(tried, _compared(study, good) if good else None, dict(settings))
+    return Tried(tried, _compared(study, good) if good else None, project, dict(settings))
 
 
 def _tried(way: Way, study: Study, models: Mapping[str, Any], settings: Mapping[str, Any], folder: Path) -> TriedRelease:

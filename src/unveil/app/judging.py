@@ -46,8 +46,9 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of attacks and of the policy."""
+    """What came of attacks and of the policy of a project."""
 
+    project: Project
     verdict: Verdict
     attack: Attack | None
     problem: str = ""
@@ -71,8 +72,8 @@ def judge(data: str, options: ReadOptions, project: Project, release: str, link:
     try:
         found = attack(study, Study(release, project=project, partial=True), **paired)
     except UnveilError as problem:
-        return Judged(verdict, None, str(problem))
-    return Judged(verdict, found)
+        return Judged(project, verdict, None, str(problem))
+    return Judged(project, verdict, found)
 
 
 def stories_of(found: Attack) -> list[Story]:

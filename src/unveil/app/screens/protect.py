@@ -25,6 +25,8 @@ __all__ = ["SCREEN", "chosen", "tried"]
 
 _JOB = "protect"
 _FIRST = ("generalise", "mondrian", "local")
+_NONE_CHOSEN: dict[str, Any] = {"chosen": "", "judged": None, "waivers": (), "seen": ()}
+"""What is remembered of a release begins anew with another one: nobody has judged it, or answered for it."""
 _MOST_EXPLORED = 300_000
 """Records up to which the levels of a generalisation are explored on the page itself."""
 
@@ -41,9 +43,10 @@ class _Slider:
 
 
 def tried(desk: Desk) -> Tried | None:
-    """Return what was tried last, if it is about what is open."""
+    """Return what was tried last, if the columns are still what they were then."""
     job = desk.memory.get(_JOB)
-    return job.answer if job is not None and job.answer is not None else None
+    found: Tried | None = None if job is None else job.answer
+    return found if found is not None and found.is_of(desk.project) else None
 
 
 def chosen(desk: Desk) -> TriedRelease | None:
@@ -71,6 +74,7 @@ def _page(visit: Visit) -> Answer:
         "suppression": suppression,
         "job": job,
         "tried": found,
+        "outdated": found is None and job is not None and job.answer is not None,
         "comparison": None if found is None or found.comparison is None else found.comparison.view(),
         "chosen": chosen(desk),
         "masked": masked if visit.query.get("masked") else None,
@@ -137,7 +141,7 @@ def _try(visit: Visit) -> Answer:
     if not ways:
         raise ArgumentError("tick at least one way to protect.")
     settings = {"k": _whole(visit.form.get("k", "")), "suppression": _share(visit.form.get("suppression", ""))}
-    desk.memory |= {"ways": ways, "settings": settings, "chosen": "", "judged": None}
+    desk.memory |= {"ways": ways, "settings": settings, **_NONE_CHOSEN}
     folder = (desk.private or Path(tempfile.gettempdir())) / f"candidates-{id(desk.opened.whole):x}"
     desk.memory[_JOB] = desk.jobs.start(
         _JOB, "Trying protections", try_ways, desk.opened.data, reading(desk.project), desk.project, ways, settings, folder
@@ -168,7 +172,7 @@ def _choose(visit: Visit) -> Answer:
     candidate = None if found is None else found.candidate(visit.form.get("way", ""))
     if candidate is None:
         raise ArgumentError("there is no such release any more; try the protections again.")
-    desk.memory |= {"chosen": candidate.way, "judged": None}
+    desk.memory |= {**_NONE_CHOSEN, "chosen": candidate.way}
     steps = {step.mechanism: _as_written(step) for step in candidate.steps}
     desk.change(replace(desk.project, protect=steps), f"chose a protection: {candidate.title}")
     return Go("/verdict", f"{candidate.title} is chosen. It is attacked and judged now.")

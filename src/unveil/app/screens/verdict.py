@@ -23,16 +23,16 @@ _JOB = "judged"
 _STATUS = {True: ("well", "met"), False: ("risk", "not met"), None: ("watch", "undecided")}
 
 
-def waivers(desk: Desk) -> list[Waiver]:
+def waivers(desk: Desk) -> tuple[Waiver, ...]:
     """Return the exceptions of this release."""
-    known: list[Waiver] = desk.memory.setdefault("waivers", [])
-    return known
+    return tuple(desk.memory.get("waivers", ()))
 
 
 def judged(desk: Desk) -> Judged | None:
-    """Return what came of the attacks and of the policy, of the release that is chosen now."""
+    """Return what came of the attacks and of the policy, of the release that is chosen and of the project as it is now."""
     job: Job | None = desk.memory.get(_JOB)
-    return None if job is None else job.answer
+    found: Judged | None = None if job is None else job.answer
+    return found if found is not None and found.project == desk.project else None
 
 
 def blocked(desk: Desk) -> str:
@@ -41,7 +41,7 @@ def blocked(desk: Desk) -> str:
     if chosen(desk) is None:
         return "Choose a protection first."
     if found is None:
-        return "The release is being judged."
+        return "The release is not judged as the project is now."
     open_columns = [name for name in found.verdict.unmeasured if name not in desk.memory.get("seen", ())]
     if not found.verdict.outcomes:
         return "No rule was stated, so nobody has said that the release may leave."
@@ -59,7 +59,7 @@ def _lacking(desk: Desk) -> str:
 def _job(desk: Desk, candidate: TriedRelease) -> Job:
     """Return the job that judges the candidate; it is started where there is none."""
     known: Job | None = desk.memory.get(_JOB)
-    if known is None:
+    if known is None or (known.answer is not None and judged(desk) is None):
         known = desk.jobs.start(
             _JOB, f"Attacking and judging: {candidate.title}", judge, desk.opened.data, reading(desk.project), desk.project,
             candidate.file, candidate.link, waivers(desk),
@@ -126,10 +126,10 @@ def _except(visit: Visit) -> Answer:
         outcome.rule.name, visit.form.get("approver", "").strip(), found.verdict.evidence.date[:10],
         visit.form.get("expires", "").strip(), visit.form.get("reason", "").strip(), outcome.of,
     )  # fmt: skip
-    waivers(desk).append(one)
+    desk.memory["waivers"] = (*waivers(desk), one)
     desk.log(f"exception for {outcome.rule.name}, answered for by {one.approver} until {one.expires}: {one.reason}")
     job: Job = desk.memory[_JOB]
-    job.answer = replace(found, verdict=replace(found.verdict, waivers=tuple(waivers(desk))))
+    job.answer = replace(found, verdict=replace(found.verdict, waivers=waivers(desk)))
     return Go("/verdict", "The exception stands in the verdict.")
 
 

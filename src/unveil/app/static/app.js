@@ -9,7 +9,13 @@
    data-copy          on a button: copy the text of the element before it */
 
 const parser = new DOMParser();
-let asking = null;
+let asking = null, awaited = 0;
+
+/* Say that parts of the page are about to be exchanged, or are no longer. */
+function awaiting(by) {
+  awaited += by;
+  document.getElementById("main")?.setAttribute("aria-busy", String(awaited > 0));
+}
 
 function taken(html, ids) {
   const page = parser.parseFromString(html, "text/html");
@@ -44,7 +50,7 @@ function focusAgain(element, held) {
 async function exchange(address, options, ids, element) {
   if (asking) asking.abort();
   const mine = asking = new AbortController();
-  element.setAttribute("aria-busy", "true");
+  awaiting(1);
   try {
     const answer = await fetch(address, {...options, signal: mine.signal, credentials: "same-origin"});
     const html = await answer.text();
@@ -54,7 +60,7 @@ async function exchange(address, options, ids, element) {
   } catch (problem) {
     if (problem.name !== "AbortError") say("The server does not answer. Was it stopped?");
   } finally {
-    element.removeAttribute("aria-busy");
+    awaiting(-1);
     if (asking === mine) asking = null;
   }
 }
@@ -84,13 +90,17 @@ document.addEventListener("submit", event => {
 });
 
 const waiting = new WeakMap();
-document.addEventListener("input", event => {
+document.addEventListener("input", live);
+document.addEventListener("change", event => { if (event.target.matches("select")) live(event); });
+
+function live(event) {
   const form = event.target.form;
   if (!form || form.dataset.live === undefined || !form.dataset.swap) return;
-  clearTimeout(waiting.get(form));
+  if (waiting.has(form)) clearTimeout(waiting.get(form));
+  else awaiting(1);
   const typed = event.target.matches("input[type=text], input[type=search], input[type=range], textarea");
-  waiting.set(form, setTimeout(() => send(form, null), typed ? 160 : 0));
-});
+  waiting.set(form, setTimeout(() => { waiting.delete(form); send(form, null); awaiting(-1); }, typed ? 160 : 0));
+}
 
 document.addEventListener("click", event => {
   const link = event.target.closest("a[data-swap]");
@@ -144,8 +154,15 @@ function hush(id) {
 }
 
 async function again() {
-  const answer = await fetch(location.href, {credentials: "same-origin"});
-  if (answer.ok) taken(await answer.text(), ["main"]);
+  awaiting(1);
+  try {
+    const answer = await fetch(location.href, {credentials: "same-origin"});
+    if (answer.ok) taken(await answer.text(), ["main"]);
+  } catch {
+    say("The server does not answer. Was it stopped?");
+  } finally {
+    awaiting(-1);
+  }
 }
 
 function prepare(root) {
