@@ -57,3 +57,14 @@ def test_mechanisms_with_bounds_try_differential_privacy(capsys: pytest.CaptureF
     assert "epsilon=" in capsys.readouterr().out
     assert run([*words, "--bounds", "age=17:90"]) == 2
     assert "--bounds goes with --mechanisms" in capsys.readouterr().err
+
+
+def test_synthesis_measures_what_the_needs_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "synthetic.csv"
+    domains = 'domains={sex=["Female","Male"], race=["White","Black"], income-per-year=["<=50K",">50K"]}'
+    words = ["anonymize", "adult", "--mechanism", "dp_synthesize", "--need", "pay: income-per-year given sex", "--set", domains]
+    columns = ["--attribute", "sex", "--attribute", "race", "--attribute", "income-per-year"]
+    assert run([*words, *columns, "--set", "epsilon=3.0", "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["figures"]["pairs"] == [["sex", "income-per-year"]]
+    assert run(["anonymize", "adult", "--mechanism", "swap", "--need", "pay: sex given age", "--out", str(out)]) == 2
+    assert "swap serves none" in capsys.readouterr().err

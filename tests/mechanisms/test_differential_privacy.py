@@ -20,6 +20,7 @@ from scipy import stats
 import unveil
 from unveil import mechanisms
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, NullsError
+from unveil.mechanisms.differential_privacy.accounting import concentration
 from unveil.mechanisms.differential_privacy.budget import gaussian_delta
 from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.sources.microdata import open_microdata
@@ -228,16 +229,15 @@ def test_synthetic_records_keep_the_strong_relations() -> None:
     names = ["sex", "relationship", "race", "income-per-year"]
     domains = {name: sorted(adult[name].unique()) for name in names}
     made = mechanisms.dp_synthesize(adult, names, domains=domains, epsilon=3.0)
-    assert sum(part["epsilon"] for part in made.figures["spent"]) == pytest.approx(3.0)
-    assert ["sex", "relationship"] in made.figures["tree"]
-    assert len(made.figures["tree"]) == 3
+    assert sum(part["rho"] for part in made.figures["spent"]) == pytest.approx(concentration(3.0, 1e-9))
+    assert ["sex", "relationship"] in made.figures["pairs"]
     assert made.records.records == pytest.approx(adult.height, abs=200)
     husbands = made.data.filter(pl.col("relationship") == "Husband")
     assert husbands.filter(pl.col("sex") == "Male").height / husbands.height > 0.98
     share = made.data.filter(pl.col("income-per-year") == ">50K").height / made.data.height
     assert share == pytest.approx(adult.filter(pl.col("income-per-year") == ">50K").height / adult.height, abs=0.02)
     originals = set(adult.select(names).rows())
-    assert set(made.figures) == {"tree", "spent"}
+    assert set(made.figures) == {"epsilon", "delta", "rho", "pairs", "spent"}
     assert made.not_private["equal_share"] == pytest.approx(np.mean([row in originals for row in made.data.rows()]))
     assert made.origin.tolist() == [-1] * made.records.records
     assert made.to_dict()["not_private"] == dict(made.not_private)
@@ -248,10 +248,10 @@ def test_synthesis_of_one_and_two_attributes_and_a_number_of_records() -> None:
     domains = {"a": ["x", "y", "z"], "b": ["u", "v"]}
     one = mechanisms.dp_synthesize(frame, "a", domains=domains, epsilon=20, records=50)
     assert one.data.shape == (50, 1)
-    assert [part["epsilon"] for part in one.figures["spent"]] == [20]
+    assert [part["rho"] for part in one.figures["spent"]] == [concentration(20.0, 1e-9)]
     two = mechanisms.dp_synthesize(frame, ["a", "b"], domains=domains, epsilon=20, records=5000)
     assert two.data.filter((pl.col("a") == "x") & (pl.col("b") == "u")).height == pytest.approx(2500, abs=300)
-    assert [part["epsilon"] for part in two.figures["spent"]] == [10, 10]
+    assert [part["what"] for part in two.figures["spent"]][:3] == ["values of a", "values of b", "choice of a pair"]
 
 
 def test_mixed_objects_are_told_apart_by_their_text() -> None:
@@ -291,6 +291,8 @@ def test_a_budget_that_is_none_is_refused(epsilon: Any) -> None:
         ("dp_marginals", {"tables": ["c"], "domains": {}}, "not declared"),
         ("dp_marginals", {"tables": [["x", "f"]], "domains": {"x": range(2000), "f": range(2000)}}, "4,000,000 cells"),
         ("dp_synthesize", {"attributes": ["c"], "domains": {"c": ["a"]}, "records": 0}, "records"),
+        ("dp_synthesize", {"attributes": ["c"], "domains": {"c": ["a"]}, "delta": 0}, "delta"),
+        ("dp_synthesize", {"attributes": ["c"], "domains": {"c": ["a"]}, "workload": [["c", "x"]]}, "workload names 'x'"),
     ],
 )
 def test_bad_input_is_refused(name: str, options: dict[str, Any], says: str) -> None:

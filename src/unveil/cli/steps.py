@@ -37,7 +37,7 @@ class MechanismOptions:
     ] = None
     need: Annotated[
         list[str] | None,
-        typer.Option("--need", metavar="NEED", help="With --mechanism any: NAME: TARGET given A, B [at least DEGREE]."),
+        typer.Option("--need", metavar="NEED", help="With --mechanism any or dp_synthesize: NAME: TARGET given A, B."),
     ] = None
     attribute: Annotated[
         list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
@@ -64,11 +64,24 @@ class MechanismOptions:
             return [] if required else planned, required
         if self.pseudonymize:
             raise ArgumentError("--pseudonymize goes with generalisation; with a --mechanism, plan it as a step of its own.")
-        known = {
+        known: dict[str, Any] = {
             "models": required, "k": models.k, "sensitive": table.sensitive[0] if table.sensitive else None,
             "suppression": search.suppression or None, "hierarchies": models.hierarchies(inputs, required),
+            "workload": self._workload(inputs),
         }  # fmt: skip
         return [fitting_step(self.mechanism, self.attribute or inputs.key or (), settings_of(self.settings), known)], []
+
+    def _workload(self, inputs: Inputs) -> list[list[str]]:
+        """Return the attributes of each need that is stated, for a mechanism that serves needs; refuse needs for another."""
+        import inspect
+
+        from unveil.project import Need
+        from unveil.protect.steps import step_function
+
+        if self.need and "workload" not in inspect.signature(step_function(str(self.mechanism))).parameters:
+            raise ArgumentError(f"--need goes with --mechanism any or dp_synthesize; {self.mechanism} serves none in particular.")
+        needs = [*inputs.planned_needs(), *(Need.parse(text) for text in self.need or ())]
+        return [list(dict.fromkeys((need.target, *need.given))) for need in needs]
 
 
 def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: bool) -> None:

@@ -66,7 +66,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
 
     With trees, the first attribute is drawn from its own values; for every further one a tree is grown on the original records
     that predicts it from the attributes before, and a synthetic record takes the value of a random original record of the leaf
-    that it falls into. With marginals, records are drawn from a tree of noisy two-way tables (`dp_synthesize`).
+    that it falls into. With marginals, records are drawn from noisy two-way tables (`dp_synthesize`).
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def anonymize(
     if mechanism.mechanism == "any":
         to.require_file()
         return composed(inputs, mechanism.need, (models, search, draws, to), {}, as_json=as_json)
-    if mechanism.need:
+    if mechanism.need and mechanism.mechanism is None:
         raise ArgumentError("--need goes with --mechanism any, which looks for a protection that serves it; see unveil front.")
     steps, required = mechanism.plan(inputs, table, models, search)
     if steps:

@@ -66,18 +66,22 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one use of a budget was: what for, the noise, the sensitivity that it hides, and the budget it took."""
+    """What one use of a budget was: what for, the noise, the sensitivity that it hides, and the budget it took.
+
+    The budget is epsilon and delta, or rho of zero-concentrated differential privacy where that is what parts add up in.
+    """
 
     what: str
     mechanism: str
     sensitivity: float
     scale: float
-    epsilon: float
+    epsilon: float = 0.0
     delta: float = 0.0
+    rho: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields."""
-        return asdict(self)
+        """Return the fields; rho only where there is one."""
+        return {name: value for name, value in asdict(self).items() if name != "rho" or value}
 
 
 def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: float) -> tuple[list[Any], Spent]:
@@ -122,8 +126,8 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
     return answer, Spent(what, budget.mechanism, float(apart), scale, budget.epsilon)
 
 
-def concentrated(value: int, rho: float, sensitivity: int) -> tuple[int, float]:
-    r"""Add discrete Gaussian noise to a whole number within a budget of zero-concentrated differential privacy.
+def concentrated(values: Sequence[int], rho: float, sensitivity: int) -> tuple[list[int], float]:
+    r"""Add discrete Gaussian noise to whole numbers within a budget of zero-concentrated differential privacy.
 
     .. math:: \sigma = \Delta_2 / \sqrt{2 \rho}
 
@@ -132,7 +136,7 @@ def concentrated(value: int, rho: float, sensitivity: int) -> tuple[int, float]:
     Returns
     -------
     tuple
-        The noisy number, and the scale of the noise.
+        The noisy numbers, and the scale of the noise.
 
     References
     ----------
@@ -140,21 +144,30 @@ def concentrated(value: int, rho: float, sensitivity: int) -> tuple[int, float]:
     C. Canonne, G. Kamath, T. Steinke (2020), The discrete Gaussian for differential privacy, NeurIPS.
     """
     dp = _opendp()
-    domain, apart = dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
+    domain, apart = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="i64")
     scale = sensitivity / math.sqrt(2.0 * rho)
     while (measurement := dp.m.make_gaussian(domain, apart, scale=scale)).map(sensitivity) > rho:
         scale = math.nextafter(scale, math.inf)
-    return int(measurement(value)), scale
+    return list(map(int, measurement(list(map(int, values))))), scale
 
 
-def noisy_greatest(scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
-    """Return which score is the greatest, or nearly so: the exponential mechanism, as the greatest of noisy scores."""
+def noisy_greatest(scores: Sequence[float], rho: float, sensitivity: float) -> int:
+    r"""Return which score is the greatest, or nearly so, within a budget of zero-concentrated differential privacy.
+
+    The exponential mechanism, as the greatest of scores with Gumbel noise; a score changes by the sensitivity either way.
+
+    .. math:: \rho = \epsilon^2 / 8, \qquad \epsilon = 2 \Delta / b
+
+    References
+    ----------
+    M. Cesar, R. Rogers (2021), Bounding, concentrating, and truncating: unifying privacy loss composition for data analytics,
+    ALT, 421-457.
+    """
     dp = _opendp()
     domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
-    scale = 2.0 * sensitivity / epsilon
-    while (measurement := dp.m.make_noisy_max(domain, dp.linf_distance(T="f64"), dp.max_divergence(), scale=scale)).map(
-        sensitivity
-    ) > epsilon:
+    apart, loss = dp.linf_distance(T="f64"), dp.zero_concentrated_divergence()
+    scale = sensitivity / math.sqrt(2.0 * rho)
+    while (measurement := dp.m.make_noisy_max(domain, apart, loss, scale=scale)).map(sensitivity) > rho:
         scale = math.nextafter(scale, math.inf)
     return int(measurement(list(map(float, scores))))
 

@@ -1,21 +1,25 @@
-"""Which records would have given these noisy tables? Synthetic microdata from a tree of noisy two-way marginals."""
+"""Which records would have given these noisy tables? Synthetic microdata from the noisy marginals that a workload asks for."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_size
-from unveil.attributes import Names
+from unveil.attributes import Names, names_of
+from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.differential_privacy.accounting import concentration
 from unveil.mechanisms.differential_privacy.answers import answer_notes
-from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy_greatest
+from unveil.mechanisms.differential_privacy.budget import Budget, Spent, concentrated
 from unveil.mechanisms.differential_privacy.marginals import Placed
+from unveil.mechanisms.differential_privacy.selection import NoisyTable, NoisyTables, select
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
@@ -28,7 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["dp_synthesize"]
 
-_RAKINGS = 50
+_ON_VALUES = 1.0 / 3.0
+"""The part of the budget for the one-way tables."""
+_RARE = 1.5
+"""Values with fewer records than so many standard deviations of the noise are taken together in further tables."""
+_DELTA = 1e-9
+_MOST_VALUES = 1_000_000
+"""Noise for more takes longer than anybody waits."""
 
 
 @checked_arguments
@@ -38,6 +48,8 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     *,
     domains: Mapping[str, Sequence[Any]],
     epsilon: float,
+    delta: float = _DELTA,
+    workload: Sequence[Names] | None = None,
     records: int | None = None,
     person: str | None = None,
     contribution: int = 1,
@@ -46,14 +58,12 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     seed: int | None = None,
     testing: bool = False,
 ) -> Release[Treatment]:
-    r"""Make synthetic records from noisy marginals, with epsilon-differential privacy.
+    r"""Make synthetic records from noisy marginals, with (epsilon, delta)-differential privacy.
 
-    A third of the budget goes to the one-way tables; a third to the choice of a tree of pairs (the pair whose two-way table is
-    farthest from what independence makes of the noisy one-way tables, by the exponential mechanism, until all attributes are
-    joined); a third to the two-way tables of the tree. These are made non-negative and fitted to the one-way tables, and records
-    are drawn attribute by attribute along the tree. Geometric noise; the score of a pair changes by at most c:
-
-    .. math:: s(a, b) = \sum_{x, y} | n_{xy} - \tilde n_x \tilde n_y / \tilde n |, \qquad \Delta_s = c
+    The budget becomes a rho of zero-concentrated differential privacy. A third goes to the one-way tables; values that noise
+    hides are taken together from there on. The rest goes to two-way tables of the workload, chosen one by one: the one that the
+    distribution so far gets most wrong, less what noise will add to its error. Records are drawn from the distribution of the
+    greatest entropy that agrees with all tables.
 
     Parameters
     ----------
@@ -63,8 +73,11 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
         The columns to synthesise; the release has no others.
     domains
         All values that each attribute may have, known without looking at the data; None among them stands for a null.
-    epsilon
-        The budget, above 0.
+    epsilon, delta
+        The loss of privacy, and the probability with which it may be larger: well below one over the number of records.
+    workload
+        Sets of attributes that users will study together: only tables of two attributes of one set are measured, and a pair that
+        stands in several sets counts as often. None: all pairs alike.
     records
         How many to make; none: as many as the noisy tables say there are.
     person
@@ -83,120 +96,114 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     Returns
     -------
     Release
-        `not_private` holds the shares of records equal to an original one, which are counted in the data without noise.
+        `figures` has the rho that was spent, part by part, and the pairs whose tables were measured. `not_private` holds the
+        shares of records equal to an original one, which are counted in the data without noise.
 
     References
     ----------
+    R. McKenna, B. Mullins, D. Sheldon, G. Miklau (2022), AIM: an adaptive and iterative mechanism for differentially private
+    synthetic data, Proceedings of the VLDB Endowment 15(11), 2599-2612.
     R. McKenna, G. Miklau, D. Sheldon (2021), Winning the NIST contest: a scalable and general approach to differentially private
     synthetic data, Journal of Privacy and Confidentiality 11(3).
-    J. Zhang, G. Cormode, C. Procopiuc, D. Srivastava, X. Xiao (2017), PrivBayes: private data release via Bayesian networks, ACM
-    Transactions on Database Systems 42(4).
     """
-    budget, unit = Budget.asked("geometric", epsilon, None), Unit.asked(person, contribution)
+    budget, unit = Budget.asked("gaussian", epsilon, delta), Unit.asked(person, contribution)
     chance = chance_of_test(seed, testing=testing)
     chosen, most = choose(data, attributes, nulls), unit.contribution
+    weights = _weights(workload, chosen.names)
     placed = Placed.of(unit.cut(chosen, chance).records, chosen.names, domains)
-    stages = min(len(chosen.names), 3)
-    ones, total, on_ones = _one_way(placed, chosen.names, budget.part(stages), most)
-    tree, on_tree = _tree(placed, ones, budget.part(stages), most)
-    pairs, on_pairs = _two_way(placed, ones, tree, budget.part(stages), most)
-    wanted = total if records is None else checked_size("records", records)
-    codes = _drawn(ones, tree, pairs, wanted, chance.draws("dp_synthesis"))
-    columns = {name: _column(chosen.column(name), placed.domains[name], codes[name]) for name in chosen.names}
+    rho = concentration(budget.epsilon, budget.delta)
+    first = rho * _ON_VALUES if weights else rho
+    values = [_Values.measured(placed, name, first / len(chosen.names), most) for name in chosen.names]
+    tables = _one_way(values)
+    spent = [one.spent for one in values] + select(tables, lambda pair: _counts(values, pair), weights, rho - first, most)
+    wanted = max(1, round(tables.total)) if records is None else checked_size("records", records)
+    drawn = tables.tree.draw(wanted, random := chance.draws("dp_synthesis"))
+    columns = {one.name: one.column(drawn[:, at], random) for at, one in enumerate(values)}
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
-    spent = [part.to_dict() for part in (*on_ones, *on_tree, *on_pairs)]
-    settings = {"epsilon": budget.epsilon, "records": wanted, **unit.settings, "nulls": nulls}
-    figures = {"tree": [list(pair) for pair in tree], "spent": spent}
+    settings = {"epsilon": budget.epsilon, "delta": budget.delta, "records": wanted, **unit.settings, "nulls": nulls}
+    pairs = [[chosen.names[one], chosen.names[other]] for one, other in weights if (one, other) in tables.tables]
+    account = {"rho": math.fsum(part.rho for part in spent), "pairs": pairs, "spent": [part.to_dict() for part in spent]}
+    figures = {"epsilon": budget.epsilon, "delta": budget.delta, **account}
     equal, reading = equal_to_others(chosen, release, holdout)
     notes = (*answer_notes(unit), reading, *notes_of_test(chance))
-    origin = np.full(wanted, -1)
     treatment = Treatment("dp_synthesis", chosen.names, figures, not_private=equal)
-    return Release(release, treatment, origin, settings, notes, chance.repeatable, made_anew(chosen.others))
+    return Release(release, treatment, np.full(wanted, -1), settings, notes, chance.repeatable, made_anew(chosen.others))
 
 
-def _one_way(
-    placed: Placed, names: Sequence[str], budget: Budget, most: int
-) -> tuple[dict[str, NDArray[np.float64]], int, list[Spent]]:
-    """Return the noisy one-way tables, made non-negative, and the records that they say there are."""
-    tables, spent = placed.noisy_tables("one-way tables", [(name,) for name in names], budget, most)
-    total = max(1, round(float(np.mean([table.sum() for table in tables.values()]))))
-    return {name: _positive(table) for (name,), table in tables.items()}, total, [spent]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """The values of an attribute, the rare ones taken together.
+
+    Attributes
+    ----------
+    name, domain
+        The attribute, and its declared values.
+    counts, spent
+        Their noisy counts, and what these cost.
+    group
+        For each value the group it stands in: itself, or all rare ones.
+    at
+        For each record the group of its value, -1 for a value that was not declared.
+    """
+
+    name: str
+    domain: tuple[Any, ...]
+    counts: NDArray[np.float64]
+    spent: Spent
+    group: NDArray[np.int64]
+    at: NDArray[np.int64]
+
+    @classmethod
+    def measured(cls, placed: Placed, name: str, rho: float, most: int) -> _Values:
+        """Count the values with noise, and see which are rare."""
+        if (values := len(placed.domains[name])) > _MOST_VALUES:
+            raise ArgumentError(f"{shown(name)} has {values:,} declared values; at most {_MOST_VALUES:,} can be had: group them.")
+        noisy, scale = concentrated(placed.table((name,)).tolist(), rho, most)
+        counts = np.array(noisy, dtype=np.float64)
+        common = counts >= _RARE * scale
+        group = np.where(common, np.cumsum(common) - 1, common.sum())
+        at = placed.at[name]
+        spent = Spent(f"values of {name}", "discrete gaussian", float(most), scale, rho=rho)
+        return cls(name, placed.domains[name], counts, spent, group, np.where(at >= 0, group[at], -1))
+
+    @property
+    def grouped(self) -> NDArray[np.float64]:
+        """The noisy counts of the groups."""
+        return np.asarray(np.bincount(self.group, weights=self.counts), dtype=np.float64)
+
+    def column(self, groups: NDArray[np.int64], random: np.random.Generator) -> Any:
+        """Return the values of records whose groups were drawn: of rare ones, each as often as it was counted."""
+        order = np.argsort(self.group, kind="stable")
+        codes = order[np.searchsorted(self.group[order], groups)]
+        last = np.flatnonzero(self.group == self.group.max())
+        if len(last) > 1:
+            rows, shares = np.flatnonzero(groups == self.group.max()), np.maximum(self.counts[last], 0.0)
+            even = np.full(len(last), 1.0 / len(last))
+            codes[rows] = random.choice(last, size=len(rows), p=shares / shares.sum() if shares.any() else even)
+        return column_of_objects(self.name, self.domain).gather(codes.astype(np.uint32))
 
 
-def _tree(
-    placed: Placed, ones: Mapping[str, NDArray[np.float64]], budget: Budget, most: int
-) -> tuple[list[tuple[str, str]], list[Spent]]:
-    """Join the attributes to a tree, the pair that is farthest from independent first."""
-    names = list(ones)
-    if len(names) <= 2:  # noqa: PLR2004 - no choice
-        return [(names[0], name) for name in names[1:]], []
-    scores = {pair: _distance(placed.table(pair), ones[pair[0]], ones[pair[1]]) for pair in combinations(names, 2)}
-    part, joined, tree = budget.part(len(names) - 1), {name: name for name in names}, []
-    for _ in names[1:]:
-        open_pairs = [pair for pair in scores if joined[pair[0]] != joined[pair[1]]]
-        pair = open_pairs[noisy_greatest([scores[one] for one in open_pairs], part.epsilon, float(most))]
-        old, new = joined[pair[1]], joined[pair[0]]
-        joined = {name: new if root == old else root for name, root in joined.items()}
-        tree.append(pair)
-    return tree, [Spent("choice of pairs", "noisy max", float(most), 2.0 * most / part.epsilon, budget.epsilon)]
+def _one_way(values: Sequence[_Values]) -> NoisyTables:
+    """Return the one-way tables of groups of values, and the number of records that all of them together say there are."""
+    sums = [one.counts.sum() for one in values]
+    total = np.average(sums, weights=[1.0 / len(one.counts) for one in values])
+    tables: dict[tuple[int, ...], NoisyTable] = {(at,): NoisyTable(one.grouped, one.spent.scale) for at, one in enumerate(values)}
+    return NoisyTables(tuple(len(one.grouped) for one in values), max(float(total), 1.0), tables)
 
 
-def _distance(table: NDArray[np.int64], one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return how far a table is from the one that independence makes of noisy one-way tables."""
-    return float(np.abs(table - np.outer(one, other) / max(one.sum(), 1.0)).sum())
+def _counts(values: Sequence[_Values], pair: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the counts of a pair, without noise; a record with a value that was not declared counts nowhere."""
+    one, other = (values[at] for at in pair)
+    shape = (len(one.grouped), len(other.grouped))
+    inside = (one.at >= 0) & (other.at >= 0)
+    cells = one.at[inside] * shape[1] + other.at[inside]
+    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
 
-def _two_way(
-    placed: Placed, ones: Mapping[str, NDArray[np.float64]], tree: Sequence[tuple[str, str]], budget: Budget, most: int
-) -> tuple[dict[tuple[str, str], NDArray[np.float64]], list[Spent]]:
-    if not tree:
-        return {}, []
-    tables, spent = placed.noisy_tables("two-way tables", tree, budget, most)
-    return {pair: _raked(_positive(tables[pair]), ones[pair[0]], ones[pair[1]]) for pair in tree}, [spent]
-
-
-def _positive(table: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a table without negative counts; one that has none left is even."""
-    cut = np.maximum(table, 0).astype(np.float64)
-    return cut if cut.any() else np.ones_like(cut)
-
-
-def _raked(table: NDArray[np.float64], rows: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Fit a table to the shares of its two one-way tables, as far as its empty cells allow."""
-    for _ in range(_RAKINGS):
-        for axis, wanted in ((1, rows / rows.sum()), (0, columns / columns.sum())):
-            found = table.sum(axis=axis)
-            factor = np.divide(wanted, found, out=np.zeros_like(found), where=found > 0.0)
-            table = table * (factor[:, None] if axis else factor)
-    return table
-
-
-def _drawn(
-    ones: Mapping[str, NDArray[np.float64]],
-    tree: Sequence[tuple[str, str]],
-    pairs: Mapping[tuple[str, str], NDArray[np.float64]],
-    wanted: int,
-    random: np.random.Generator,
-) -> dict[str, NDArray[np.int64]]:
-    """Draw records: the first attribute by its own table, every other given the neighbour in the tree that is drawn already."""
-    first = next(iter(ones))
-    codes = {first: _choice(ones[first], wanted, random)}
-    left = list(tree)
-    while left:
-        pair = next(pair for pair in left if pair[0] in codes or pair[1] in codes)
-        left.remove(pair)
-        known, new = pair if pair[0] in codes else pair[::-1]
-        table = pairs[pair] if known == pair[0] else pairs[pair].T
-        codes[new] = np.empty(wanted, dtype=np.int64)
-        for value in np.unique(codes[known]):
-            rows = np.flatnonzero(codes[known] == value)
-            codes[new][rows] = _choice(table[value] if table[value].any() else ones[new], len(rows), random)
-    return codes
-
-
-def _choice(amounts: NDArray[np.float64], wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
-    return random.choice(len(amounts), size=wanted, p=amounts / amounts.sum())
-
-
-def _column(original: Any, domain: tuple[Any, ...], codes: NDArray[np.int64]) -> Any:
-    return column_of_objects(original.name, domain).gather(codes.astype(np.uint32))
+def _weights(workload: Sequence[Names] | None, names: tuple[str, ...]) -> dict[tuple[int, ...], float]:
+    """Return the pairs of attributes that users will study together, and in how many sets each stands."""
+    sets = [names] if workload is None else [tuple(dict.fromkeys(names_of(one))) for one in workload]
+    for unknown in (name for one in sets for name in one if name not in names):
+        raise ArgumentError(f"the workload names {shown(unknown)}, which is not among the attributes to synthesise.")
+    pairs = [pair for one in sets for pair in combinations(sorted(map(names.index, one)), 2)]
+    return {pair: float(pairs.count(pair)) for pair in dict.fromkeys(pairs)}

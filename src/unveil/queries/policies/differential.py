@@ -216,7 +216,8 @@ class _Noisy:
     def _noise(self, value: int, epsilon: float, most: int) -> tuple[int, float]:
         """Add whole noise; return its standard error too."""
         if self._policy.noise == "gaussian":
-            return concentrated(value, math.nextafter(epsilon**2 / 2.0, 0.0), most)
+            (whole,), error = concentrated([value], math.nextafter(epsilon**2 / 2.0, 0.0), most)
+            return whole, error
         (found,), spent = noisy("sum", [value], Budget("geometric", epsilon), l1=most, l2=most)
         ratio = math.exp(-1.0 / spent.scale)
         return int(found), math.sqrt(2.0 * ratio) / (1.0 - ratio)
