@@ -272,6 +272,14 @@ class NullsError(UnveilError, ValueError):
         found = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items())
         return cls(f"nulls found in {found}, and nulls='error' refuses them; choose 'category' or 'drop'.")
 
+    @classmethod
+    def nobodys(cls, column: str, n: int, records: int) -> NullsError:
+        """Report records that are nobody's."""
+        return cls(
+            f"column {shown(column)} tells persons or households apart, and {n:,} of {records:,} records have a null there; fill "
+            "it in, or leave these records out (nulls='drop')."
+        )
+
 
 class CountsError(UnveilError, ValueError):
     """Count tables that do not fit together."""

@@ -89,7 +89,6 @@ def test_hierarchy_order_population_and_reference_come_from_files(tmp_path: Path
         (("--sampling-fraction", "2"), "sampling fraction"),
         (("--population", "nowhere.csv"), "nowhere.csv"),
         (("--nulls", "maybe"), "'maybe' is unknown"),
-        (("--household", "relationship"), "weights"),
     ],
 )
 def test_bad_input_gets_one_clear_line(arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,11 @@ def scans(data: Any) -> list[Any]:
 def measurements(data: Any) -> list[Any]:
     plain = unveil.measure(data, KEY, INCOME, nulls="drop", special=True).to_dict()
     other = unveil.measure(data, [AGE], weights="weight", household="home", population=data).to_dict()
-    return [plain, other, unveil.measure(data, KEY, "member", nulls="wildcard").to_dict()]
+    persons = [
+        unveil.measure(data, KEY, "member", nulls=nulls, person="home").to_dict() for nulls in ("category", "drop", "wildcard")
+    ]
+    named = unveil.measure(data, [AGE, "home"], nulls="drop", person=TOWN, household=NATION).to_dict()
+    return [plain, other, unveil.measure(data, KEY, "member", nulls="wildcard").to_dict(), *persons, named]
 
 
 def others(data: Any) -> list[Any]:

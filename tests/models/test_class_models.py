@@ -392,7 +392,7 @@ def test_a_class_smaller_than_k_meets_no_alpha(alpha: float) -> None:
     found = unveil.measure(alone, "a", "b", models=[AlphaK("b", alpha, 2)])
     assert found.met is False
     assert found["alpha", "b"].value == math.inf
-    assert found["alpha", "b"].reason == "a class holds fewer than 2 records"
+    assert found["alpha", "b"].reason == "a class is smaller than 2"
     assert found.to_dict()["models"]["alpha"]["b"]["violations"] == {"classes": 5, "records": 5}
     assert unveil.measure(alone, "a", "b", models=[PSensitiveKAnonymity("b", 1, 2)]).met is False
     together = alone.with_columns(a=pl.lit(0))

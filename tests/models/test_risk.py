@@ -97,10 +97,13 @@ def test_weights_give_individual_and_household_risk() -> None:
     assert risk["household"]["highest"] == pytest.approx(max(homes.values()))
 
 
-def test_household_risk_needs_weights() -> None:
-    frame = pl.DataFrame({"a": ["p", "q"], "home": [1, 1]})
-    with pytest.raises(ArgumentError, match="needs sampling weights"):
-        unveil.measure(frame, "a", household="home")
+def test_without_weights_household_risk_follows_from_the_prosecutors() -> None:
+    frame = pl.DataFrame({"a": list("ppppq"), "home": [1, 1, 2, 2, 3]})
+    found = unveil.measure(frame, "a", household="home").to_dict()["risk"]["household"]
+    pair = 1 - (1 - 1 / 4) ** 2
+    assert (found["households"], found["highest"], found["k"], found["k_whole"]) == (3, 1.0, 1, 1)
+    assert found["expected"] == pytest.approx(4 * pair + 1)
+    assert found["unique_households"] == 1
 
 
 def test_special_and_population_uniqueness_on_request() -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import listed
-from unveil.results.numbers import counted, number
+from unveil.measures.units import noun, people
+from unveil.results.numbers import number
 
 if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment
@@ -130,13 +131,13 @@ def _on_identity(found: Assessment) -> Iterator[Advice]:
     uniques = found.measurement.uniqueness["sample"]["uniques"]
     if not uniques:
         return
-    best = min(found.without, key=lambda one: one.uniques, default=None)
+    unit, best = found.measurement.unit, min(found.without, key=lambda one: one.uniques, default=None)
     helps = ""
     if best is not None and best.uniques < uniques:
-        helps = f" Most of that comes through {best.name}: without it {counted(best.uniques, 'record')} would be alone."
+        helps = f" Most of that comes through {best.name}: without it {people(best.uniques, unit)} would be alone."
     yield Advice(
         "Make the key attributes coarser, or suppress, until nobody stands alone.",
-        f"{counted(uniques, 'record')} of {found.made.records:,} share the key with no other record.{helps}",
+        f"{people(uniques, unit)} of {found.measurement.number:,} share the key with no other {noun(unit, one=True)}.{helps}",
         _command(
             found,
             "anonymize",

@@ -22,6 +22,7 @@ from unveil.assess.evidence import InputFile, input_files
 from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, attribute_rate, disclosure
 from unveil.assess.redaction import redacted
 from unveil.attributes import Names, checked_nulls, in_line, sides_of
+from unveil.counts import count_table
 from unveil.errors import ArgumentError, listed, shown
 from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
@@ -128,7 +129,7 @@ class Assessment(Result):
         uniques = self.measurement.uniqueness["sample"]["uniques"]
         return (
             f"Assessment({in_line([self.place])}: k = {self.measurement['k_anonymity'].value}, {uniques:,} of "
-            f"{counted(self.made.records, 'record')} unique, {counted(len(self.advice), 'step')} to take)"
+            f"{self.measurement.everyone} unique, {counted(len(self.advice), 'step')} to take)"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,6 +190,8 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     partitions: Mapping[str, Mapping[str, Any]] | None = None,
     nulls: str | None = None,
     weights: str | None = None,
+    person: str | None = None,
+    household: str | None = None,
     max_size: int | None = None,
     redact: bool = True,
     small: int = SMALL,
@@ -213,6 +216,8 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         "category" (the default), "drop" (a record with a null in a column looked at is left out of everything) or "error".
     weights
         A column of sampling weights.
+    person, household
+        A column that says whose record it is (k, uniques and risks then count persons), and one that says who lives together.
     max_size
         The largest sets of key attributes to look at; none: as large as half a minute allows.
     redact, small
@@ -241,11 +246,12 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     if small < 1:
         raise ArgumentError(f"small is a number of records, at least 1, so not {shown_number(small)}.")
     checked_nulls(nulls or "category")
-    with studied(project_or_data, key=key, sensitive=sensitive, nulls=nulls, weights=weights, project=project) as study:
+    roles: dict[str, Any] = {"key": key, "sensitive": sensitive, "weights": weights, "person": person, "household": household}
+    with studied(project_or_data, **roles, nulls=nulls, project=project) as study:
         files = input_files(study.source, study.project, study.sensitive, key_file)
-        identifiers, roles = _looked_at(study)
-        views = _views(partitions, roles)
-        return _assessed(roles, _Asked(identifiers, views, files, max_size, small if redact else 0, not study.key))
+        identifiers, complete = _looked_at(study)
+        views = _views(partitions, complete)
+        return _assessed(complete, _Asked(identifiers, views, files, max_size, small if redact else 0, not study.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +283,7 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
     disclosures = _disclosures(measure, keys, questions)
     with active_run().stage("models and risks"):
         measured = _measured(held)
-    kept = without_suppressed(table, keys)
+    kept = without_suppressed(table if study.person is None else count_table(held.owned(keys, [study.person])), keys)
     made = Provenance(
         records=table.records,
         nulls=study.nulls,
@@ -286,6 +292,8 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
         sensitive=study.sensitive,
         partitions={name: {column: block.to_dict() for column, block in view.items()} for name, view in asked.views.items()},
         weights=study.weights,
+        person=study.person,
+        household=study.household,
         version=__version__,
     )
     found = Assessment(
@@ -297,8 +305,8 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
         combined=combined,
         disclosures=disclosures,
         measurement=redacted(measured, asked.small, {rate.name: rate.hidden for rate in attributes}),
-        without=tuple(without(kept, keys)),
-        class_sizes=class_sizes(kept, keys),
+        without=tuple(without(kept, keys, study.person)),
+        class_sizes=class_sizes(kept, keys, study.person),
         files=asked.files,
         small=asked.small,
         assumed=asked.assumed,
@@ -323,7 +331,7 @@ def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:
         return found, study
     direct = {one.column for one in found.findings if one.confidence != "possible" and one.category != "birth-date"}
     others = () if study.project is None else study.project.names("other")
-    out = direct | {*found.skipped, *study.sensitive, *study.identifiers, *others, study.weights}
+    out = direct | {*found.skipped, *study.sensitive, *study.identifiers, *others, study.weights, study.person, study.household}
     keys = tuple(name for name in study.names if name not in out)
     if not keys:
         raise ArgumentError(f"no column is left to be a key attribute; name those an intruder may know: {listed(study.names)}.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from unveil.assess.evidence import file_table
+from unveil.measures.units import noun
 from unveil.models.measurement_view import view_of
 from unveil.results import Chart, Figure, Table, View
 from unveil.results.numbers import counted, number
@@ -58,6 +59,14 @@ _DEFINED = {
     "Classes": "k-anonymity: the smallest class. Average risk: classes / records.",
 }
 
+_DEFINED_BY_PERSON = {
+    "k": "The least number of people who share a key; somebody with several records there counts once.",
+    "average risk": f"{_RISK} Here it is people who look alike; of each person the highest risk, and the mean over all people.",
+    "people at risk": f"{_RISK} Here the share of people with a class in which it exceeds the threshold.",
+    "sample uniques": "People with a class of their own: nobody else has a record in it, however many they have there.",
+    "Classes": "k-anonymity: the smallest class, in people. Average risk: the mean over people, each in their smallest class.",
+}
+
 
 def portrait(found: Assessment) -> View:
     """Return the report: what to do next, what identifies, what discloses, models and risks, origins, how it was made."""
@@ -78,9 +87,9 @@ def _lead(found: Assessment) -> str:
     first = f"Someone who knows {'these' if len(found.made.key) > 1 else 'this'} {known}"
     if not sample["uniques"]:
         k = found.measurement["k_anonymity"].value
-        first += f" of a person finds at least {number(k or 0)} records that fit: nobody stands alone."
+        first += f" of a person finds at least {number(k or 0)} {noun(found.measurement.unit)} that fit: nobody stands alone."
     else:
-        first += f" can single out {sample['uniques']:,} of the {found.made.records:,} records ({sample['share']:.1%})."
+        first += f" can single out {sample['uniques']:,} of the {found.measurement.everyone} ({sample['share']:.1%})."
     if not found.attributes:
         return first
     return f"{first} By itself, {found.attributes[0].name} says most about who is who."
@@ -89,12 +98,13 @@ def _lead(found: Assessment) -> str:
 def _first_figures(found: Assessment) -> Iterator[Figure]:
     prosecutor, sample = found.measurement.risk["prosecutor"], found.measurement.uniqueness["sample"]
     yield Figure("records", found.made.records, f"in {counted(found.measurement.classes, 'class', 'classes')} of the key")
-    yield Figure("unique records", sample["uniques"], f"{sample['share']:.2%} of all", "Records whose key no other record has.")
-    yield Figure(
-        "k", found.measurement["k_anonymity"].value, "the smallest class", "The least number of records that share a key."
-    )
+    many = noun(found.measurement.unit)
+    if found.measurement.persons is not None:
+        yield Figure("people", found.measurement.persons, f"told apart by {found.made.person}")
+    yield Figure(f"unique {many}", sample["uniques"], f"{sample['share']:.2%} of all", _defined(found)["sample uniques"])
+    yield Figure("k", found.measurement["k_anonymity"].value, "the smallest class", _defined(found)["k"])
     yield Figure("Discrimination Rate", found.rate, "of all key attributes, for who is who", _IDENTITY)
-    yield Figure("average risk", prosecutor["average"], "records that an intruder who links all gets right", _RISK)
+    yield Figure("average risk", prosecutor["average"], f"{many} that an intruder who links all gets right", _RISK)
     direct = dict.fromkeys(one.column for one in found.identifiers.findings if one.confidence != "possible")
     yield Figure("direct identifiers", len(direct), ", ".join(direct) or "none was recognised")
     for one in found.disclosures:
@@ -263,17 +273,25 @@ def _models(found: Assessment) -> View:
     risks = tuple(reversed([(label, records / total) for label, records in zip(_RISKS, sizes.records, strict=True)]))
     charts = (
         Chart(
-            "risk", "columns", "Records by their risk", ("prosecutor risk", "share of records"), risks,
+            "risk", "columns", f"{noun(found.measurement.unit).capitalize()} by their risk",
+            ("prosecutor risk", f"share of {noun(found.measurement.unit)}"), risks,
             "Further right is riskier.", _RISK,
         ),
         Chart(
-            "classes", "columns", "Classes by their size", ("records in a class", "classes"),
+            "classes", "columns", "Classes by their size", (f"{noun(found.measurement.unit)} in a class", "classes"),
             tuple(zip(_BANDS, sizes.classes, strict=True)), "", "A class: the records that share all values of the key.",
         ),
     )  # fmt: skip
     masked = (_masking(found.small) if found.small else _UNMASKED,)
-    figures = tuple(replace(figure, definition=_DEFINED.get(figure.label, "")) for figure in shown.figures)
-    return View("Models and risks", figures, tuple(map(_explained, shown.tables)), (*shown.notes, *masked), charts)
+    known = _defined(found)
+    figures = tuple(replace(figure, definition=known.get(figure.label, "")) for figure in shown.figures)
+    tables = tuple(replace(table, definition=known.get(table.title, _MODELS)) for table in shown.tables)
+    return View("Models and risks", figures, tables, (*shown.notes, *masked), charts)
+
+
+def _defined(found: Assessment) -> Mapping[str, str]:
+    """Return what the figures and tables are, of people where they are told apart."""
+    return _DEFINED if found.measurement.persons is None else {**_DEFINED, **_DEFINED_BY_PERSON}
 
 
 _UNMASKED = "UNMASKED: classes of single people are shown with their values. For the steward's own eyes; do not pass it on."
@@ -281,11 +299,6 @@ _UNMASKED = "UNMASKED: classes of single people are shown with their values. For
 
 def _masking(small: int) -> str:
     return f"Classes of fewer than {small} records, and those that give a sensitive value away, are shown without their values."
-
-
-def _explained(table: Table) -> Table:
-    """Add what the models are."""
-    return replace(table, definition=_DEFINED.get(table.title, _MODELS))
 
 
 def _origins(found: Assessment) -> Iterator[View]:
@@ -298,7 +311,8 @@ def _origins(found: Assessment) -> Iterator[View]:
     k = found.measurement["k_anonymity"].value
     everything = (("(nothing left out)", sample["uniques"], k, prosecutor["average"]),)
     table = Table(
-        ("left out", "unique records", "k", "average risk"), (*everything, *rows), "If one attribute were left out",
+        ("left out", f"unique {noun(found.measurement.unit)}", "k", "average risk"), (*everything, *rows),
+        "If one attribute were left out",
         _cut(len(found.without)),
         frozenset({"average risk"}), f"The classes of the other key attributes. {_RISK}",
     )  # fmt: skip
@@ -318,6 +332,8 @@ def _made(found: Assessment) -> View:
         ("partitions", ", ".join(made.partitions) or None),
         ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
         ("weights", made.weights),
+        *([("person", made.person)] if made.person is not None else []),
+        *([("household", made.household)] if made.household is not None else []),
         ("largest sets of attributes", str(found.combinations.max_size)),
         ("values masked", _masking(found.small) if found.small else "no"),
         ("direct identifiers", f"up to {found.identifiers.sample:,} values a column, seed {found.identifiers.seed}"),

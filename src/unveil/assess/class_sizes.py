@@ -10,6 +10,7 @@ import numpy as np
 
 from unveil.counts import Counts
 from unveil.counts.grouping import group, summed
+from unveil.counts.owners import Owners
 from unveil.run import active_run
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """What would be left without one key attribute: records alone in their class, the smallest class, the average risk."""
+    """What would be left without one key attribute: who is alone in a class, the smallest class, the average risk."""
 
     name: str
     uniques: int
@@ -35,7 +36,10 @@ class Without:
 
 @dataclass(frozen=True, slots=True)
 class ClassSizes:
-    """How many classes have how many records, in the bands of `CLASS_SIZES`, and how many records are in them."""
+    """How many classes have how many records, in the bands of `CLASS_SIZES`, and how many records are in them.
+
+    Where persons are told apart, it is persons, each in the smallest of their classes.
+    """
 
     classes: tuple[int, ...]
     records: tuple[int, ...]
@@ -46,8 +50,11 @@ class ClassSizes:
         return [{"from": start, "classes": classes, "records": records} for start, classes, records in bands]
 
 
-def without(counts: Counts, keys: Sequence[str]) -> list[Without]:
-    """Return what would be left without each key attribute: the classes of those before it and of those behind it, crossed."""
+def without(counts: Counts, keys: Sequence[str], person: str | None = None) -> list[Without]:
+    """Return what would be left without each key attribute: the classes of those before it and of those behind it, crossed.
+
+    With the column of the table that says whose record it is, persons are counted.
+    """
     if len(keys) == 1:
         return []
     step = active_run().counting("where it comes from", len(keys))
@@ -56,8 +63,8 @@ def without(counts: Counts, keys: Sequence[str]) -> list[Without]:
     for at, (name, before) in enumerate(zip(keys, _refined(counts, keys), strict=True)):
         (one, ones), (other, others) = before, behind[at]
         of_cell, codes = group([one, other], [ones, others])
-        sizes = summed(of_cell, counts.n, len(codes[0])).astype(np.int64)
-        found.append(Without(name, int((sizes == 1).sum()), int(sizes.min()), len(sizes) / counts.records))
+        sizes, own = _sizes(counts, of_cell, len(codes[0]), person)
+        found.append(Without(name, int(own[sizes == 1].sum()), int(sizes.min()), float((own / sizes).sum() / own.sum())))
         step()
     return found
 
@@ -73,10 +80,23 @@ def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64
     return found
 
 
-def class_sizes(counts: Counts, keys: Sequence[str]) -> ClassSizes:
-    """Return how many classes of the keys, and records in them, fall into each band."""
-    sizes = counts.classes(keys).n
+def class_sizes(counts: Counts, keys: Sequence[str], person: str | None = None) -> ClassSizes:
+    """Return how many classes of the keys, and records or persons in them, fall into each band."""
+    found = counts.classes(keys)
+    sizes, own = _sizes(counts, found.of_cell, len(found), person)
     band = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
     number = len(CLASS_SIZES)
-    classes, records = np.bincount(band, minlength=number), np.bincount(band, weights=sizes, minlength=number)
+    classes, records = np.bincount(band, minlength=number), np.bincount(band, weights=own, minlength=number)
     return ClassSizes(tuple(classes.tolist()), tuple(int(some) for some in records))
+
+
+def _sizes(
+    counts: Counts, of_cell: NDArray[np.int64], classes: int, person: str | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the size of each class, and the records in it, or the persons whose smallest class it is."""
+    if person is None:
+        sizes = summed(of_cell, counts.n, classes).astype(np.int64)
+        return sizes, sizes
+    at = counts.names.index(person)
+    owners = Owners.of(of_cell, counts.codes[at], classes, len(counts.columns[at].values))
+    return owners.sizes, owners.worst(owners.sizes)

@@ -86,9 +86,11 @@ ClassNullPolicy = Annotated[
 Identity = Annotated[bool, typer.Option("--identity", help="Measure against record identity, whatever the project says.")]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COLUMN", help="A column of sampling weights.")]
 Person = Annotated[
-    str | None, typer.Option("--person", metavar="COLUMN", help="Whose record it is: what names people is judged by persons.")
+    str | None, typer.Option("--person", metavar="COLUMN", help="Whose record it is: k, uniques and risks count persons.")
 ]
-Household = Annotated[str | None, typer.Option("--household", metavar="COLUMN", help="Who lives together: household risk.")]
+Household = Annotated[
+    str | None, typer.Option("--household", metavar="COLUMN", help="Who lives together: household risk, and k for households.")
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option("--keep", metavar="COLUMN", help="You vouch for this column: it stays though it may name people; repeat it."),

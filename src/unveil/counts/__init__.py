@@ -170,6 +170,11 @@ class Counts:
         mass = summed(of_cell, self.mass, number)
         return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)
 
+    def distinct(self, names: Sequence[str], owner: str) -> Counts:
+        """Return the table over some columns that counts the distinct values of another one, such as persons, and no records."""
+        pairs = self.over([*names, owner])
+        return replace(pairs, n=np.ones(len(pairs), dtype=np.int64), weight=None).over(names)
+
     def __add__(self, other: Counts) -> Counts:
         """Return the table of both sets of records together."""
         return self._combined(other, sign=1)

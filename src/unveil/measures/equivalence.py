@@ -1,8 +1,9 @@
 """Who looks alike, and which secrets do they hold? Equivalence classes with the spread of each sensitive attribute.
 
-A class is a combination of values of the key; its records look alike to an intruder. Records whose key is suppressed
-throughout (`*` or null in every key attribute) say nothing about anyone: they are counted apart and form no class unless
-asked for. With nulls as wildcards a class holds every record whose key matches, so classes overlap.
+A class is a combination of values of the key; its records look alike to an intruder. Where a column says whose record it is, the
+size of a class is the number of persons in it: somebody with three records there is in it once, and may be in others as well.
+Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted apart
+and form no class unless asked for. With nulls as wildcards a class holds every record whose key matches, so classes overlap.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import numpy as np
 
 from unveil.counts import Classes, Counts
 from unveil.counts.grouping import group, summed
+from unveil.counts.owners import Owners
 from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, EmptyDataError
+from unveil.measures.units import Unit
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums
 from unveil.results import jsonable
 from unveil.results.masking import disclosing
@@ -115,11 +118,14 @@ class Equivalence:
     classes
         The key's combinations; `classes.n` are the records that hold each, each record once.
     size, mass
-        The records that look alike to an intruder, and their weight: those of the class, or all that match (wildcard).
+        The records that look alike to an intruder, or the persons where they are told apart, and the weight of the records: those
+        of the class, or all that match (wildcard).
     spreads
         The sensitive attributes by name, several also jointly.
     records, suppressed
         All records, and those whose key is suppressed throughout and that form no class.
+    owners
+        The persons in each class; None: every record is taken for another person's.
     """
 
     classes: Classes
@@ -128,6 +134,7 @@ class Equivalence:
     spreads: Mapping[str, Spread]
     records: int
     suppressed: int
+    owners: Owners | None = None
 
     def __len__(self) -> int:
         """Return the number of classes."""
@@ -137,6 +144,29 @@ class Equivalence:
     def own(self) -> NDArray[np.int64]:
         """The records that hold each class's key."""
         return self.classes.n
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted: persons where they are told apart, else records."""
+        return "records" if self.owners is None else "persons"
+
+    @property
+    def number(self) -> int:
+        """How many records, or persons, are in a class."""
+        return int(self.own.sum()) if self.owners is None else self.owners.number
+
+    @property
+    def every(self) -> int:
+        """All records, or persons, those among them that are in no class."""
+        return self.records if self.owners is None else self.owners.every
+
+    def among(self, which: NDArray[np.bool_]) -> int:
+        """Count the records in some classes, or the persons who have one there."""
+        return int(self.own[which].sum()) if self.owners is None else self.owners.among(which)
+
+    def worst(self, alike: NDArray[Any]) -> NDArray[np.int64]:
+        """Count every record in its class, or every person once, in the class of theirs in which the fewest look alike."""
+        return self.own if self.owners is None else self.owners.worst(alike)
 
     def describe(self, at: int) -> dict[str, Any]:
         """Return a class's key values and size, and, where there are any, the sensitive attributes that it discloses."""
@@ -156,6 +186,7 @@ def equivalence(
     wildcard: float | None = None,
     suppressed: str = "apart",
     reference: Counts | None = None,
+    person: str | None = None,
 ) -> Equivalence:
     """Sort a count table into the classes of its key.
 
@@ -171,6 +202,8 @@ def equivalence(
         "apart" or "class": what becomes of records whose key is suppressed throughout.
     reference
         A count table whose distributions of the sensitive attributes classes are compared with; none: `counts`.
+    person
+        The column of `counts` that says whose record it is; none: every record is of another person.
     """
     if suppressed not in ("apart", "class"):
         raise ArgumentError.not_one_of("suppressed", suppressed, ("apart", "class"))
@@ -183,10 +216,17 @@ def equivalence(
     size, mass = classes.n.astype(np.float64), classes.mass
     if wildcard is not None:
         size, mass = (wildcard_sums(classes, amounts, alpha=wildcard) for amounts in (classes.n, classes.mass))
+    owners = None
+    if person is not None:
+        at = kept.names.index(person)
+        every = len(counts.columns[counts.names.index(person)].values)
+        owners = Owners.of(classes.of_cell, kept.codes[at], len(classes), len(kept.columns[at].values), every)
+        size = owners.sizes.astype(np.float64) if wildcard is None else _matching_owners(classes, owners, wildcard)
     wanted = [[name] for name in secrets] + ([list(secrets)] if len(secrets) > 1 else [])
     spreads = [_spread(kept, classes, names, wildcard, counts if reference is None else reference) for names in wanted]
     gone_records = counts.records - kept.records
-    return Equivalence(classes, size, mass, {spread.name: spread for spread in spreads}, counts.records, gone_records)
+    by_name = {spread.name: spread for spread in spreads}
+    return Equivalence(classes, size, mass, by_name, counts.records, gone_records, owners)
 
 
 def without_suppressed(counts: Counts, keys: Sequence[str]) -> Counts:
@@ -203,6 +243,27 @@ def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
         nothing = np.array([value is None or value == SUPPRESSED for value in counts.columns[at].values])
         gone &= nothing[counts.codes[at]]
     return gone
+
+
+def _matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[np.float64]:
+    """Count the persons whose records match each class; one counts as much as the best of their records that do."""
+    matches = wildcard_matches(classes, alpha=alpha)
+    pair, lengths = _expanded(matches.other, owners.of_class, len(classes))
+    rows, share = np.repeat(matches.of_class, lengths), np.repeat(matches.share, lengths)
+    order = np.lexsort((-share, owners.who[pair], rows))
+    rows, who, share = rows[order], owners.who[pair][order], share[order]
+    first = (np.diff(rows, prepend=-1) != 0) | (np.diff(who, prepend=-1) != 0)
+    return summed(rows[first], share[first], len(classes))
+
+
+def _expanded(
+    wanted: NDArray[np.int64], of_class: NDArray[np.int64], classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, for classes that are wanted one after the other, the places of each one's entries, and how many these are."""
+    starts = np.searchsorted(of_class, np.arange(classes + 1))
+    lengths = np.diff(starts)[wanted]
+    before = np.repeat(np.cumsum(lengths) - lengths - starts[wanted], lengths)
+    return np.arange(lengths.sum()) - before, lengths
 
 
 def _spread(counts: Counts, classes: Classes, names: Sequence[str], wildcard: float | None, reference: Counts) -> Spread:
@@ -229,9 +290,7 @@ def _with_matches(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Add to every class what the other classes that match it hold."""
     matches = wildcard_matches(classes, alpha=alpha)
-    starts = np.searchsorted(of_class, np.arange(len(classes) + 1))
-    lengths = np.diff(starts)[matches.other]
-    cell = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + np.repeat(starts[matches.other], lengths)
+    cell, lengths = _expanded(matches.other, of_class, len(classes))
     amounts = n[cell] * np.repeat(matches.share, lengths)
     (first, second), total = _summed_pairs(np.repeat(matches.of_class, lengths), value[cell], amounts, len(classes), values)
     held = total > 0

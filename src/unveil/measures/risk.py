@@ -4,6 +4,9 @@ The prosecutor knows that the target is in the file: the risk of a record is one
 journalist only knows that the target is in the population from which the file was drawn: one over the records of the
 population that look like it. The marketer wants to re-identify as many as possible: the share expected to be right.
 Higher is more risk.
+
+Where persons are told apart, it is persons who look alike, and the intruder knows one record of a person, whichever tells most:
+the risk of a person is the highest over the classes that they have a record in.
 """
 
 from __future__ import annotations
@@ -28,11 +31,12 @@ class Intruder:
     Attributes
     ----------
     highest
-        The risk of the record that is worst off.
+        The risk of the record, or person, that is worst off.
     average
-        The mean over the records, which is the share of records that an intruder who links all is expected to get right.
+        The mean over the records, which is the share of records that an intruder who links all is expected to get right; or the
+        mean over the persons.
     above, threshold
-        The share of records whose risk exceeds the threshold.
+        The share of records, or persons, whose risk exceeds the threshold.
     worst_class
         The class with the highest risk.
     """
@@ -74,22 +78,23 @@ def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: f
     classes
         The classes of the key.
     alike
-        For each class the records among which the intruder has to choose: those of the file, or of the population.
+        For each class the records, or persons, among which the intruder has to choose: those of the file, or of the population.
     threshold
-        Records with a risk above it are counted.
+        Records, or persons, with a risk above it are counted.
     """
     risk = 1.0 / alike
-    records = classes.own.sum()
-    above = classes.own[risk > threshold + 1e-12].sum() / records
+    own = classes.worst(alike)
+    number = own.sum()
+    above = own[risk > threshold + 1e-12].sum() / number
     worst = int(np.argmax(risk))
-    average = float((classes.own * risk).sum() / records)
+    average = float((own * risk).sum() / number)
     return Intruder(float(risk[worst]), average, float(above), threshold, classes.describe(worst))
 
 
 def vulnerability_of_records(classes: Equivalence) -> Vulnerability:
-    """Return the chance to name the right record: 1 / N before, classes / N after the key is known."""
-    records = int(classes.own.sum())
-    return Vulnerability(1.0 / records, float((classes.own / classes.size).sum() / records))
+    """Return the chance to name the right record, or person: 1 / N before, of records classes / N after the key is known."""
+    own = classes.worst(classes.size)
+    return Vulnerability(1.0 / int(own.sum()), float((own / classes.size).sum() / int(own.sum())))
 
 
 def vulnerability_of_secret(spread: Spread, own: NDArray[np.int64]) -> Vulnerability:

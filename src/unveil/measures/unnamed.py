@@ -10,12 +10,13 @@ import numpy as np
 
 from unveil.attributes import in_line
 from unveil.counts.grouping import group
-from unveil.results.numbers import counted
+from unveil.counts.owners import Owners
+from unveil.measures.units import people, unit_of
 
 if TYPE_CHECKING:
     from unveil.study import Study
 
-__all__ = ["Unmeasured", "people", "singled_out", "unique_by"]
+__all__ = ["Unmeasured", "singled_out", "unique_by"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +71,10 @@ class Unmeasured:
         return found if self.with_key is None else found | {"by_key": self.by_key, "with_key": self.with_key}
 
 
-def people(number: int, unit: str) -> str:
-    """Say how many: people where persons were counted, else records.
-
-    Examples
-    --------
-    >>> people(2, "persons"), people(1, "records")
-    ('2 people', '1 record')
-    """
-    return counted(number, "person", "people") if unit == "persons" else counted(number, "record")
-
-
 def singled_out(study: Study, column: str, person: str | None = None) -> Unmeasured:
     """Count the persons, or without a column of them the records, that a value of a column belongs to alone; a null is none."""
     unique, of = unique_by(study, [column], person, nulls=False)
-    return Unmeasured(column, unique, of, "records" if person is None else "persons")
+    return Unmeasured(column, unique, of, unit_of(person))
 
 
 def unique_by(study: Study, columns: Sequence[str], person: str | None = None, *, nulls: bool = True) -> tuple[int, int]:
@@ -101,21 +91,22 @@ def unique_by(study: Study, columns: Sequence[str], person: str | None = None, *
     nulls
         Whether a null is a value that someone can be found by.
     """
-    others = [name for name in columns if name != person]
-    table = study.table([*others, *([] if person is None else [person])], nulls="category")
-    coded = {column.name: column for column in table.columns}
-    n = np.ones(len(table.columns[0].codes), dtype=np.int64) if table.n is None else table.n
-    told = np.ones(len(n), dtype=bool)
-    if not nulls:
-        for name in columns:
-            empty = [at for at, value in enumerate(coded[name].values) if value is None]
-            told &= ~np.isin(coded[name].codes, empty)
-    of_row, _ = group([coded[name].codes for name in columns], [len(coded[name].values) for name in columns])
+    owners = () if person is None else (person,)
+    if person in columns:
+        table = study.owned([name for name in columns if name != person], owners, nulls="category")
+        return len(np.unique(table.columns[-1].codes)), len(np.unique(table.columns[-1].codes))
+    table = study.owned(columns, owners, nulls="category")
+    coded = table.columns[: len(columns)]
+    n = np.ones(len(coded[0].codes), dtype=np.int64) if table.n is None else table.n
+    of_row, _ = group([one.codes for one in coded], [len(one.values) for one in coded])
     number = int(of_row.max()) + 1 if len(of_row) else 0
+    told = np.ones(number, dtype=bool)
+    for one in () if nulls else coded:
+        if len(one.values) and one.values[-1] is None:
+            told[of_row[one.codes == len(one.values) - 1]] = False
     if person is None:
         sizes = np.bincount(of_row, weights=n, minlength=number)
-        return int(n[told & (sizes[of_row] == 1)].sum()), int(n.sum())
-    who = coded[person].codes.astype(np.int64)
-    pairs = np.unique(np.column_stack([of_row, who]), axis=0)
-    alone = np.bincount(pairs[:, 0], minlength=number)[of_row] == 1
-    return len(np.unique(who[told & alone])), len(np.unique(who))
+        return int(sizes[told & (sizes == 1)].sum()), int(n.sum())
+    who = table.columns[-1]
+    found = Owners.of(of_row, who.codes, number, len(who.values))
+    return found.among(told & (found.sizes == 1)), found.number

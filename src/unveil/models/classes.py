@@ -42,7 +42,7 @@ _MOST_DECISIVE = 64
 @checked_arguments
 @dataclass(frozen=True)
 class KAnonymity(Model):
-    """Every class holds at least k records (Samarati 2001, Sweeney 2002).
+    """Every class holds at least k records, or k persons where they are told apart (Samarati 2001, Sweeney 2002).
 
     Examples
     --------
@@ -130,7 +130,7 @@ class PSensitiveKAnonymity(SecretModel):
 
     def reason(self, value: float) -> str | None:
         """Return why a class is given no value at all."""
-        return f"a class holds fewer than {self.k} records" if value == 0.0 else None
+        return f"a class is smaller than {self.k}" if value == 0.0 else None
 
 
 @checked_arguments
@@ -253,7 +253,7 @@ class AlphaK(SecretModel):
 
     def reason(self, value: float) -> str | None:
         """Return why no alpha would do."""
-        return f"a class holds fewer than {self.k} records" if np.isinf(value) else None
+        return f"a class is smaller than {self.k}" if np.isinf(value) else None
 
 
 @checked_arguments

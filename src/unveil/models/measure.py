@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
+from unveil.measures.households import Homes
+from unveil.measures.units import Unit, people, unit_of
 from unveil.models.base import Measured, Model
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.measurement_view import view_of
@@ -35,6 +37,10 @@ _FROM_BOTH_SIDES = (
     "Nulls match any value from both sides, so these figures hold against an intruder who has the release alone. Someone who "
     "knows true records may find fewer that fit: unveil attack, given the original, says how many (k_known)."
 )
+_OF_RECORDS = (
+    "k, uniques and the risks by intruder count persons; shares of sensitive values within a class, and what is estimated of a "
+    "population or from weights, are of records."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -52,7 +58,9 @@ class Measurement(Result):
     made
         How the result was made.
     notes
-        Against whom the figures hold, where nulls match any value.
+        Against whom the figures hold, where nulls match any value, and which count persons.
+    persons
+        The number of persons, where a column says whose record it is; k, uniqueness and risks then count them.
     """
 
     models: Mapping[tuple[str, ...], Measured]
@@ -63,6 +71,22 @@ class Measurement(Result):
     suppressed: int
     made: Provenance
     notes: tuple[str, ...] = ()
+    persons: int | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """What is counted: persons where they are told apart, else records."""
+        return unit_of(self.made.person)
+
+    @property
+    def number(self) -> int:
+        """How many are counted: persons where they are told apart, else records."""
+        return self.made.records if self.persons is None else self.persons
+
+    @property
+    def everyone(self) -> str:
+        """All that are counted, in words: people where persons are told apart, else records."""
+        return people(self.number, self.unit)
 
     @property
     def met(self) -> bool | None:
@@ -78,12 +102,14 @@ class Measurement(Result):
         """Return one line: k, classes, and whether requirements are met."""
         verdict = "" if self.met is None else ", requirements met" if self.met else ", requirements NOT met"
         size = f"{counted(self.classes, 'class', 'classes')}, {counted(self.made.records, 'record')}"
+        size += "" if self.persons is None else f" of {people(self.persons, self.unit)}"
         return f"Measurement(k = {self['k_anonymity'].value}, {size}{verdict})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
         return {
             "records": self.made.records,
+            **({} if self.persons is None else {"persons": self.persons}),
             "classes": self.classes,
             "suppressed": self.suppressed,
             "met": self.met,
@@ -132,6 +158,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     reference: Data | None = None,
     sampling_fraction: float | None = None,
     weights: str | None = None,
+    person: str | None = None,
     household: str | None = None,
     special: bool = False,
     loglinear: int | None = None,
@@ -167,8 +194,10 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         The share of the population that `data` is: population uniqueness by Pitman, Zayatz, SNB and Dankar's rule.
     weights
         A column of sampling weights: the risk of a record, by a log-linear model and by Benedetti and Franconi.
+    person
+        A column that says whose record it is: k, uniques and risks then count persons, who may have several records.
     household
-        A column that says who lives together: household risk, from the individual risk.
+        A column that says who lives together: household risk, and k for households.
     special
         Look for special uniques (SUDA): minimal sample uniques, scores and DIS-SUDA.
     loglinear
@@ -200,7 +229,6 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         models=tuple(models),
         reference=reference,
         sampling_fraction=sampling_fraction,
-        household=household,
         special=special,
         loglinear=loglinear,
         threshold=threshold,
@@ -208,7 +236,8 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         suppressed=suppressed,
     )
     meant: dict[str, Any] = {"hierarchies": hierarchies, "orders": orders, "partitions": partitions, "population": population}
-    with studied(data, key=key, sensitive=sensitive, nulls=nulls, weights=weights, **meant) as study:
+    roles: dict[str, Any] = {"weights": weights, "person": person, "household": household}
+    with studied(data, key=key, sensitive=sensitive, nulls=nulls, **roles, **meant) as study:
         keys, secrets = sides_of(study.key, study.sensitive or None)
         _check_hierarchies(hierarchies, orders, secrets)
         checked_partitions(partitions, (*keys, *secrets))
@@ -219,15 +248,16 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
     """Measure every privacy model and disclosure risk of a study."""
     options.check(study)
     keys, secrets = study.key, study.sensitive
-    every, dropped = _counted(study, options.household)
-    counts = every.over([*keys, *secrets]) if options.household is not None else every
+    every, dropped = _counted(study)
+    counts = every.over([*keys, *secrets])
     compared = None if options.reference is None else _reference(options.reference, study)
     wildcard = options.alpha if study.nulls == "wildcard" else None
-    classes = equivalence(counts, keys, secrets, wildcard=wildcard, suppressed=options.suppressed, reference=compared)
+    classes = equivalence(
+        every, keys, secrets, wildcard=wildcard, suppressed=options.suppressed, reference=compared, person=study.person
+    )
     scales = {name: Scale(name, study.orders.get(name), study.hierarchy(name)) for name in secrets}
-    whole = None if study.population is None else _population(study.population, study, counts, classes)
+    whole = None if study.population is None else _population(study.population, study, every, classes)
     kept = without_suppressed(counts, keys) if options.suppressed == "apart" else counts
-    homes = None if options.household is None else _homes(every, keys, options.household, options.suppressed)
     plain = {model.place: model for model in measures(classes, scales, population=whole is not None)}
     measured = measured_models(plain | completed(options.models, scales), classes, whole)
     made = Provenance(
@@ -238,27 +268,39 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
         sensitive=secrets,
         partitions={name: block.to_dict() for name, block in study.blocks((*keys, *secrets)).items()},
         weights=study.weights,
+        person=study.person,
+        household=study.household,
         version=__version__,
     )
+    cells = kept.over(keys) if study.weights is not None else None
     return Measurement(
         models=measured,
-        risk=risks(classes, kept.over(keys) if study.weights is not None else None, homes, whole, options.threshold),
+        risk=risks(classes, cells, _homes(every, classes, study), whole, options.threshold),
         uniqueness=uniqueness(kept, keys, classes, whole, options),
         vulnerability=vulnerabilities(classes),
         classes=len(classes),
         suppressed=classes.suppressed,
         made=made,
-        notes=(_FROM_BOTH_SIDES,) if study.nulls == "wildcard" and _has_null(classes) else (),
+        notes=tuple(_notes(study, classes)),
+        persons=None if classes.owners is None else classes.number,
     )
 
 
-def _counted(study: Study, household: str | None) -> tuple[Counts, int]:
-    """Return the count table over key and sensitive attributes, and the household, and the records dropped."""
-    columns = _with_household(study.key, study.sensitive, household)
-    table = study.table(columns, weights=study.weights)
-    if table.weights is None:
-        return study.counts(columns, partitions=study.blocks(columns)), table.dropped
-    return count_table(table, study.blocks(columns)), table.dropped
+def _counted(study: Study) -> tuple[Counts, int]:
+    """Return the count table over key and sensitive attributes, whose records they are last, and the records dropped."""
+    columns, owners = [*study.key, *study.sensitive], [name for name in (study.person, study.household) if name is not None]
+    table, blocks = study.owned(columns, owners, weights=study.weights), study.blocks(columns)
+    if table.weights is None and not owners:
+        return study.counts(columns, partitions=blocks), table.dropped
+    return count_table(table, blocks), table.dropped
+
+
+def _notes(study: Study, classes: Equivalence) -> Iterator[str]:
+    """Say against whom the figures hold, and which of them do not count persons."""
+    if study.nulls == "wildcard" and _has_null(classes):
+        yield _FROM_BOTH_SIDES
+    if study.person is not None:
+        yield _OF_RECORDS
 
 
 def _has_null(classes: Equivalence) -> bool:
@@ -283,15 +325,12 @@ def _check_hierarchies(
                 raise ArgumentError(f"{what} is given for column {shown(name)}, not among the sensitive attributes: {known}.")
 
 
-def _with_household(keys: Sequence[str], secrets: Sequence[str], household: str | None) -> list[str]:
-    wanted = [*keys, *secrets]
-    return [*wanted, household] if household is not None and household not in wanted else wanted
-
-
-def _homes(every: Counts, keys: Sequence[str], household: str, suppressed: str) -> Counts:
-    """Return who shares a key and a household; the household stands last."""
-    cells = every.over([*keys, household])
-    return without_suppressed(cells, keys) if suppressed == "apart" else cells
+def _homes(every: Counts, classes: Equivalence, study: Study) -> Homes | None:
+    """Return who lives together, where that is known."""
+    if study.household is None:
+        return None
+    kept = every if classes.suppressed == 0 else without_suppressed(every, study.key)
+    return Homes.of(kept, study.key, study.household, study.person)
 
 
 def _reference(data: Data, study: Study) -> Counts:
@@ -301,12 +340,18 @@ def _reference(data: Data, study: Study) -> Counts:
         return reference.counts(study.sensitive, partitions=study.blocks(study.sensitive))
 
 
-def _population(data: Data, study: Study, counts: Counts, classes: Equivalence) -> Population:
+def _population(data: Data, study: Study, every: Counts, classes: Equivalence) -> Population:
+    """Return the population; its persons where the column that tells them apart is there too, else its records."""
+    key, person, blocks = study.key, study.person, study.blocks(study.key)
     with studied(data, nulls=_plain(study.nulls)) as population:
-        missing = [name for name in study.key if name not in population.names]
+        missing = [name for name in key if name not in population.names]
         if missing:
             raise ColumnNotFoundError(f"the population lacks {listed(missing)}; its columns are: {listed(population.names)}.")
-        return Population.of(counts, classes, population.counts(study.key, partitions=study.blocks(study.key)))
+        if person is None or person not in population.names:
+            whole = population.counts(key, partitions=blocks)
+        else:
+            whole = count_table(population.owned(key, [person]), blocks).distinct(key, person)
+        return Population.of(every if person is None else every.distinct(key, person), classes, whole)
 
 
 def _plain(nulls: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unveil.arguments import shown_number
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError
 from unveil.models.base import Model
 from unveil.sources import Data
 from unveil.study import Study
@@ -18,7 +18,6 @@ class MeasureOptions:
     models: tuple[Model, ...] = ()
     reference: Data | None = None
     sampling_fraction: float | None = None
-    household: str | None = None
     special: bool = False
     loglinear: int | None = None
     threshold: float = 0.2
@@ -31,7 +30,3 @@ class MeasureOptions:
             raise ArgumentError(f"the risk threshold lies between 0 and 1, so it is not {shown_number(self.threshold)}.")
         if study.weights is not None and study.nulls == "wildcard":
             raise ArgumentError("individual risk has no meaning where nulls match anything; choose other nulls, or no weights.")
-        if self.household is not None and study.weights is None:
-            raise ArgumentError("household risk follows from individual risk, which needs sampling weights; name their column.")
-        if self.household in study.key:
-            raise ArgumentError(f"column {shown(self.household)} is named as key and as household; it can be one of them.")

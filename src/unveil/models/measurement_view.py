@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unveil.measures.individual import UNDERSTATES
+from unveil.measures.units import noun
 from unveil.models.registry import label_of
 from unveil.results import Figure, Table, View
 from unveil.results.masking import MASK
@@ -41,14 +42,21 @@ def view_of(found: Measurement) -> View:
 def _figures(found: Measurement) -> list[Figure]:
     prosecutor = found.risk["prosecutor"]
     sample = found.uniqueness["sample"]
+    many, classes = noun(found.unit), counted(found.classes, "class", "classes")
     figures = [
-        Figure("k", found["k_anonymity"].value, "the smallest class"),
-        Figure("records", found.made.records, f"in {counted(found.classes, 'class', 'classes')}"),
+        Figure(
+            "k", found["k_anonymity"].value, "the smallest class" if found.persons is None else "people in the smallest class"
+        ),
+        Figure("records", found.made.records, f"in {classes}"),
         Figure("highest risk", prosecutor["highest"], "prosecutor: the target is known to be in the file"),
-        Figure("average risk", prosecutor["average"], "share of records an intruder who links all gets right"),
-        Figure("records at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
-        Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the records"),
+        Figure("average risk", prosecutor["average"], f"share of {many} an intruder who links all gets right"),
+        Figure(f"{many} at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
+        Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the {many}"),
     ]
+    if found.persons is not None:
+        figures.insert(2, Figure("people", found.persons, f"told apart by {found.made.person}"))
+    if "household" in found.risk:
+        figures += _of_households(found.risk["household"])
     if "loglinear" in found.risk:
         matches = found.risk["loglinear"]
         figures.append(
@@ -57,6 +65,14 @@ def _figures(found: Measurement) -> list[Figure]:
     if found.met is not None:
         figures.insert(0, Figure("requirements", "met" if found.met else "NOT met"))
     return figures
+
+
+def _of_households(homes: Mapping[str, Any]) -> list[Figure]:
+    alone = f"{homes['unique_households']:,} of {counted(homes['households'], 'household')} alike no other"
+    return [
+        Figure("k for households", homes["k"], "households in the smallest class: one member is known"),
+        Figure("k, whole households", homes["k_whole"], f"all members are known; {alone}"),
+    ]
 
 
 def _risks(found: Measurement) -> Table:
@@ -68,7 +84,7 @@ def _risks(found: Measurement) -> Table:
     for name, guess in found.vulnerability.items():
         rows.append((f"best guess: {name.replace('_', ' ')}", None, guess["posterior"], None))
     limit = found.risk["prosecutor"]["threshold"]
-    note = f"above: share of records with a risk over {limit:g}; best guess: the chance to be right, on average"
+    note = f"above: share of {noun(found.unit)} with a risk over {limit:g}; best guess: the chance to be right, on average"
     return Table(("risk", "highest", "average", "above"), tuple(rows), title="Risk", note=note)
 
 

@@ -151,7 +151,7 @@ class DeltaPresence(Model):
 @checked_arguments
 @dataclass(frozen=True)
 class AverageRisk(Model):
-    """On average no more than this share of records is re-identified: one over the mean size of a class."""
+    """On average no more than this share of records, or persons, is re-identified: one over the mean size of a class."""
 
     highest: float | None = None
     name: ClassVar[str] = "average_risk"
@@ -166,7 +166,8 @@ class AverageRisk(Model):
         return self.highest
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
-        """Return the mean over the records of one over the size of their class; no single class decides."""
-        value = float((classes.own / classes.size).sum() / classes.own.sum())
+        """Return the mean over the records, or persons, of one over the size of their class; no single class decides."""
+        own = classes.worst(classes.size)
+        value = float((own / classes.size).sum() / own.sum())
         met = None if self.highest is None else value <= self.highest + TOLERANCE
         return Measured(value, requirement=self.requirement, met=met)

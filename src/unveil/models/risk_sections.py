@@ -11,13 +11,14 @@ from unveil.arguments import shown_number
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence
+from unveil.measures.households import OF_MEMBERS, Homes
 from unveil.measures.risk import intruder_risk, vulnerability_of_records, vulnerability_of_secret
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.population import Population
 
 
 def risks(
-    classes: Equivalence, cells: Counts | None, homes: Counts | None, population: Population | None, threshold: float
+    classes: Equivalence, cells: Counts | None, homes: Homes | None, population: Population | None, threshold: float
 ) -> dict[str, Any]:
     """Return the risks by intruder, and with weights, which `cells` have, those of a record."""
     alike = classes.size if population is None else population.size.astype(np.float64)
@@ -29,7 +30,9 @@ def risks(
         "journalist": outsider,
         "marketer": dict(outsider),
     }
-    return found if cells is None else found | _matches(cells) | _individual(classes, homes)
+    if cells is None:
+        return found if homes is None else found | {"household": homes.risk(homes.member_risk(classes), OF_MEMBERS)}
+    return found | _matches(cells) | _individual(classes, homes)
 
 
 def _matches(cells: Counts) -> dict[str, Any]:
@@ -51,9 +54,9 @@ def _matches(cells: Counts) -> dict[str, Any]:
     }
 
 
-def _individual(classes: Equivalence, homes: Counts | None) -> dict[str, Any]:
+def _individual(classes: Equivalence, homes: Homes | None) -> dict[str, Any]:
     """Return the individual risk under both methods, and the household risk that follows from the exact one."""
-    from unveil.measures.individual import UNDERSTATES, household_risk, individual_risk
+    from unveil.measures.individual import UNDERSTATES, individual_risk
 
     exact = individual_risk(classes.own, classes.mass, method="exact")
     rough = individual_risk(classes.own, classes.mass, method="approximate")
@@ -62,15 +65,7 @@ def _individual(classes: Equivalence, homes: Counts | None) -> dict[str, Any]:
         for risk in (exact, rough)
     }
     if homes is not None:
-        of_cell = homes.classes(homes.names[:-1]).of_cell
-        together = household_risk(np.repeat(exact.risk[of_cell], homes.n), np.repeat(homes.codes[-1], homes.n))
-        found["household"] = {
-            "households": together.households,
-            "highest": together.highest,
-            "rate": together.rate,
-            "expected": together.expected,
-            "note": UNDERSTATES,
-        }
+        found["household"] = homes.risk(exact.risk[homes.of_class], UNDERSTATES, by_record=True)
     return found
 
 
@@ -82,13 +77,12 @@ def uniqueness(
     options: MeasureOptions,
 ) -> dict[str, Any]:
     """Return sample uniqueness, and what the further inputs allow."""
-    records = int(classes.own.sum())
-    alone = int(classes.own[classes.size <= 1.0].sum())
-    found: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / records}}
+    alone = classes.among(classes.size <= 1.0)
+    found: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / classes.number}}
     if population is not None:
         from unveil.measures.individual import simple_uniqueness
 
-        simple = simple_uniqueness(classes.own, population.size)
+        simple = simple_uniqueness(classes.own if classes.owners is None else classes.owners.sizes, population.size)
         found["simple"] = {
             "sample_uniques": simple.sample_uniques,
             "population_uniques": simple.population_uniques,

@@ -137,6 +137,8 @@ class Provenance:
     sensitive: tuple[str, ...] = ()
     partitions: Mapping[str, Any] = field(default_factory=dict)
     weights: str | None = None
+    person: str | None = None
+    household: str | None = None
     seed: int | None = None
     version: str = ""
     date: str = field(default_factory=today)
@@ -150,6 +152,7 @@ class Provenance:
             "nulls": self.nulls,
             "dropped": self.dropped,
             "weights": self.weights,
+            **{name: getattr(self, name) for name in ("person", "household") if getattr(self, name) is not None},
             "seed": self.seed,
             "version": self.version,
             "date": self.date,

@@ -8,7 +8,7 @@ changed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -82,6 +82,11 @@ class Source(ABC):
         require_columns(columns, self.names)
         return self._count(columns)
 
+    def count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        """Count as `count` does; an engine gives the values of some columns, which say whose records they are, as numbers."""
+        require_columns(columns, self.names)
+        return self._count_numbered(columns, owners)
+
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give the records in batches; those of one column have one type throughout."""
         require_columns(columns, self.names)
@@ -102,6 +107,10 @@ class Source(ABC):
     def _count(self, columns: Sequence[str]) -> Tally:
         """Count columns that are there."""
         return Tally(self._read(columns))
+
+    def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:  # noqa: ARG002 - an engine's
+        """Count columns that are there, some by numbers that the engine gives their values."""
+        return self._count(columns)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Give columns that are there, batch by batch."""

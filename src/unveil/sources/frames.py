@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +68,12 @@ class FilledSource(Source):
         return self._filled(frame, columns, {name: self._like([name])[name] for name in columns if name in self._lacking})
 
     def _count(self, columns: Sequence[str]) -> Tally:
-        tally = self._source.count(self._present(columns))
+        return self._with_nulls(self._source.count(self._present(columns)), columns)
+
+    def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        return self._with_nulls(self._source.count_numbered(self._present(columns), owners), columns)
+
+    def _with_nulls(self, tally: Tally, columns: Sequence[str]) -> Tally:
         empty = pl.Series("values", [], dtype=pl.String)
         return Tally(self._filled(tally.frame, columns, dict.fromkeys(self._lacking, empty)), tally.n)
 

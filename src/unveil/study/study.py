@@ -295,6 +295,16 @@ class Study:
             found = found.recode(name, block) if name in columns else found
         return found
 
+    def owned(
+        self, columns: Sequence[str], owners: Sequence[str], *, nulls: str | None = None, weights: str | None = None
+    ) -> CodedTable:
+        """Return the combinations of some columns and, last, of those that say whose records they are.
+
+        An engine sends numbers for the values of these, never the values. A record that is nobody's is refused, unless the null
+        policy drops it.
+        """
+        return self._tables.owned(columns, owners, self._policy(nulls), weights)
+
     def collected(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of the records themselves, each read once."""
         return self._tables.records(columns)

@@ -15,6 +15,7 @@ import numpy as np
 
 from unveil.attributes import checked_nulls, require_columns
 from unveil.counts import Counts, count_table
+from unveil.errors import NullsError
 from unveil.sources import Coded, CodedTable, Source, coded_table, wanted_columns
 from unveil.sources.base import Tally
 from unveil.sources.coding import encode, require_countable
@@ -32,15 +33,17 @@ _ROOM = 512 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What was counted: a set of columns, under a null policy, with a column of weights or without."""
+    """What was counted: a set of columns, some by numbers for their values, under a null policy, with weights or without."""
 
     columns: frozenset[str]
     nulls: str
     weights: str | None
+    numbered: frozenset[str] = frozenset()
 
     def within(self, other: _Question, dropped: int) -> bool:
         """Whether this question is answered by a marginal of another's table: the same records must be in it."""
         same = self.weights in (None, other.weights) and self.columns <= other.columns
+        same = same and self.numbered == other.numbered & self.columns
         return same and (other.nulls == self.nulls == "category" or (self.nulls == other.nulls and not dropped))
 
 
@@ -79,15 +82,32 @@ class Tables:
                 self._coded[name] = coded
             return self._coded[name]
 
-    def table(self, columns: Sequence[str], nulls: str = "category", weights: str | None = None) -> CodedTable:
-        """Return the combinations of some columns with their counts; with weights, each with the weight of its records."""
+    def table(
+        self, columns: Sequence[str], nulls: str = "category", weights: str | None = None, *, owners: Sequence[str] = ()
+    ) -> CodedTable:
+        """Return the combinations of some columns with their counts; with weights, each with the weight of its records.
+
+        Of columns that say whose records they are (`owners`), an engine sends numbers for the values.
+        """
         checked_nulls(nulls)
         require_columns(wanted_columns(columns, weights), self.source.names)
-        question = _Question(frozenset(columns), nulls, weights)
+        question = _Question(frozenset(columns), nulls, weights, frozenset(owners if self.source.can_count else ()))
         with self._lock:
             found = self._wider(question) or self._counted(question, columns)
         by_name = {column.name: column for column in found.columns}
         return replace(found, columns=tuple(by_name[name] for name in columns))
+
+    def owned(self, columns: Sequence[str], owners: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
+        """Return the combinations of some columns and of those that say whose records they are; refuse records of nobody."""
+        table = self.table([*columns, *owners], nulls, weights, owners=owners)
+        for column in table.columns[len(columns) :]:
+            if not len(column.values) or column.values[-1] is not None:
+                continue
+            nobody = column.codes == len(column.values) - 1
+            held = int(nobody.sum() if table.n is None else table.n[nobody].sum())
+            if held:
+                raise NullsError.nobodys(column.name, held, table.records)
+        return table
 
     def counts(self, columns: Sequence[str], nulls: str = "category", weights: str | None = None) -> Counts:
         """Return the count table over some columns."""
@@ -121,7 +141,9 @@ class Tables:
         wanted = wanted_columns(columns, question.weights)
         plain = question.nulls == "category" and question.weights is None
         if self.source.can_count:
-            found = coded_table(self.source.place, self.source.count(wanted), columns, question.nulls, question.weights)
+            numbered = question.numbered
+            tally = self.source.count_numbered(wanted, numbered) if numbered else self.source.count(wanted)
+            found = coded_table(self.source.place, tally, columns, question.nulls, question.weights)
         elif plain and self._coded.keys() >= set(columns):
             coded = tuple(self._coded[name] for name in columns)
             found = CodedTable(coded, len(coded[0].codes))

@@ -9,9 +9,11 @@ from typing import Any
 
 from unveil.attacks.attack import Attack, attack
 from unveil.attacks.identity import known_records
+from unveil.counts import count_table
 from unveil.errors import ArgumentError
 from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import Equivalence, equivalence
+from unveil.measures.units import Unit, unit_of
 from unveil.models.orders import Scale
 from unveil.releases import Record
 from unveil.run import active_run
@@ -70,8 +72,16 @@ class Case:
     def classes(self) -> Equivalence:
         """The classes of the key."""
         wildcard = 1.0 if self.study.nulls == "wildcard" else None
-        counts = self.study.counts([*self.keys, *self.secrets], partitions={})
-        return equivalence(counts, self.keys, self.secrets, wildcard=wildcard)
+        if self.study.person is None:
+            counts = self.study.counts([*self.keys, *self.secrets], partitions={})
+        else:
+            counts = count_table(self.study.owned([*self.keys, *self.secrets], [self.study.person]))
+        return equivalence(counts, self.keys, self.secrets, wildcard=wildcard, person=self.study.person)
+
+    @property
+    def unit(self) -> Unit:
+        """What the figures count: persons where they are told apart, else records."""
+        return unit_of(self.study.person)
 
     @property
     def wild(self) -> bool:
@@ -98,7 +108,7 @@ class Case:
     @cached_property
     def identifiers(self) -> DirectIdentifiers:
         """The columns that name people outright."""
-        return found_in(self.study, self.study.names)
+        return found_in(self.study, [name for name in self.study.names if name not in self.study.keep])
 
     @cached_property
     def attack(self) -> Attack:

@@ -294,7 +294,8 @@ def _sides(study: Study, rules: Sequence[Rule]) -> tuple[Study, bool]:
     others = [name for rule in rules for name in rule.parameters.get("key", ())]
     excepted = [name for rule in rules for name in rule.parameters.get("except", ())]
     require_columns([*study.key, *secrets, *others, *excepted], study.names)
-    keys, hidden = sides_of(study.key or [name for name in study.names if name not in secrets], secrets or None)
+    taken = {*secrets, study.person, study.household}
+    keys, hidden = sides_of(study.key or [name for name in study.names if name not in taken], secrets or None)
     return study.changed(key=keys, sensitive=hidden), not study.key
 
 
@@ -302,6 +303,11 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
     notes = []
     if assumed:
         notes.append("No key is named: every column that is not sensitive is taken for known to an intruder.")
+    if case.study.person is None and case.study.project is not None and (who := case.study.project.names("person")):
+        notes.append(
+            f"The release does not have {listed(who)}, which says whose record it is: records are counted, and a class of "
+            "several records may be of one person. Its record says which k in persons it was made for."
+        )
     if case.classes.suppressed:
         notes.append(f"{counted(case.classes.suppressed, 'record')} suppressed in every key attribute: counted apart.")
     if case.table.dropped:

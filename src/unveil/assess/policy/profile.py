@@ -114,8 +114,10 @@ def profile_of(case: Case, records: int) -> Profile:
 
 
 def _column(case: Case, name: str) -> ColumnProfile:
+    owner = name in (case.study.person, case.study.household)
     try:
-        counts = count_table(case.study.table([name], nulls="category"))
+        table = case.study.owned([], [name], nulls="category") if owner else case.study.table([name], nulls="category")
+        counts = count_table(table)
     except UnveilError:  # lists and the like cannot be counted
         return ColumnProfile("other")
     values = counts.columns[0].values

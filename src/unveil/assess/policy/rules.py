@@ -16,6 +16,7 @@ from unveil.attributes import sides_of
 from unveil.errors import MissingExtraError, UnveilError
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.measures.risk import intruder_risk
+from unveil.measures.units import noun, people
 from unveil.models.base import TOLERANCE, Model
 from unveil.partitions import Partition
 from unveil.project.policy import Rule
@@ -206,32 +207,32 @@ def _risk(case: Case, rule: Rule) -> Outcome:
     limit = rule.parameter("above") if rule.name == "records_at_risk" else rule.threshold or 1.0
     found = intruder_risk(case.classes, case.classes.size, limit)
     value = {"prosecutor_highest": found.highest, "prosecutor_average": found.average, "records_at_risk": found.above}[rule.name]
-    detail = f"{found.above:.1%} of the records exceed {limit:g}" if rule.name == "prosecutor_highest" and found.above else ""
+    many = noun(case.unit)
+    detail = f"{found.above:.1%} of the {many} exceed {limit:g}" if rule.name == "prosecutor_highest" and found.above else ""
     if rule.name == "records_at_risk":
-        detail = f"share of records with a risk above {limit:g}"
+        detail = f"share of {many} with a risk above {limit:g}"
     return Outcome(rule, _of(rule), value, detail=detail)
 
 
 def _uniques(case: Case, rule: Rule) -> Outcome:
-    own = case.classes.own
-    alone = int(own[case.classes.size <= 1.0].sum())
-    return Outcome(rule, _of(rule), alone / int(own.sum()), detail=f"{counted(alone, 'record')} unique by the key")
+    alone = case.classes.among(case.classes.size <= 1.0)
+    return Outcome(rule, _of(rule), alone / case.classes.number, detail=f"{people(alone, case.unit)} unique by the key")
 
 
 def _certain(case: Case, rule: Rule) -> Outcome:
-    """Read the share of records whose class holds one sensitive value only; that nobody has one counts if it is a secret."""
+    """Read the share of records, or persons, in classes of one sensitive value; that nobody has one counts if it is a secret."""
     name = rule.parameters.get("attribute")
     if not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
     said = rule.parameter("missing_is_sensitive")
     secret = name in case.study.missing_is_sensitive if said is None else bool(said)
-    spread, own = case.classes.spreads[name], case.classes.own
-    told, gaps = int(own[spread.certain(missing_is_sensitive=secret)].sum()), int(own[spread.valueless].sum())
-    detail = f"the key tells it for certain of {counted(told, 'record')}"
+    classes, spread = case.classes, case.classes.spreads[name]
+    told, gaps = classes.among(spread.certain(missing_is_sensitive=secret)), classes.among(spread.valueless)
+    detail = f"the key tells it for certain of {people(told, case.unit)}"
     if gaps:
         apart = f"; {gaps:,} more have no value, which is not taken for a secret"
         detail += f", {gaps:,} of which have no value" if secret else apart
-    return Outcome(rule, name, told / int(own.sum()), detail=detail)
+    return Outcome(rule, name, told / classes.number, detail=detail)
 
 
 def _rate(case: Case, rule: Rule) -> Outcome:

@@ -10,12 +10,14 @@ from unveil.cli.application import app
 from unveil.cli.options import (
     Data,
     Encoding,
+    Household,
     Json,
     Key,
     KeyFile,
     Missing,
     NullPolicy,
     Out,
+    Person,
     ProjectFile,
     Separator,
     SpreadsheetSafe,
@@ -47,6 +49,8 @@ def assess(
     key_file: KeyFile = None,
     nulls: NullPolicy = None,
     weights: Weights = None,
+    person: Person = None,
+    household: Household = None,
     project: ProjectFile = None,
     separator: Separator = None,
     encoding: Encoding = None,
@@ -62,7 +66,7 @@ def assess(
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=None, nulls=nulls, weights=weights, project=project,
-        separator=separator, encoding=encoding, missing=missing, text=text,
+        separator=separator, encoding=encoding, missing=missing, text=text, person=person, household=household,
     )  # fmt: skip
     with showing_progress():
         result = assess_table(

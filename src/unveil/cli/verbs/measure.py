@@ -11,11 +11,13 @@ from unveil.cli.options import (
     ClassNullPolicy,
     Data,
     Encoding,
+    Household,
     Json,
     Key,
     Missing,
     Out,
     PartitionFile,
+    Person,
     ProjectFile,
     Separator,
     SpreadsheetSafe,
@@ -65,7 +67,8 @@ def measure(
     sampling_fraction: Annotated[
         float | None, typer.Option("--sampling-fraction", help="The share of the population that the data is.")
     ] = None,
-    household: Annotated[str | None, typer.Option(metavar="COLUMN", help="Who lives together; needs --weights.")] = None,
+    person: Person = None,
+    household: Household = None,
     suda: Annotated[bool, typer.Option("--suda", help="Look for special uniques (SUDA scores).")] = False,
     loglinear: Annotated[
         int | None, typer.Option("--loglinear", metavar="ORDER", help="Log-linear population uniqueness, order 1 or 2.")
@@ -96,7 +99,7 @@ def measure(
 
     inputs = gather(
         data, key=key, sensitive=sensitive, partition=partition, nulls=nulls, weights=weights, project=project,
-        separator=separator, encoding=encoding, missing=missing, text=text,
+        separator=separator, encoding=encoding, missing=missing, text=text, person=person, household=household,
     )  # fmt: skip
     inputs.required_key()
     secrets = inputs.sensitive or ()
@@ -117,7 +120,6 @@ def measure(
             population=opened(population),
             reference=opened(reference),
             sampling_fraction=sampling_fraction,
-            household=household,
             special=suda,
             loglinear=loglinear,
             threshold=threshold,

@@ -6,7 +6,7 @@ A file is opened for reading only, but to write a release into it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, released, selection
+from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, rank, released, selection
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 from unveil.sources.files.inputs import locate
 
@@ -72,6 +72,9 @@ class RelationSource(EngineSource):
 
     def _count(self, columns: Sequence[str]) -> Tally:
         return _tallied(self._relation, columns, self.place)
+
+    def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        return _tallied(_numbered(self._relation, owners), columns, self.place)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         return _batches(self._relation, columns, self.place)
@@ -149,6 +152,9 @@ class FileTable(EngineSource):
 
     def _count(self, columns: Sequence[str]) -> Tally:
         return self._asked(lambda relation: _tallied(relation, columns, self.place))
+
+    def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        return self._asked(lambda relation: _tallied(_numbered(relation, owners), columns, self.place))
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with self._reading() as connection, _failure_reported(self.place):  # its own: another question would end the answer
@@ -278,6 +284,16 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
     with _failure_reported(place):
         answer = _said(relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys))).pl()
     return tally_of(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
+
+
+def _numbered(relation: Any, owners: Collection[str]) -> Any:
+    """Return a relation in which numbers stand for the values of some columns; a null stays one."""
+    kinds = _kinds(relation)
+    shown = [
+        f"{rank(_without_nan(name, kinds[name]))} AS {quoted(name)}" if name in owners else quoted(name)
+        for name in relation.columns
+    ]
+    return relation.project(", ".join(shown))
 
 
 def _said(asked: Any) -> Any:

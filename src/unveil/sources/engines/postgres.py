@@ -8,7 +8,7 @@ User, password, service and encryption come from the address, the environment (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, released, selection, tally
+from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, rank, released, selection, tally
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 
 if TYPE_CHECKING:
@@ -206,6 +206,14 @@ class PostgresTable(EngineSource):
     def _count(self, columns: Sequence[str]) -> Tally:
         with self._cursor() as cursor:
             return _tallied(cursor, self._name, self._columns, columns)
+
+    def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        asked = [self._columns[name] for name in columns]
+        listed = (rank(one.counted) if one.name in owners else quoted(one.name) for one in asked)
+        shown = ", ".join(f"{one} AS {quoted(name)}" for one, name in zip(listed, columns, strict=True))
+        known = {one.name: _Column(one.name, "int8", "N", -1) if one.name in owners else one for one in asked}
+        with self._cursor() as cursor:
+            return _tallied(cursor, f"(SELECT {shown} FROM {self._name}) AS q", known, columns)  # noqa: S608 - quoted
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with _failure_reported(self.place), _transaction(self._address) as cursor:  # its own: another question would end it

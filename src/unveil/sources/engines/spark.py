@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -145,6 +145,23 @@ class SparkSource(EngineSource):
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
         with _failure_reported(self.place):
             answer = _cancellable(self.session, self.numbered.groupBy(*map(self.asked, columns)).count().toArrow)
+            return tally_of(pl.DataFrame(answer), columns)
+
+    def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        from pyspark.sql import functions
+
+        for name in columns:
+            if self.kinds[name] in _UNCOUNTABLE:
+                raise UnsupportedDataError.uncountable(name, self.kinds[name])
+        with _failure_reported(self.place):
+            plain = {name: self.counted(name) if name in owners else self.asked(name) for name in columns}
+            rows = self.numbered.select(*(column.alias(self._at[name]) for name, column in plain.items()))
+            for name in owners:
+                at = self._at[name]
+                known = rows.select(at).where(functions.col(at).isNotNull()).distinct()
+                known = known.select(functions.col(at).alias("value"), functions.monotonically_increasing_id().alias("number"))
+                rows = rows.join(known, rows[at] == known["value"], "left").drop(at, "value").withColumnRenamed("number", at)
+            answer = _cancellable(self.session, rows.groupBy(*(self._at[name] for name in columns)).count().toArrow)
             return tally_of(pl.DataFrame(answer), columns)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

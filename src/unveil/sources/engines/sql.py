@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unveil.sources.engines.recoding import Rewritten
 
-__all__ = ["contributions", "numbered", "quoted", "quoted_text", "released", "selection", "tally"]
+__all__ = ["contributions", "numbered", "quoted", "quoted_text", "rank", "released", "selection", "tally"]
 
 
 def quoted(name: str) -> str:
@@ -68,6 +68,17 @@ def numbered(table: str, **columns: Sequence[str]) -> str:
     """
     listed = [f"{one} AS {letter}{at}" for letter, some in columns.items() for at, one in enumerate(some)]
     return f"SELECT {', '.join(listed)} FROM {table}"  # noqa: S608 - quoted
+
+
+def rank(expression: str) -> str:
+    """Return the number of a value among all that a column has, in their order; a null has none.
+
+    Examples
+    --------
+    >>> rank('"pid"')
+    'CASE WHEN "pid" IS NOT NULL THEN dense_rank() OVER (ORDER BY "pid") END'
+    """
+    return f"CASE WHEN {expression} IS NOT NULL THEN dense_rank() OVER (ORDER BY {expression}) END"
 
 
 def released(table: str, made: Rewritten, names: Sequence[str]) -> str:

@@ -1,0 +1,41 @@
+"""What figures count, and the words for it: people where a column says whose record it is, else records."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from unveil.results.numbers import counted
+
+__all__ = ["Unit", "noun", "people", "unit_of"]
+
+Unit: TypeAlias = Literal["records", "persons"]
+"""persons: a column says whose record it is, and everyone counts once; records: none does, and every record counts."""
+
+
+def unit_of(person: str | None) -> Unit:
+    """Return what is counted, given the column that says whose record it is."""
+    return "records" if person is None else "persons"
+
+
+def noun(unit: str, *, one: bool = False) -> str:
+    """Return the word for what is counted.
+
+    Examples
+    --------
+    >>> noun("persons"), noun("records"), noun("persons", one=True)
+    ('people', 'records', 'person')
+    """
+    if unit == "persons":
+        return "person" if one else "people"
+    return "record" if one else "records"
+
+
+def people(number: int, unit: str) -> str:
+    """Say how many: people where persons were counted, else records.
+
+    Examples
+    --------
+    >>> people(2, "persons"), people(1, "records")
+    ('2 people', '1 record')
+    """
+    return counted(number, noun(unit, one=True), noun(unit))
