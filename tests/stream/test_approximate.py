@@ -161,3 +161,49 @@ def test_a_watch_says_that_its_figures_are_estimates(tmp_path: Path, capsys: pyt
     assert "estimates" in report.read_text("utf-8")
     assert run([*words, "--limit", "200"]) == 0
     assert "estimated from" in capsys.readouterr().out
+
+
+def test_rules_are_not_judged_by_a_sample_and_so_never_met(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place, report = tmp_path / "people.ndjson", tmp_path / "run.html"
+    stream(4000, 2000).write_ndjson(place)
+    words = ["watch", str(place), "--key", "zip", "--sensitive", "sick", "--window", "3000", "--every", "1000", "--no-follow"]
+    words += ["--policy", "cell-size-5", "--limit", "200"]
+    assert run([*words, "--json", "--out", str(report)]) == 1
+    first, *_, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert "undecided" not in first  # the window is not full yet
+    assert list(last["undecided"]) == ["k_anonymity at least 5"]
+    assert "more combinations of values than its limit" in last["undecided"]["k_anonymity at least 5"]
+    assert last["alarms"] == []
+    page = report.read_text("utf-8")
+    assert "were not judged" in page
+    assert "k_anonymity at least 5" in page
+    assert "Which classes of the last window disclose most is not known" in page
+    assert run(words) == 1
+    assert "NOT JUDGED: k_anonymity at least 5" in capsys.readouterr().out
+
+
+def test_a_rule_that_nothing_decides_is_said_of_exact_windows_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place, policy = tmp_path / "people.ndjson", tmp_path / "policy.toml"
+    stream(400, 3).write_ndjson(place)
+    policy.write_text("[policy]\nk_anonymity = 2\nlinkage = 0.1\n", "utf-8")
+    words = [
+        "watch",
+        str(place),
+        "--key",
+        "zip",
+        "--sensitive",
+        "sick",
+        "--window",
+        "200",
+        "--every",
+        "200",
+        "--no-follow",
+        "--json",
+    ]
+    state = ["--checkpoint", str(tmp_path / "state"), "--policy", str(policy)]
+    assert run([*words, *state]) == 1
+    for line in map(json.loads, capsys.readouterr().out.splitlines()):
+        assert line["alarms"] == []
+        assert [rule for rule in line["undecided"] if rule.startswith("linkage")]
+        assert not [rule for rule in line["undecided"] if rule.startswith("k_anonymity")]
+    assert run([*words, *state]) == 1  # nothing new came, and what was not judged is not met by that

@@ -19,6 +19,7 @@ __all__ = ["LiveView", "PlainView", "sparkline", "view_of"]
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _POINTS = 60
 _CLASSES = 5
+_NO_CLASSES = "Which classes disclose most is not known of a sample of them."
 
 
 def sparkline(values: list[float | None]) -> str:
@@ -42,6 +43,14 @@ def _rate(figures: WindowFigures) -> str:
     return f"{rate}{error} (estimated from {number(about.share)} of the classes)"
 
 
+def _not_judged(figures: WindowFigures) -> list[str]:
+    """Return the rules that were not judged, those with the same reason together."""
+    rules: dict[str, list[str]] = {}
+    for rule, reason in figures.undecided.items():
+        rules.setdefault(reason, []).append(rule)
+    return [f"{'; '.join(some)} ({reason})" for reason, some in rules.items()]
+
+
 class PlainView:
     """One line per window, where nobody watches a terminal."""
 
@@ -50,6 +59,7 @@ class PlainView:
         rate = _rate(figures)
         needs = "".join(f", {name} {'-' if n.degree is None else number(n.degree)}" for name, n in figures.needs.items())
         alarms = f"  ALARM: {'; '.join(figures.alarms)}" if figures.alarms else ""
+        alarms += "".join(f"  NOT JUDGED: {said}" for said in _not_judged(figures))
         sys.stdout.write(
             f"{figures.start} to {figures.to}: {figures.records:,} records, rate {rate}, {figures.kind or '-'}, k {figures.k:,}, "
             f"uniques {figures.uniques:,}{needs}{alarms}\n"
@@ -98,6 +108,9 @@ class LiveView:
         for label, value in rows:
             head.add_row(Text(label, style="dim"), Text(value))
         alarms = [Text(f"ALARM: {alarm}", style="bold red") for alarm in figures.alarms]
+        alarms += [Text(f"NOT JUDGED: {said}", style="yellow") for said in _not_judged(figures)]
+        if figures.approximate is not None:
+            return Group(Text(repr(window), style="bold"), head, *alarms, Text(_NO_CLASSES, style="dim"))
         riskiest = Table("riskiest classes", "size", "posterior", box=box.SIMPLE_HEAD)
         for row in window.riskiest(_CLASSES):
             riskiest.add_row(Text(row["class"]), "-" if row["size"] is None else f"{row['size']:,}", number(row["posterior"]))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AlarmOptions", "KeepingOptions", "ShowingOptions", "StreamSourceOptions", "WindowOptions"]
 
+_OF_A_SAMPLE = "the window holds more combinations of values than its limit, and a rule is not judged by a sample of them"
+
 
 @dataclass(frozen=True, slots=True)
 class WindowOptions:
@@ -159,12 +161,17 @@ class AlarmOptions:
             return None
         asked = policy_of(self.policy)[0] if self.policy is not None else plan.policy if plan is not None else None
 
-        def judge(window: Window) -> dict[str, bool | None]:
+        def judge(window: Window) -> dict[str, bool | str]:
             if window.share < 1.0:
-                return {}
-            verdict = check(window.frame(), asked, key=settings["key"][0], sensitive=settings["sensitive"])
+                rules = () if asked is None else asked.in_force()
+                return {f"{rule.name} {rule.requirement}": _OF_A_SAMPLE for rule in rules}
+            verdict = check(
+                window.frame(), asked, key=settings["key"][0], sensitive=settings["sensitive"], person=settings["person"]
+            )
             return {
-                f"{outcome.rule.name} {outcome.rule.requirement} ({outcome.of})": None if outcome.met is None else not outcome.met
+                f"{outcome.rule.name} {outcome.rule.requirement} ({outcome.of})": outcome.why or "it is not decided"
+                if outcome.met is None
+                else not outcome.met
                 for outcome in verdict.outcomes
             }
 

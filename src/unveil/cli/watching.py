@@ -15,26 +15,59 @@ from typing import TYPE_CHECKING, Any
 from unveil.errors import ArgumentError, OutputError
 
 if TYPE_CHECKING:
+    from unveil.cli.watch_options import AlarmOptions, KeepingOptions, ShowingOptions, StreamSourceOptions, WindowOptions
     from unveil.stream.figures import WindowFigures
     from unveil.stream.series import WatchRun
     from unveil.stream.watch import Watch
     from unveil.stream.window import Window
 
-__all__ = ["show_run", "stopping", "write_report"]
+__all__ = ["run_to_end", "stopping", "watch_of"]
 
 _PATIENCE = 10.0
 """Seconds that the commands of alarms have to end when the run does."""
 
 
-def show_run(running: Watch, *, as_json: bool, command: str | None, stop: bool, port: int | None) -> int:
+def watch_of(stream: StreamSourceOptions, window: WindowOptions, alarms: AlarmOptions, keeping: KeepingOptions) -> Watch:
+    """Return the watch that the options describe, before its first record."""
+    from unveil.sources.streams import open_records
+    from unveil.stream.alarms import Alarm
+    from unveil.stream.sinks import open_sink
+    from unveil.stream.times import MICROS, duration_of
+    from unveil.stream.watch import Watch
+    from unveil.stream.window import Window
+
+    plan = window.plan
+    settings = window.settings(plan)
+    options = stream.options()
+    return Watch(
+        open_records(stream.source, options),
+        Window(**settings, strict=False),
+        alarms=[Alarm.parse(text) for text in alarms.alarm or ()],
+        judge=alarms.judge(plan, settings),
+        checkpoint=keeping.kept(stream.source, settings, alarms),
+        interval=duration_of("--checkpoint-every", keeping.checkpoint_every) / MICROS,
+        malformed=None if keeping.malformed is None else open_sink(keeping.malformed, options.settings),
+        lines=None if keeping.lines is None else open_sink(keeping.lines, options.settings),
+    )
+
+
+def run_to_end(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) -> int:
+    """Show what the run gives until it ends, write its report, and return the exit code."""
+    ended = _shown(running, alarms, showing)
+    if showing.out is not None:
+        _write_report(running, running.window, showing.out)
+    return 128 + ended if ended else int(bool(running.ever_raised or running.undecided))
+
+
+def _shown(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) -> int:
     """Show what the run gives until it ends; return the signal that ended it, 0 where none did."""
-    output = _Output(as_json=as_json, command=command, port=port)
+    output = _Output(as_json=showing.as_json, command=alarms.alarm_command, port=showing.metrics)
     with stopping(running.stop) as heard:
         try:
             for figures in running.run():
                 if figures is not None:
                     output.show(figures, running.window)
-                    if figures.alarms and stop:
+                    if figures.alarms and alarms.stop_on_alarm:
                         running.stop()
         finally:
             output.close()
@@ -138,7 +171,7 @@ def _alarmed(words: list[str], figures: WindowFigures) -> subprocess.Popen[bytes
     return process
 
 
-def write_report(running: Watch, moving: Window, out: Path) -> None:
+def _write_report(running: Watch, moving: Window, out: Path) -> None:
     """Write the report of the whole run."""
     from unveil import report
 
@@ -152,4 +185,6 @@ def _whole(running: Watch, moving: Window) -> WatchRun:
     left_out = {**moving.counters, "malformed": running.malformed}
     question = repr(moving).removeprefix("Window(").rpartition(":")[0]
     series = running.series
-    return WatchRun(question, series.points, series.total, left_out, running.ever_raised, moving.riskiest())
+    return WatchRun(
+        question, series.points, series.total, left_out, running.ever_raised, moving.riskiest(), [*running.undecided.values()]
+    )

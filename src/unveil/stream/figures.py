@@ -152,6 +152,8 @@ class WindowFigures(Result):
         What was left out so far: malformed, late, dropped for a null, outside of a partition.
     alarms
         The alarms that are raised.
+    undecided
+        Rules of a policy that could not be judged, and why; a rule that is not judged is not met.
     partial
         Whether they were not due yet: the stream ended, or the run was stopped.
     """
@@ -164,6 +166,7 @@ class WindowFigures(Result):
     needs: Mapping[str, NeedFigure] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
     alarms: tuple[str, ...] = ()
+    undecided: Mapping[str, str] = field(default_factory=dict)
     partial: bool = False
 
     @property
@@ -209,7 +212,9 @@ class WindowFigures(Result):
         if len(self.keys) > 1:
             plain["keys"] = [one.to_dict() for one in self.keys]
         plain["needs"] = {name: need.to_dict() for name, need in self.needs.items()}
-        return plain | {"alarms": list(self.alarms)} | ({"left_out": dict(self.counters)} if self.counters else {})
+        undecided = {"undecided": dict(self.undecided)} if self.undecided else {}
+        left_out = {"left_out": dict(self.counters)} if self.counters else {}
+        return plain | {"alarms": list(self.alarms)} | undecided | left_out
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per key."""
@@ -229,6 +234,7 @@ class WindowFigures(Result):
         table = self.columns()
         keys = Table(tuple(table), tuple(zip(*table.values(), strict=True)), title="Keys")
         notes = [f"Alarm: {alarm}" for alarm in self.alarms]
+        notes += [f"Not judged: {rule}: {reason}" for rule, reason in self.undecided.items()]
         if self.approximate is not None:
             notes.append(
                 f"Approximate: estimated from {number(self.approximate.share)} of the classes; k is at most the one shown."

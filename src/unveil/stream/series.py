@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.stream.figures import WindowFigures
 
-__all__ = ["Series", "WatchRun"]
+__all__ = ["Series", "Undecided", "WatchRun"]
 
 _MOST = 2_000
 """Points kept; beyond it, two neighbours become the riskier of them."""
 _SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A rule of a policy that could not be judged: why, and in how many windows."""
+
+    rule: str
+    reason: str
+    windows: int
 
 
 class Series:
@@ -78,7 +87,9 @@ class WatchRun(Result):
     alarms
         The alarms that were ever raised.
     riskiest
-        The classes of the last window that disclose most, masked.
+        The classes of the last window that disclose most, masked; none where its figures are estimates.
+    undecided
+        Rules of the policy that could not be judged, in some window or in all; such a rule is not met.
     """
 
     question: str
@@ -87,6 +98,7 @@ class WatchRun(Result):
     left_out: Mapping[str, int]
     alarms: Sequence[str]
     riskiest: Sequence[Mapping[str, Any]]
+    undecided: Sequence[Undecided] = ()
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -100,6 +112,7 @@ class WatchRun(Result):
             "points": [dict(point) for point in self.points],
             "left_out": dict(self.left_out),
             "alarms": list(self.alarms),
+            "undecided": [asdict(one) for one in self.undecided],
             "riskiest": [dict(row) for row in self.riskiest],
         }
 
@@ -118,6 +131,8 @@ class WatchRun(Result):
             figures.append(Figure("highest rate", worst["dr"], f"in window {worst['number']:,}"))
             figures.append(Figure("smallest k", min(point["k"] for point in defined)))
         figures.append(Figure("alarms", len(self.alarms), "; ".join(self.alarms)))
+        if self.undecided:
+            figures.append(Figure("rules not judged", len(self.undecided), "so not met"))
         notes = [f"Left out: {name} {number(value)}." for name, value in self.left_out.items() if value]
         if any(point["share"] < 1.0 for point in self.points):
             least = min(point["share"] for point in self.points)
@@ -125,6 +140,8 @@ class WatchRun(Result):
                 "Approximate: the window held more combinations than its limit, so that figures are estimates, at last from "
                 f"{number(least)} of the classes; k is at most the one shown."
             )
+        if self.points and self.points[-1]["share"] < 1.0:
+            notes.append("Which classes of the last window disclose most is not known of a sample of them.")
         return View(f"Watched: {self.question}", tuple(figures), tuple(self._tables()), tuple(notes), tuple(self._charts()))
 
     def _charts(self) -> list[Chart]:
@@ -150,4 +167,6 @@ class WatchRun(Result):
         last = Table(("window", "to", "records", "rate", "k", "uniques", "alarms"), rows, title="The last windows")
         risk = tuple((row["class"], "-" if row["size"] is None else row["size"], row["posterior"]) for row in self.riskiest)
         shown = Table(("class", "size", "posterior"), risk, title="Classes of the last window that disclose most")
-        return [last, shown] if risk else [last]
+        rules = tuple((one.rule, one.windows, one.reason) for one in self.undecided)
+        undecided = Table(("rule", "windows", "why"), rules, title="Rules of the policy that were not judged, so are not met")
+        return [last, *([undecided] if rules else []), *([shown] if risk else [])]

@@ -9,21 +9,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from unveil.sources.streams import RecordStream, StreamBatch
 from unveil.stream.alarms import Alarm, Fact
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.figures import WindowFigures
-from unveil.stream.series import Series
+from unveil.stream.series import Series, Undecided
 from unveil.stream.sinks import Sink
 from unveil.stream.window import Window
 
 __all__ = ["Judge", "Watch"]
 
-Judge = Callable[[Window], Mapping[str, bool | None]]
-"""Says of each rule of a policy whether it is broken (True), met (False), or undecided (None)."""
+Judge = Callable[[Window], Mapping[str, bool | str]]
+"""Says of each rule of a policy whether it is broken (True) or met (False), or why it cannot be judged (a text)."""
 
 
 class Watch:
@@ -69,6 +69,7 @@ class Watch:
         self._stopping = False
         self.series = Series()
         self.ever_raised: list[str] = []
+        self.undecided: dict[str, Undecided] = {}
         self.malformed = 0
 
     def stop(self) -> None:
@@ -123,19 +124,30 @@ class Watch:
         """Return figures with the alarms that they raise, noted in the series."""
         counters = {**figures.counters, **({"malformed": self.malformed} if self.malformed else {})}
         figures = replace(figures, counters=counters)
+        undecided: dict[str, str] = {}
         if self.window.full or figures.partial:
             for alarm in self._alarms:
                 alarm.hear(alarm.value_in(figures))
-            for rule, broken in (self._judge(self.window) if self._judge is not None and figures.records else {}).items():
-                self._rules.setdefault(rule, Fact(rule)).hear(broken)
+            undecided = self._judged(figures)
         raised = [alarm.text for alarm in self._alarms if alarm.raised]
         raised += [rule for rule, fact in self._rules.items() if fact.raised]
         self.ever_raised += [text for text in raised if text not in self.ever_raised]
-        figures = replace(figures, alarms=tuple(raised))
+        figures = replace(figures, alarms=tuple(raised), undecided=undecided)
         self.series.add(figures)
         if self._lines is not None:
             self._lines.write(figures.number, json.dumps(figures.to_dict()).encode())
         return figures
+
+    def _judged(self, figures: WindowFigures) -> dict[str, str]:
+        """Hear which rules of the policy are broken, and return those that cannot be judged, with why."""
+        verdict = {} if self._judge is None or not figures.records else self._judge(self.window)
+        undecided = {rule: said for rule, said in verdict.items() if isinstance(said, str)}
+        for rule, said in verdict.items():
+            self._rules.setdefault(rule, Fact(rule)).hear(None if isinstance(said, str) else said)
+        for rule, reason in undecided.items():
+            before = self.undecided.get(rule)
+            self.undecided[rule] = Undecided(rule, reason, 1 + (0 if before is None else before.windows))
+        return undecided
 
     # State --------------------------------------------------------------------------------------------------------------
 
@@ -154,6 +166,7 @@ class Watch:
             "alarms": alarms,
             "rules": rules,
             "ever": self.ever_raised,
+            "undecided": [asdict(one) for one in self.undecided.values()],
             "malformed": self.malformed,
             "series": self.series.state(),
         }
@@ -171,6 +184,7 @@ class Watch:
         self.window.restore(document["window"], arrays)
         self._position, self.malformed = document["position"], document["malformed"]
         self.ever_raised = list(document["ever"])
+        self.undecided = {one["rule"]: Undecided(**one) for one in document["undecided"]}
         self.series = Series.of(document["series"])
         for alarm, state in zip(self._alarms, document["alarms"], strict=True):
             alarm.raised, alarm.calm = state["raised"], state["calm"]
