@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
+from unveil.cli.inputs import closed_at_end
 from unveil.cli.overwrite import check_parameters
 
-__all__ = ["app"]
+__all__ = ["Program", "app"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -30,8 +32,17 @@ class _Verb(TyperCommand):
         check_parameters(ctx.params)
         return rest
 
+    def invoke(self, ctx: Any) -> Any:
+        """Do what the verb does, and close what it opened for that."""
+        with ExitStack() as opened:
+            before = closed_at_end.set(opened)
+            try:
+                return super().invoke(ctx)
+            finally:
+                closed_at_end.reset(before)
 
-class _Program(typer.Typer):
+
+class Program(typer.Typer):
     """A program of such verbs."""
 
     def command(self, *names: Any, **settings: Any) -> Callable[[_Function], _Function]:
@@ -39,7 +50,7 @@ class _Program(typer.Typer):
         return super().command(*names, **{"cls": _Verb, **settings})
 
 
-app = _Program(
+app = Program(
     help="See what a table of personal data gives away before you publish it.",
     no_args_is_help=True,
     add_completion=False,

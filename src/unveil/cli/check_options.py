@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import (
     ClassNullPolicy,
     Data,
-    Encoding,
-    Inputs,
     Json,
     Keep,
     Key,
     KeyFile,
-    Missing,
     Out,
     Person,
-    ProjectFile,
-    Separator,
     SpreadsheetSafe,
-    gather,
     give,
-    pair_of,
 )
+from unveil.cli.pair_options import MatchOptions
 from unveil.cli.requirements import Order, SensitiveColumns
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together
@@ -69,22 +64,16 @@ class TrialOptions:
     ] = None
     order: Order = None
     nulls: ClassNullPolicy = None
-    project: ProjectFile = None
-    separator: Separator = None
-    encoding: Encoding = None
-    missing: Missing = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> tuple[Inputs, Policy | None]:
         """Open the release, with the project of its policy where none is named; return the policy too."""
         from unveil.assess.policy.check import policy_of
 
         asked, own = (None, None) if self.policy is None else policy_of(self.policy)
-        plan = self.project if self.project is not None or own is None else own.path
-        inputs = gather(
-            self.release, key=self.key, sensitive=self.sensitive, partition=None, nulls=self.nulls, weights=None, project=plan,
-            separator=self.separator, encoding=self.encoding, missing=self.missing, partial=True, person=self.person,
-            keep=self.keep,
-        )  # fmt: skip
+        reading = self.reading if self.reading.project is not None or own is None else replace(self.reading, project=own.path)
+        roles = NamedRoles(self.key, self.sensitive, nulls=self.nulls, person=self.person, keep=self.keep)
+        inputs = gather(self.release, reading, roles, partial=True)
         if asked is None and inputs.project is not None and inputs.project.policy:
             asked = inputs.project.policy
         return inputs, asked
@@ -107,32 +96,14 @@ class OriginalOptions:
     original: Annotated[
         str | None, typer.Option("--original", metavar="FILE", help="The original table, for rules about attacks.")
     ] = None
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
-    ] = None
-    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
-        None
-    )
-    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
-    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False
+    match: MatchOptions = field(default_factory=MatchOptions)
 
     def paired(self, trial: TrialOptions) -> dict[str, Any]:
         """Return the arguments that pair the release with its original, read as the release is; none: there is no original."""
-        from unveil.sources import source
-
         if self.original is None:
             return {}
-        first = source(
-            self.original, separator=trial.separator, encoding=trial.encoding, missing=tuple(trial.missing or ())
-        )  # fmt: skip
-        pairs = [pair_of(text, first.names, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
-        return {
-            "original": first,
-            "mapping": pairs,
-            "id": self.identity,
-            "link": self.link,
-            "same_order": self.same_order,
-        }
+        first = trial.reading.source(self.original)
+        return {"original": first, **self.match.arguments(first.names)}
 
 
 @dataclass(frozen=True, slots=True)

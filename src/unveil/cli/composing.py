@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from unveil.cli.options import Inputs, give, showing_progress
+from unveil.cli.inputs import Inputs
+from unveil.cli.options import give, showing_progress
 from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions
 from unveil.cli.requirements import ClassModelOptions
 from unveil.errors import ArgumentError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
@@ -13,21 +13,21 @@ __all__ = ["grouped"]
 def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Spread each parameter of a verb that is a dataclass of options into these options, for the command line to read.
 
-    Two groups must not have an option of one name.
+    A group may hold another. No two groups of a verb may have an option of one name.
     """
     groups: dict[str, type[Any]] = {}
     parameters: list[inspect.Parameter] = []
     for name, kind in get_type_hints(verb, include_extras=True).items():
         if name == "return":
             continue
-        if is_dataclass(kind) and isinstance(kind, type):
+        if _is_group(kind):
             groups[name] = kind
-            parameters += [_option(one, get_type_hints(kind, include_extras=True)[one.name]) for one in fields(kind)]
+            parameters += _options(kind)
         else:
             parameters.append(inspect.signature(verb).parameters[name].replace(annotation=kind, kind=_KEYWORD))
 
     def spread(**words: Any) -> Any:
-        taken = {name: kind(**{one.name: words.pop(one.name) for one in fields(kind)}) for name, kind in groups.items()}
+        taken = {name: _filled(kind, words) for name, kind in groups.items()}
         return verb(**taken, **words)
 
     spread.__name__, spread.__doc__, spread.__module__ = verb.__name__, verb.__doc__, verb.__module__
@@ -39,6 +39,29 @@ def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
+def _is_group(kind: Any) -> bool:
+    return is_dataclass(kind) and isinstance(kind, type)
+
+
+def _members(group: type[Any]) -> Iterator[tuple[Field[Any], Any]]:
+    """Yield the fields of a group with their types."""
+    hints = get_type_hints(group, include_extras=True)
+    return ((one, hints[one.name]) for one in fields(group))
+
+
+def _options(group: type[Any]) -> list[inspect.Parameter]:
+    """Return the options of a group, those of the groups in it among them, in order."""
+    options: list[inspect.Parameter] = []
+    for one, kind in _members(group):
+        options += _options(kind) if _is_group(kind) else [_option(one, kind)]
+    return options
+
+
 def _option(one: Field[Any], annotation: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if one.default is MISSING else one.default
     return inspect.Parameter(one.name, _KEYWORD, default=default, annotation=annotation)
+
+
+def _filled(group: type[Any], words: dict[str, Any]) -> Any:
+    """Return a group with what the command line says, which is taken out of the words."""
+    return group(**{one.name: _filled(kind, words) if _is_group(kind) else words.pop(one.name) for one, kind in _members(group)})

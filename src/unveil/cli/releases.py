@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.inputs import Inputs, NamedRoles, TextReadingOptions, gather
 from unveil.cli.options import (
     Data,
-    Encoding,
     Household,
-    Inputs,
     Keep,
     Key,
-    Missing,
     NullPolicy,
     OnlyRoles,
     Person,
-    ProjectFile,
     ReleaseKeyFile,
     Seed,
-    Separator,
     Testing,
-    TextColumns,
-    gather,
 )
 from unveil.cli.requirements import SensitiveColumns
 from unveil.credentials import without_credentials
@@ -36,7 +30,6 @@ from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
     from unveil.releases import Release
-    from unveil.sources import Source
     from unveil.sources.engines.address import Address
 
 __all__ = ["DrawOptions", "FileOptions", "OrderOptions", "ReleaseOptions", "SearchOptions", "TableOptions", "told_written"]
@@ -77,28 +70,15 @@ class TableOptions:
     keep: Keep = None
     only_roles: OnlyRoles = False
     nulls: NullPolicy = None
-    project: ProjectFile = None
-    separator: Separator = None
-    encoding: Encoding = None
-    missing: Missing = None
-    text: TextColumns = None
+    reading: TextReadingOptions = field(default_factory=TextReadingOptions)
 
     def gathered(self) -> Inputs:
         """Return what the command line and the project file say of the table."""
-        return gather(
-            self.data, key=self.key, sensitive=self.sensitive, partition=None, nulls=self.nulls, weights=None,
-            project=self.project, separator=self.separator, encoding=self.encoding, missing=self.missing, text=self.text,
-            person=self.person, household=self.household, keep=self.keep, only_roles=self.only_roles,
+        roles = NamedRoles(
+            self.key, self.sensitive, nulls=self.nulls, person=self.person, household=self.household, keep=self.keep,
+            only_roles=self.only_roles,
         )  # fmt: skip
-
-    def other(self, place: str | None) -> Source | None:
-        """Open another table that is read as this one is."""
-        from unveil.sources import source
-
-        if place is None:
-            return None
-        missing, text = tuple(self.missing or ()), tuple(self.text or ())
-        return source(place, separator=self.separator, encoding=self.encoding, missing=missing, text=text)
+        return gather(self.data, self.reading, roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +185,12 @@ class ReleaseOptions(FileOptions):
             parser=_file_or_table,
         ),
     ] = None
+
+    def check(self) -> None:
+        """Refuse before the work begins what takes records one by one, and what `FileOptions` refuses."""
+        if isinstance(self.out, str):
+            raise ArgumentError("lines of JSON, topics and Redis streams take records as they come; release a --stream there.")
+        FileOptions.check(self)
 
     def require_file(self) -> None:
         """Refuse a table for what a mechanism makes."""

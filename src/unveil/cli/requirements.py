@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.options import Inputs, pair_of
+from unveil.cli.inputs import Inputs
+from unveil.cli.options import pair_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
 
 if TYPE_CHECKING:
@@ -18,21 +19,13 @@ if TYPE_CHECKING:
     from unveil.project import Project
 
 __all__ = [
-    "Alpha",
-    "AverageRisk",
-    "Beta",
+    "AskedModels",
     "ClassModelOptions",
-    "Delta",
-    "K",
     "KMap",
-    "LDiversity",
     "ModelOptions",
     "Order",
-    "P",
     "Presence",
     "SensitiveColumns",
-    "TCloseness",
-    "asked",
     "attackers",
     "hierarchies",
     "orders",
@@ -76,8 +69,8 @@ Order = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class ClassModelOptions:
-    """The models of classes that a release must meet, and the hierarchies and orders that they and the search go by."""
+class AskedModels:
+    """The models of classes that a table must meet."""
 
     k: K = None
     p: P = None
@@ -88,6 +81,26 @@ class ClassModelOptions:
     delta: Delta = None
     average_risk: AverageRisk = None
     order: Order = None
+
+    def named(self, sensitive: Sequence[str]) -> list[Model]:
+        """Return the models that the options name, those without a column of their own for each sensitive one."""
+        from unveil.models.requirements import parse_models
+
+        words = {
+            "k": self.k, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
+            "delta": self.delta, "average_risk": self.average_risk,
+        }  # fmt: skip
+        return parse_models({**words, **self.of_population()}, sensitive)
+
+    def of_population(self) -> dict[str, Any]:
+        """Return the words of models that compare with a population."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassModelOptions(AskedModels):
+    """The models of classes that a release must meet, and the hierarchies and orders that they and the search go by."""
+
     hierarchy_dir: Annotated[
         Path | None,
         typer.Option("--hierarchy-dir", metavar="DIR", help="A folder with a hierarchy (ARX CSV) for each key column."),
@@ -98,17 +111,7 @@ class ClassModelOptions:
 
     def required(self, inputs: Inputs) -> list[Model]:
         """Return the models that the options name."""
-        from unveil.models.requirements import parse_models
-
-        words = {
-            "k": self.k, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
-            "delta": self.delta, "average_risk": self.average_risk,
-        }  # fmt: skip
-        return parse_models({**words, **self.of_population()}, inputs.sensitive or inputs.source.names)
-
-    def of_population(self) -> dict[str, Any]:
-        """Return the words of models that compare with a population."""
-        return {}
+        return self.named(inputs.sensitive or inputs.source.names)
 
     def options(self, inputs: Inputs, models: Sequence[Model]) -> dict[str, Any]:
         """Return the arguments of a call."""
@@ -141,30 +144,6 @@ class ModelOptions(ClassModelOptions):
     def of_population(self) -> dict[str, Any]:
         """Return the words of models that compare with a population."""
         return {"k_map": self.k_map, "presence": self.presence}
-
-
-def asked(
-    sensitive: Sequence[str],
-    *,
-    k: int | None,
-    p: Sequence[str] | None,
-    l_diversity: Sequence[str] | None,
-    t: Sequence[str] | None,
-    alpha: Sequence[str] | None,
-    beta: Sequence[str] | None,
-    delta: Sequence[str] | None,
-    k_map: int | None,
-    presence: str | None,
-    average_risk: float | None,
-) -> list[Model]:
-    """Return the requirements that the options name."""
-    from unveil.models.requirements import parse_models
-
-    named = {
-        "k": k, "p": p, "l": l_diversity, "t": t, "alpha": alpha, "beta": beta, "delta": delta,
-        "k_map": k_map, "presence": presence, "average_risk": average_risk,
-    }  # fmt: skip
-    return parse_models(named, sensitive)
 
 
 def hierarchies(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:

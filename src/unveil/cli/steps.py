@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.options import Inputs, give
+from unveil.cli.inputs import Inputs
+from unveil.cli.options import give
 from unveil.cli.releases import ReleaseOptions, SearchOptions, TableOptions, told_written
 from unveil.cli.requirements import ModelOptions
 from unveil.errors import ArgumentError, shown
@@ -56,6 +57,8 @@ class MechanismOptions:
         """Return the steps to run, those of the options or of the project; if there is none, the models to generalise for."""
         from unveil.protect.steps import fitting_step, planned_steps
 
+        if self.need and self.mechanism is None:
+            raise ArgumentError("--need goes with --mechanism any, which looks for what serves it; see unveil front.")
         planned = planned_steps(inputs.project)
         required = models.required(inputs) or ([] if planned else inputs.planned_models())
         if self.mechanism is None:

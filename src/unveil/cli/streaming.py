@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.options import give, showing_progress
+from unveil.cli.options import give
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
     from unveil.cli.releases import DrawOptions, ReleaseOptions, TableOptions
     from unveil.cli.requirements import ModelOptions
-    from unveil.sources import Source
     from unveil.stream.checkpoint import Checkpoint
     from unveil.stream.release import StreamRelease
 
-__all__ = ["StreamingOptions", "is_sink", "together"]
+__all__ = ["StreamingOptions", "is_sink"]
 
 _ENDINGS = (".ndjson", ".jsonl")
 
@@ -67,7 +66,7 @@ class StreamingOptions:
         source, out = self._checked(table, models, to)
         release, kept = self._begun(source, out, table, models, draws)
         sink = open_sink(out)
-        records = open_records(source, StreamOptions(follow=self.follow, missing=tuple(table.missing or ())))
+        records = open_records(source, StreamOptions(follow=self.follow, missing=tuple(table.reading.missing or ())))
         run = ReleaseRun(release, sink, kept)
         with stopping(run.stop) as heard:
             try:
@@ -109,30 +108,12 @@ class StreamingOptions:
         release = StreamRelease(**settings, hierarchies=trees)
         if self.checkpoint is None:
             return release, None
-        places = {"source": without_credentials(source), "out": without_credentials(out), "missing": str(table.missing or ())}
+        places = {
+            "source": without_credentials(source),
+            "out": without_credentials(out),
+            "missing": str(table.reading.missing or ()),
+        }
         return release, Checkpoint(self.checkpoint, {**places, **{name: str(value) for name, value in settings.items()}})
-
-
-def together(
-    people: Source,
-    earlier: Source,
-    later: Source,
-    sides: tuple[Sequence[str] | None, Sequence[str] | None],
-    mapping: Sequence[tuple[str, str]],
-    trees: Mapping[str, Any],
-    *,
-    as_json: bool,
-    out: Path | None,
-) -> None:
-    """Attack two releases about the same people, and give the answer."""
-    from unveil.stream.sequential import intersect_releases
-
-    keys, secrets = sides
-    if not keys or not secrets or len(secrets) != 1:
-        raise ArgumentError("two releases are attacked together with --key columns and one --sensitive column; name them.")
-    with showing_progress():
-        answer = intersect_releases(people, earlier, later, keys, secrets[0], mapping=mapping, hierarchies=trees)
-    give(answer, as_json=as_json, out=out)
 
 
 def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence[str]) -> dict[str, Any]:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather, one_sensitive
 from unveil.cli.options import (
     Data,
-    Encoding,
     Identity,
-    Inputs,
     Json,
     Key,
-    Missing,
     NullPolicy,
     Out,
     PartitionFile,
-    ProjectFile,
     Sensitive,
-    Separator,
     SpreadsheetSafe,
     Weights,
-    gather,
     give,
-    one_sensitive,
 )
 
 if TYPE_CHECKING:
@@ -40,17 +34,11 @@ class SourceOptions:
     data: Data = None
     nulls: NullPolicy = None
     weights: Weights = None
-    project: ProjectFile = None
-    separator: Separator = None
-    encoding: Encoding = None
-    missing: Missing = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
-    def gathered(self, *, partial: bool = False) -> Inputs:
+    def gathered(self) -> Inputs:
         """Open the data as the command line and the project file say."""
-        return gather(
-            self.data, key=None, sensitive=None, partition=None, nulls=self.nulls, weights=self.weights, project=self.project,
-            separator=self.separator, encoding=self.encoding, missing=self.missing, partial=partial,
-        )  # fmt: skip
+        return gather(self.data, self.reading, NamedRoles(nulls=self.nulls, weights=self.weights))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +52,12 @@ class StudyOptions:
     partition: PartitionFile = None
     nulls: NullPolicy = None
     weights: Weights = None
-    project: ProjectFile = None
-    separator: Separator = None
-    encoding: Encoding = None
-    missing: Missing = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def study(self, *, keyed: bool = False) -> Study:
         """Open the study; `keyed` refuses one without a key."""
-        inputs = gather(
-            self.data, key=self.key, sensitive=self.sensitive, partition=self.partition, nulls=self.nulls, weights=self.weights,
-            project=self.project, separator=self.separator, encoding=self.encoding, missing=self.missing,
-        )  # fmt: skip
+        roles = NamedRoles(self.key, self.sensitive, self.partition, self.nulls, self.weights)
+        inputs = gather(self.data, self.reading, roles)
         if keyed:
             inputs.required_key()
         return one_sensitive(inputs, self.sensitive, identity=self.identity)

@@ -14,7 +14,7 @@ from unveil.cli.tables import contributors_of, hierarchies_of, level_of, perturb
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from unveil.cli.options import Inputs
+    from unveil.cli.inputs import Inputs
     from unveil.tables import CrossTable
 
 __all__ = ["AimOptions", "ProtectionOptions", "RecordProtectionOptions", "TabulationOptions"]
@@ -189,6 +189,11 @@ class ProtectionOptions:
             self.rules, method=chosen, cost=self.cost if cost is made else cost, apriori=decided, time_limit=self.time_limit,
             solver=self.solver, **aim,
         )  # fmt: skip
+
+    def of_foreign(self, made: CrossTable, decided: Any, aims: AimOptions) -> Any:
+        """Suppress cells of a table that another tool wrote; what is protected is what it holds, unless that is said."""
+        on = aims.on or ("count" if made.value is None else "value")
+        return self.suppressed(made, made, aims.aim() | {"on": on}, decided)
 
     def applied(
         self,

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,13 +14,20 @@ from unveil.attributes import require_columns, sides_of
 from unveil.cli.application import app
 from unveil.cli.composing import composed
 from unveil.cli.groups import grouped
-from unveil.cli.options import Inputs, Json, give, pair_of, showing_progress
+from unveil.cli.inputs import Inputs
+from unveil.cli.options import Json, give, pair_of, showing_progress
 from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, told_written
 from unveil.cli.requirements import ModelOptions
 from unveil.cli.steps import MechanismOptions, give_made
 from unveil.cli.streaming import StreamingOptions
 from unveil.credentials import hidden_in_message
 from unveil.errors import ArgumentError, listed, shown
+
+if TYPE_CHECKING:
+    from unveil.models.base import Model
+    from unveil.project import Step
+    from unveil.releases import Release
+    from unveil.search.lattice.generalisation import Generalisation
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,37 +71,49 @@ def anonymize(
     as_json: Json = False,
 ) -> None:
     """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
-    from unveil.protect.anonymize import anonymize as generalize
-    from unveil.protect.chain import run_steps
-
     if streaming.stream:
         return streaming.released(table, models, draws, to, as_json=as_json)
-    if isinstance(to.out, str):
-        raise ArgumentError("lines of JSON, topics and Redis streams take records as they come; release a --stream there.")
-    inputs, kept = table.gathered(), tuple(mechanism.pseudonymize or ())
     to.check()
+    inputs = table.gathered()
     if mechanism.mechanism == "any":
         to.require_file()
         return composed(inputs, mechanism.need, (models, search, draws, to), {}, as_json=as_json)
-    if mechanism.need and mechanism.mechanism is None:
-        raise ArgumentError("--need goes with --mechanism any, which looks for a protection that serves it; see unveil front.")
     steps, required = mechanism.plan(inputs, table, models, search)
     if steps:
-        to.require_file()
-        people = inputs.study.changed(identifiers=(*inputs.study.identifiers, *(search.identifier or ())))
-        with showing_progress():
-            made = run_steps(people, steps, **draws.of_steps())
-        return give_made(made, steps, to, as_json=as_json)
-    _require_key(inputs, required)
-    told: dict[str, Any] = {**models.options(inputs, required), **search.options(inputs), **draws.options(), **to.options()}
-    with showing_progress():
-        release = generalize(
-            inputs.study, inputs.key or (), required, pseudonyms=kept, population=table.other(models.population),
-            **told,
-        )  # fmt: skip
+        return give_made(_made(steps, inputs, search, draws, to), steps, to, as_json=as_json)
+    release = _generalised(inputs, required, table, mechanism, (models, search, draws, to))
     told_written([] if to.out is None else [to.out], to.link)
     give(release, as_json=as_json, out=None)
-    return None if kept else _tell_what_keeps_more(context, release.lost)
+    return None if mechanism.pseudonymize else _tell_what_keeps_more(context, release.lost)
+
+
+def _made(steps: Sequence[Step], inputs: Inputs, search: LatticeOptions, draws: DrawOptions, to: ReleaseOptions) -> Any:
+    """Run the steps; what is said to name people, on the command line too, is left out."""
+    from unveil.protect.chain import run_steps
+
+    to.require_file()
+    people = inputs.study.changed(identifiers=(*inputs.study.identifiers, *(search.identifier or ())))
+    with showing_progress():
+        return run_steps(people, steps, **draws.of_steps())
+
+
+def _generalised(
+    inputs: Inputs,
+    required: Sequence[Model],
+    table: TableOptions,
+    mechanism: MechanismOptions,
+    groups: tuple[ModelOptions, LatticeOptions, DrawOptions, ReleaseOptions],
+) -> Release[Generalisation]:
+    """Generalise the table as the groups of options say."""
+    from unveil.protect.anonymize import anonymize as generalize
+
+    models, search, draws, to = groups
+    _require_key(inputs, required)
+    options: dict[str, Any] = {**models.options(inputs, required), **search.options(inputs), **draws.options(), **to.options()}
+    population = table.reading.source_if_named(models.population)
+    pseudonyms = tuple(mechanism.pseudonymize or ())
+    with showing_progress():
+        return generalize(inputs.study, inputs.key or (), required, pseudonyms=pseudonyms, population=population, **options)
 
 
 def _tell_what_keeps_more(context: typer.Context, lost: Mapping[str, int | None]) -> None:

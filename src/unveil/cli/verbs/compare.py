@@ -1,131 +1,153 @@
-"""How do releases of one original compare?"""
+"""The verb compare: releases of one original on one scale."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.options import (
-    Encoding,
-    Json,
-    Key,
-    KeyFile,
-    Missing,
-    Out,
-    ProjectFile,
-    Separator,
-    SpreadsheetSafe,
-    gather,
-    give,
-    showing_progress,
-)
+from unveil.cli.groups import grouped
+from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
+from unveil.cli.options import Key, KeyFile, showing_progress
 from unveil.cli.requirements import SensitiveColumns
+from unveil.cli.study_options import AnswerOptions
 from unveil.errors import ArgumentError, shown
 
+if TYPE_CHECKING:
+    from unveil.results import Result
+    from unveil.sources import Source
 
-@app.command(epilog="Example: unveil compare thesis-4.2 three=thesis-4.3 --key Age --same-order")
-def compare(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original table.", show_default=False)],
+
+@dataclass(frozen=True, slots=True)
+class _ReleasesOptions:
+    """The original and its releases, how they are read, and which record belongs to which."""
+
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original table.", show_default=False)]
     releases: Annotated[
         list[str], typer.Argument(metavar="NAME=RELEASE...", help="Its releases, each with a name.", show_default=False)
-    ],
-    key: Key = None,
-    sensitive: SensitiveColumns = None,
-    privacy: Annotated[
-        list[str] | None, typer.Option("--privacy", metavar="FIGURE", help="k, prosecutor, l, t or attack; repeat it for more.")
-    ] = None,
-    need: Annotated[
-        list[str] | None, typer.Option("--need", metavar="NEED", help="NAME: TARGET given A, B; repeat it for more.")
-    ] = None,
-    task: Annotated[
-        list[str] | None, typer.Option("--task", metavar="COLUMN", help="A column to learn from the others; repeat it for more.")
-    ] = None,
-    loss: Annotated[
-        list[str] | None, typer.Option("--loss", metavar="LOSS", help="entropy_loss, suppressed, granularity, il1s, pmse, ...")
-    ] = None,
-    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names each record.")] = None,
+    ]
+    key: Key = None
+    sensitive: SensitiveColumns = None
+    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names each record.")] = None
     link: Annotated[
         list[str] | None, typer.Option("--link", metavar="NAME=FILE", help="A release's private correspondence file.")
-    ] = None,
-    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all stand in the same order.")] = False,
-    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.", min=0)] = 0,
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--by", metavar="COLUMN", help="The releases are tables with this dimension; repeat it for more."),
-    ] = None,
-    value: Annotated[str | None, typer.Option(metavar="COLUMN", help="With --by: the column whose sums the tables hold.")] = None,
-    rule: Annotated[
-        list[str] | None, typer.Option("--rule", metavar="RULE", help="With --by: which cells are sensitive, as for table.")
-    ] = None,
-    hierarchy: Annotated[
-        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="With --by: the groups of a dimension.")
-    ] = None,
+    ] = None
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all stand in the same order.")] = False
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+    def gathered(self) -> Inputs:
+        """Open the original."""
+        return gather(self.original, self.reading, NamedRoles(self.key, self.sensitive))
+
+    def tables(self, inputs: Inputs) -> dict[str, Source]:
+        """Open the releases; what stands for a null in the project's data does so in them."""
+        planned = inputs.project.data.missing if inputs.project is not None else ()
+        reading = replace(self.reading, missing=self.reading.missing or list(planned))
+        return {name: reading.source(place) for name, place in _named(self.releases, "a release", "NAME=RELEASE").items()}
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of the call that say which record belongs to which."""
+        return {
+            "id": self.identity,
+            "link": _named(self.link or (), "--link", "NAME=FILE"),
+            "same_order": self.same_order,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _ScaleOptions:
+    """What the releases are compared in."""
+
+    privacy: Annotated[
+        list[str] | None, typer.Option("--privacy", metavar="FIGURE", help="k, prosecutor, l, t or attack; repeat it for more.")
+    ] = None
+    need: Annotated[
+        list[str] | None, typer.Option("--need", metavar="NEED", help="NAME: TARGET given A, B; repeat it for more.")
+    ] = None
+    task: Annotated[
+        list[str] | None, typer.Option("--task", metavar="COLUMN", help="A column to learn from the others; repeat it for more.")
+    ] = None
+    loss: Annotated[
+        list[str] | None, typer.Option("--loss", metavar="LOSS", help="entropy_loss, suppressed, granularity, il1s, pmse, ...")
+    ] = None
+    seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.", min=0)] = 0
     policy: Annotated[
         str | None,
         typer.Option("--policy", metavar="FILE|PRESET", help="What is required: a policy file, a project file, or a preset."),
-    ] = None,
-    key_file: KeyFile = None,
-    project: ProjectFile = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    as_json: Json = False,
-    out: Out = None,
-    spreadsheet_safe: SpreadsheetSafe = True,
-) -> None:
-    """Compare releases on one scale: models, attacks, needs, losses, tasks; the undominated ones marked, losses explained."""
-    from unveil.assess.comparison import compare as compare_releases
-    from unveil.project import Need
-    from unveil.sources import source
-    from unveil.utility.tasks import Task
+    ] = None
+    key_file: KeyFile = None
 
-    inputs = gather(
-        original, key=key, sensitive=sensitive, partition=None, nulls=None, weights=None, project=project,
-        separator=separator, encoding=encoding, missing=missing,
-    )  # fmt: skip
-    if by:
+    def arguments(self, inputs: Inputs) -> dict[str, Any]:
+        """Return the arguments of the call; the project's needs come first, and its policy holds where none is named."""
+        from unveil.project import Need
+        from unveil.utility.tasks import Task
+
+        planned = None if inputs.project is None else inputs.project.policy or None
+        return {
+            "privacy": self.privacy or ("k", "prosecutor"),
+            "needs": [*inputs.planned_needs(), *(Need.parse(text) for text in self.need or ())],
+            "tasks": [Task(f"task {column}", column) for column in self.task or ()],
+            "losses": self.loss or ("entropy_loss", "suppressed"),
+            "seed": self.seed,
+            "key_file": self.key_file,
+            "policy": planned if self.policy is None else self.policy,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _TablesOptions:
+    """What the releases are, where they are tables and not records."""
+
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", metavar="COLUMN", help="The releases are tables with this dimension; repeat it for more."),
+    ] = None
+    value: Annotated[str | None, typer.Option(metavar="COLUMN", help="With --by: the column whose sums the tables hold.")] = None
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", metavar="RULE", help="With --by: which cells are sensitive, as for table.")
+    ] = None
+    hierarchy: Annotated[
+        list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="With --by: the groups of a dimension.")
+    ] = None
+
+    def compared(self, inputs: Inputs, releases: Sequence[str]) -> Result:
+        """Compare the published tables."""
         from unveil.cli.tables import compared, hierarchies_of
 
-        trees = hierarchies_of(hierarchy, inputs.study.names)
-        tables_named = _named(releases, "a table", "NAME=TABLE")
-        give(compared(inputs.study.source, by, tables_named, value, rule or (), trees), as_json=as_json, out=out)
-        return
-    keys = inputs.required_key()
-    texts = tuple(missing or (inputs.project.data.missing if inputs.project is not None else ()))
-    tables = {
-        name: source(path, separator=separator, encoding=encoding, missing=texts)
-        for name, path in _named(releases, "a release", "NAME=RELEASE").items()
-    }
+        groups = hierarchies_of(self.hierarchy, inputs.study.names)
+        places = _named(releases, "a table", "NAME=TABLE")
+        tables: Result = compared(inputs.source, self.by or (), places, self.value, self.rule or (), groups)
+        return tables
+
+
+@app.command(epilog="Example: unveil compare thesis-4.2 three=thesis-4.3 --key Age --same-order")
+@grouped
+def compare(compared: _ReleasesOptions, scale: _ScaleOptions, tables: _TablesOptions, answer: AnswerOptions) -> None:
+    """Compare releases on one scale: models, attacks, needs, losses, tasks; the undominated ones marked, losses explained."""
+    from unveil.assess.comparison import compare as compare_releases
+
+    inputs = compared.gathered()
+    if tables.by:
+        return answer.give(tables.compared(inputs, compared.releases))
+    keys, named = inputs.required_key(), {"original": inputs.study, **compared.tables(inputs)}
     with showing_progress():
-        result = compare_releases(
-            {"original": inputs.study, **tables},
-            keys,
-            inputs.sensitive,
-            privacy=privacy or ("k", "prosecutor"),
-            needs=[*inputs.planned_needs(), *(Need.parse(text) for text in need or ())],
-            tasks=[Task(f"task {column}", column) for column in task or ()],
-            losses=loss or ("entropy_loss", "suppressed"),
-            id=identity,
-            link=_named(link or (), "--link", "NAME=FILE"),
-            same_order=same_order,
-            seed=seed,
-            key_file=key_file,
-            policy=policy if policy is not None or inputs.project is None else inputs.project.policy or None,
-        )
-    give(result, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
+        result = compare_releases(named, keys, inputs.sensitive, **compared.arguments(), **scale.arguments(inputs))
+    return answer.give(result)
 
 
-def _named(texts: list[str] | tuple[()], what: str, form: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _named(texts: Sequence[str], what: str, form: str) -> dict[str, str]:
+    """Read texts such as NAME=FILE into what they name."""
+    places: dict[str, str] = {}
     for text in texts:
         name, equals, rest = text.partition("=")
         if not equals or not name or not rest:
             raise ArgumentError(f"{what} is written {form}, not {shown(text)}.")
-        if name in found or name == "original":
+        if name in places or name == "original":
             raise ArgumentError(
                 f"the name {shown(name)} stands twice; give each release a name of its own, other than 'original'."
             )
-        found[name] = rest
-    return found
+        places[name] = rest
+    return places

@@ -11,7 +11,8 @@ from unveil.cli.application import app
 from unveil.cli.bounds import Bounds, bounds_of
 from unveil.cli.composing import composed
 from unveil.cli.groups import grouped
-from unveil.cli.options import Inputs, Json, give, showing_progress
+from unveil.cli.inputs import Inputs
+from unveil.cli.options import Json, give, showing_progress
 from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions, TableOptions
 from unveil.cli.requirements import ClassModelOptions
 from unveil.errors import ArgumentError
@@ -40,11 +41,17 @@ class FrontOptions:
         """Return the arguments of a call; the project's needs come first."""
         from unveil.project import Need
 
+        if self.bounds:
+            raise ArgumentError("--bounds goes with --mechanisms: differential privacy needs to know what a value may be.")
         return {"needs": [*inputs.planned_needs(), *(Need.parse(text) for text in self.need or ())], **self.limits()}
 
     def limits(self) -> dict[str, Any]:
         """Return which release of the front is taken, and what it may give away."""
         return {"prefer": self.prefer, "max_identity": self.max_identity, "max_homogeneity": self.max_homogeneity}
+
+    def bounded_limits(self) -> dict[str, Any]:
+        """Return the same for mechanisms, with what values may be."""
+        return {**self.limits(), "bounds": bounds_of(self.bounds)}
 
 
 @app.command(
@@ -65,24 +72,13 @@ def front(
 
     to.check()
     inputs = table.gathered()
-    if inputs.key is None:
-        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
-    if inputs.sensitive is None:
-        raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
+    keys, secrets = inputs.required_key(), inputs.required_sensitive()
     if weighed.mechanisms:
-        return composed(
-            inputs,
-            weighed.need,
-            (models, search, order, to),
-            {**weighed.limits(), "bounds": bounds_of(weighed.bounds)},
-            as_json=as_json,
-        )
-    if weighed.bounds:
-        raise ArgumentError("--bounds goes with --mechanisms: differential privacy needs to know what a value may be.")
+        return composed(inputs, weighed.need, (models, search, order, to), weighed.bounded_limits(), as_json=as_json)
     required = models.required(inputs) or inputs.planned_models()
-    told = {**weighed.options(inputs), **models.options(inputs, required), **search.options(inputs), **order.options()}
+    options = {**weighed.options(inputs), **models.options(inputs, required), **search.options(inputs), **order.options()}
     with showing_progress():
-        result = anonymize_front(inputs.study, inputs.key, sensitive=inputs.sensitive, models=required, **told)
+        result = anonymize_front(inputs.study, keys, sensitive=secrets, models=required, **options)
     if to.out is not None or to.link is not None:
         to.write(result.chosen)
     return give(result, as_json=as_json, out=None)

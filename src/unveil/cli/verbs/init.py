@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from unveil.cli.application import app
 from unveil.cli.options import Encoding, Json, Missing, Separator, TextColumns, give
 from unveil.credentials import without_credentials
+from unveil.errors import shown
 
 if TYPE_CHECKING:
     from unveil.assess.init import Start
@@ -46,15 +48,20 @@ def init(
 
 def _asked(start: Start) -> Start:
     """Ask what the data leaves open, one question after the other; an empty answer is the proposal."""
-    import click
-
     answers = {}
     questions = start.questions
     for number, question in enumerate(questions, start=1):
-        answers[question] = click.prompt(
-            f"[{number}/{len(questions)}] {question.text}",
-            default=question.default,
-            type=click.Choice(question.answers),
-            err=True,
-        )
+        text = f"[{number}/{len(questions)}] {question.text} ({', '.join(question.answers)})"
+        answers[question] = typer.prompt(text, default=question.default, value_proc=_one_of(question.answers), err=True)
     return start.answered(answers)
+
+
+def _one_of(answers: Sequence[str]) -> Callable[[str], str]:
+    """Return what takes an answer, and refuses any that is not among those given."""
+
+    def taken(text: str) -> str:
+        if text not in answers:
+            raise typer.BadParameter(f"answer {' or '.join(answers)}, not {shown(text)}.")
+        return text
+
+    return taken

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.options import (
-    Encoding,
-    Key,
-    Missing,
-    ProjectFile,
-    Separator,
-    gather_two,
-    pair_of,
-    showing_progress,
-)
+from unveil.cli.inputs import ReadingOptions, gather_two
+from unveil.cli.options import Key, showing_progress
+from unveil.cli.pair_options import MatchOptions
 from unveil.cli.study_options import AnswerOptions
 
 if TYPE_CHECKING:
@@ -28,33 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _PairOptions:
-    """The two tables, and which record and column of one belongs to which of the other."""
+    """The two tables, how they are read, and which record and column of one belongs to which of the other."""
 
     original: Annotated[str, typer.Argument(help="The original table.", show_default=False)]
     release: Annotated[str, typer.Argument(help="The release.", show_default=False)]
-    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
-        None
-    )
-    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
-    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
-    ] = None
-    project: ProjectFile = None
-    separator: Separator = None
-    encoding: Encoding = None
-    missing: Missing = None
+    match: MatchOptions = field(default_factory=MatchOptions)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def studies(self) -> tuple[Study, Study]:
         """Open both tables."""
-        return gather_two(
-            self.original, self.release, project=self.project, separator=self.separator, encoding=self.encoding,
-            missing=self.missing,
-        )  # fmt: skip
-
-    def pairs(self, original: Study) -> list[tuple[str, str]]:
-        """Return the columns that have another name in the release."""
-        return [pair_of(text, original.names, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
+        return gather_two(self.original, self.release, self.reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +92,10 @@ def loss(pair: _PairOptions, kinds: _KindOptions, comparison: _ComparisonOptions
     from unveil.utility.loss import loss as lost
 
     one, other = pair.studies()
-    pairs = pair.pairs(one)
-    arguments = kinds.arguments(one, {*other.names, *dict(pairs)}, pair.identity) | comparison.arguments()
+    matched = pair.match.arguments(one.names)
+    held = {*other.names, *dict(matched["mapping"])}
     with showing_progress():
-        result = lost(one, other, id=pair.identity, link=pair.link, same_order=pair.same_order, mapping=pairs, **arguments)
+        result = lost(one, other, **matched, **kinds.arguments(one, held, pair.match.identity), **comparison.arguments())
     answer.give(result)
     for line in result.failed:
         sys.stderr.write(f"unveil: {line}\n")

@@ -42,18 +42,15 @@ def table(
     """Which cells of a table give somebody away, and how is it published safely? Exit code 1: a cell is exposed."""
     from unveil.tables import attack_table
 
-    if audit is not None:
-        return written(tabulation.audited(audit, original or source.data, protection.rules, aims.aim()), answer)
-    if (foreign := read_foreign(source.data)) is not None:
-        made, decided = foreign
-        aim = aims.aim() | {"on": aims.on or ("count" if made.value is None else "value")}
-        with showing_progress():
-            return written(protection.suppressed(made, made, aim, decided), answer)
-    inputs = source.gathered()
-    tabulation.require_dimensions()
-    protection.refuse_unused(apriori)
-    records: Any = before.protected(inputs.source)
     with showing_progress():
+        if audit is not None:
+            return written(tabulation.audited(audit, original or source.data, protection.rules, aims.aim()), answer)
+        if (foreign := read_foreign(source.data)) is not None:
+            return written(protection.of_foreign(*foreign, aims), answer)
+        inputs = source.gathered()
+        tabulation.require_dimensions()
+        protection.refuse_unused(apriori)
+        records: Any = before.protected(inputs.source)
         if protection.protect == "cell-key":
             return written(before.keyed(records, tabulation, inputs), answer)
         result = protection.applied(tabulation, records, inputs, aims.aim(), before, apriori)

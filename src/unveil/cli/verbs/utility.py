@@ -9,8 +9,9 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.options import Data, Encoding, Missing, NullPolicy, ProjectFile, Separator, showing_progress
-from unveil.cli.study_options import AnswerOptions, SourceOptions
+from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
+from unveil.cli.options import Data, NullPolicy, showing_progress
+from unveil.cli.study_options import AnswerOptions
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -21,22 +22,19 @@ if TYPE_CHECKING:
 @grouped
 def utility(
     answer: AnswerOptions,
+    reading: ReadingOptions,
     data: Data = None,
     need: Annotated[
         list[str] | None,
         typer.Option("--need", metavar="NEED", help="NAME: TARGET given A, B [at least DEGREE]; repeat it for more."),
     ] = None,
     nulls: NullPolicy = None,
-    project: ProjectFile = None,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
 ) -> None:
     """How far does the table serve each need, judged from itself alone? Exit code 1: a degree asked for is missed."""
     from unveil.project import Need
     from unveil.utility.needs import utility as serve
 
-    inputs = SourceOptions(data, nulls, None, project, separator, encoding, missing).gathered(partial=True)
+    inputs = gather(data, reading, NamedRoles(nulls=nulls), partial=True)
     asked = [*inputs.planned_needs(), *(Need.parse(text) for text in need or ())]
     if not asked:
         raise ArgumentError("no need is named; write one with --need, or in a project file.")

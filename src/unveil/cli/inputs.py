@@ -1,0 +1,240 @@
+"""What a command line names: its data, how that is read, and what its columns mean, opened as a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unveil.attributes import require_columns
+from unveil.cli.options import Encoding, Missing, ProjectFile, Separator, TextColumns, pair_of, read_here
+from unveil.cli.overwrite import check_read
+from unveil.errors import ArgumentError, ProjectError, listed, shown
+
+if TYPE_CHECKING:
+    from unveil.models.base import Model
+    from unveil.partitions import Partition
+    from unveil.project import Need, Project
+    from unveil.sources import ReadOptions, Source
+    from unveil.study import Study
+
+__all__ = [
+    "Inputs",
+    "NamedRoles",
+    "ReadingOptions",
+    "TextReadingOptions",
+    "closed_at_end",
+    "gather",
+    "gather_two",
+    "one_sensitive",
+]
+
+closed_at_end: ContextVar[ExitStack | None] = ContextVar("closed_at_end", default=None)
+"""What a verb opens for all its work, and is closed when the verb ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """The project, and how a table is read."""
+
+    project: ProjectFile = None
+    separator: Separator = None
+    encoding: Encoding = None
+    missing: Missing = None
+
+    def options(self) -> ReadOptions:
+        """Return how a table is read."""
+        from unveil.sources import ReadOptions
+
+        return ReadOptions(separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()))
+
+    def source(self, place: str) -> Source:
+        """Open another table that is read as the first is."""
+        from unveil.sources import open_source
+
+        return open_source(place, self.options())
+
+    def source_if_named(self, place: str | None) -> Source | None:
+        """Open another table, where one is named."""
+        return None if place is None else self.source(place)
+
+
+@dataclass(frozen=True, slots=True)
+class TextReadingOptions(ReadingOptions):
+    """The project, how a table is read, and which of its columns are codes."""
+
+    text: TextColumns = None
+
+    def options(self) -> ReadOptions:
+        """Return how a table is read."""
+        return replace(ReadingOptions.options(self), text=tuple(self.text or ()))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRoles:
+    """What a command line says of the columns of its table."""
+
+    key: Sequence[str] | None = None
+    sensitive: Sequence[str] | None = None
+    partition: Sequence[str] | None = None
+    nulls: str | None = None
+    weights: str | None = None
+    person: str | None = None
+    household: str | None = None
+    keep: Sequence[str] | None = None
+    only_roles: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The study of a command line; where it names nothing of a kind, that is None."""
+
+    study: Study
+
+    @property
+    def source(self) -> Source:
+        """Where the data is."""
+        return self.study.source
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        """The key attributes."""
+        return self.study.key or None
+
+    @property
+    def sensitive(self) -> tuple[str, ...] | None:
+        """The sensitive attributes."""
+        return self.study.sensitive or None
+
+    @property
+    def nulls(self) -> str:
+        """What a null means."""
+        return self.study.nulls
+
+    @property
+    def project(self) -> Project | None:
+        """The project."""
+        return self.study.project
+
+    def required_key(self) -> tuple[str, ...]:
+        """Return the key attributes; there have to be some."""
+        if not self.study.key:
+            raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+        return self.study.key
+
+    def required_sensitive(self) -> tuple[str, ...]:
+        """Return the sensitive attributes; there have to be some."""
+        if not self.study.sensitive:
+            raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
+        return self.study.sensitive
+
+    def planned_models(self) -> list[Model]:
+        """Return the models that the project asks for."""
+        from unveil.models.requirements import parse_models
+
+        return [] if self.project is None else parse_models(dict(self.project.models), self.sensitive or self.source.names)
+
+    def planned_needs(self) -> list[Need]:
+        """Return the needs that the project names."""
+        return [] if self.project is None else list(self.project.needs.values())
+
+
+def gather(data: str | None, reading: ReadingOptions, roles: NamedRoles | None = None, *, partial: bool = False) -> Inputs:
+    """Open the study of a command line; what it does not name is the project's. One connection serves the whole command."""
+    from unveil.sources import open_source
+    from unveil.sources.opening import read_options
+    from unveil.study import Study
+
+    named, project = roles or NamedRoles(), reading.project
+    if project is None and _is_project(data):
+        project, data = Path(data or ""), None
+    plan = _project(project, data)
+    own = reading.options()
+    source = open_source(_place(data, plan), read_options(plan, own), held=closed_at_end.get())
+    require_columns(own.text, source.names)
+    read_here.set((Path(source.place).name, *(() if plan is None else (Path(plan.path).name,))))
+    study = Study(
+        source,
+        named.key or None,
+        named.sensitive or None,
+        partitions=dict(_partition(text, plan, source.names) for text in named.partition or ()),
+        nulls=named.nulls,
+        weights=named.weights,
+        person=named.person,
+        household=named.household,
+        keep=named.keep or None,
+        only_roles=named.only_roles or None,
+        project=plan,
+        partial=partial,
+    )
+    return Inputs(study)
+
+
+def _place(data: str | None, plan: Project | None) -> str:
+    """Return where the data is: where the command line says, or the project."""
+    section = plan.data if plan is not None else None
+    place = data or (str(section.path) if section is not None and section.path is not None else None)
+    if place is None:
+        raise ArgumentError(
+            "no data is named; give a file, '-' for standard input, or a built-in data set (see: unveil datasets)."
+        )
+    check_read(place)
+    return place
+
+
+def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[Study, Study]:
+    """Open the studies of an original and its release.
+
+    How the project reads its data holds for the original, its missing texts, its codes and its roles for both.
+    """
+    from unveil.sources import ReadOptions, open_source
+    from unveil.sources.opening import read_options
+    from unveil.study import Study
+
+    inputs = gather(original, reading, partial=True)
+    planned = read_options(inputs.project, ReadOptions(missing=tuple(reading.missing or ())))
+    options = replace(planned, separator=reading.separator, encoding=reading.encoding)
+    after = Study(open_source(release, options, held=closed_at_end.get()), project=inputs.project, partial=True)
+    read_here.set((*read_here.get(), Path(after.place).name))
+    return inputs.study, after
+
+
+def _is_project(data: str | None) -> bool:
+    """Whether what is named as data is a project file: its data and its roles are meant."""
+    return data is not None and data.endswith(".toml") and Path(data).is_file()
+
+
+def _project(path: Path | None, data: str | None) -> Project | None:
+    """Read the project named, or, where no data is named, the one in this folder."""
+    from unveil.project import Project
+
+    if path is not None:
+        return Project.read(path)
+    here = Path("unveil.toml")
+    return Project.read(here) if data is None and here.exists() else None
+
+
+def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:
+    """Read COLUMN=FILE, or COLUMN=NAME where the project has a partition of that name."""
+    from unveil.partitions import Partition
+
+    column, file = pair_of(text, columns, "--partition", "COLUMN=FILE")
+    if plan is not None and column in plan.attributes and file in plan.attributes[column].partitions:
+        return column, plan.partition(column, file)
+    if plan is not None and not Path(file).exists() and column in plan.attributes and plan.attributes[column].partitions:
+        raise ArgumentError.not_one_of(f"partition of {shown(column)}", file, tuple(plan.attributes[column].partitions))
+    return column, Partition.read(file, column=column)
+
+
+def one_sensitive(inputs: Inputs, given: Sequence[str] | None, *, identity: bool) -> Study:
+    """Return the study with its sensitive side; several of a project are not taken together unless the command line says so."""
+    if identity:
+        if given:
+            raise ArgumentError("--identity measures against record identity, so no --sensitive column goes with it.")
+        return inputs.study.changed(sensitive=())
+    if not given and inputs.sensitive is not None and len(inputs.sensitive) > 1:
+        raise ProjectError(f"the project has several sensitive attributes ({listed(inputs.sensitive)}); choose with --sensitive.")
+    return inputs.study
