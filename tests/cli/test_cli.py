@@ -50,11 +50,11 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_dr_gives_the_contract_as_json(people: Path) -> None:
-    done = call("dr", str(people), "--key", "zip", "--key", "age", "--sensitive", "disease", "--json")
+    done = call("dr", str(people), "--key", "zip", "--key", "age", "--sensitive", "disease", "--json", "--unmasked")
     assert done.returncode == 0
     assert done.stderr == b""
     answer = json.loads(done.stdout)
-    assert answer == unveil.discrimination_rate(str(people), ["zip", "age"], "disease").to_dict()
+    assert answer == unveil.discrimination_rate(str(people), ["zip", "age"], "disease").to_dict() | {"unmasked": True}
     assert {row["zip"] for row in answer["by_value"]} == {"01000", "02000"}
     assert {"count", "dr", "posterior", "age"} <= answer["by_value"][0].keys()
 
@@ -90,13 +90,13 @@ def test_values_survive_the_way_to_json_and_csv(tmp_path: Path, capsys: pytest.C
     strange = ["a,b", 'say "hi"', "two\nlines", "\N{SNAKE}", "<script>alert(1)</script>", "007", " padded ", "=1+1", "[b]"]
     pl.DataFrame({"y": strange, "x": [str(at % 2) for at in range(len(strange))]}).write_csv(tmp_path / "strange.csv")
     target = tmp_path / "answer.csv"
-    words = ["dr", str(tmp_path / "strange.csv"), "--key", "y", "--sensitive", "x", "--json"]
+    words = ["dr", str(tmp_path / "strange.csv"), "--key", "y", "--sensitive", "x", "--json", "--unmasked"]
     answer = printed(capsys, *words, "--out", str(target), "--no-spreadsheet-safe")
     assert {row["y"] for row in answer["by_value"]} == set(strange)
-    again = printed(capsys, "dr", str(target), "--key", "y", "--json")
+    again = printed(capsys, "dr", str(target), "--key", "y", "--json", "--unmasked")
     assert {row["y"] for row in again["by_value"]} == set(strange)
     page = tmp_path / "answer.html"
-    run(["dr", str(tmp_path / "strange.csv"), "--key", "y", "--sensitive", "x", "--out", str(page)])
+    run(["dr", str(tmp_path / "strange.csv"), "--key", "y", "--sensitive", "x", "--unmasked", "--out", str(page)])
     assert "<script>alert" not in page.read_text(encoding="utf-8")
 
 
@@ -151,6 +151,7 @@ def test_options_of_the_file_are_passed_on(tmp_path: Path, capsys: pytest.Captur
         "--missing",
         "?",
         "--json",
+        "--unmasked",
     )
     assert {row["prénom"] for row in answer["by_value"]} == {"Zoé", "André"}
 

@@ -31,12 +31,14 @@ RELEASED = ["--key", "ZIP*", "--key", "Age*"]
 NEED = ["--need", "illness: Disease given Age at least 0.5"]
 
 COMMANDS: dict[str, list[str]] = {
-    "dr": ["dr", "paper-4", *KEY, *SENSITIVE],
-    "dr-identity": ["dr", "paper-4", *KEY],
+    "dr": ["dr", "paper-4", *KEY, *SENSITIVE, "--unmasked"],
+    "dr-identity": ["dr", "paper-4", *KEY, "--unmasked"],
+    "dr-masked": ["dr", "paper-4", *KEY, *SENSITIVE],
     "dr-adult": ["dr", "adult", "--key", "sex", "--key", "race", "--sensitive", "occupation"],
     "scan": ["scan", "paper-4", *KEY, "--key", "Salary", *SENSITIVE],
     "identifiers": ["identifiers", "adult"],
-    "measure": ["measure", "paper-3", *RELEASED, *SENSITIVE, "--k", "3"],
+    "measure": ["measure", "paper-3", *RELEASED, *SENSITIVE, "--k", "3", "--unmasked"],
+    "measure-masked": ["measure", "paper-3", *RELEASED, *SENSITIVE, "--k", "3"],
     "attack": ["attack", "paper-4", "paper-3", "--same-order", *KEY, "--map", "ZIP=ZIP*", "--map", "Age=Age*", *SENSITIVE],
     "utility": ["utility", "paper-4", *NEED],
     "loss": ["loss", "paper-4", "paper-4", "--same-order", *KEY],

@@ -20,7 +20,6 @@ from unveil.assess.advice import Advice, advice_on
 from unveil.assess.class_sizes import CLASS_SIZES, ClassSizes, Without, class_sizes, without
 from unveil.assess.evidence import InputFile, input_files
 from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, attribute_rate, disclosure
-from unveil.assess.redaction import redacted
 from unveil.attributes import Names, checked_nulls, in_line, sides_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, listed, shown
@@ -29,11 +28,12 @@ from unveil.measures.equivalence import without_suppressed
 from unveil.measures.scan import Scan, scan_study
 from unveil.measures.subset_walk import Subset
 from unveil.models.measure import Measurement, MeasureOptions, measured_study
+from unveil.models.redaction import redacted
 from unveil.models.requirements import parse_models
 from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Provenance, Result, View
-from unveil.results.masking import SMALL
+from unveil.results.masking import SMALL, UNMASKED
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
@@ -173,10 +173,10 @@ class Assessment(Result):
         return {one.run: one.python for one in self.advice}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return what a person should see; what was measured unmasked is marked."""
         from unveil.assess.assessment_view import portrait
 
-        return portrait(self)
+        return portrait(self) if self.small else replace(portrait(self), banner=UNMASKED)
 
 
 @checked_arguments

@@ -10,6 +10,7 @@ from unveil.assess.evidence import file_table
 from unveil.measures.units import noun
 from unveil.models.measurement_view import view_of
 from unveil.results import Chart, Figure, Table, View
+from unveil.results.masking import masking_in_words
 from unveil.results.numbers import counted, number
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ def _models(found: Assessment) -> View:
             tuple(zip(_BANDS, sizes.classes, strict=True)), "", "A class: the records that share all values of the key.",
         ),
     )  # fmt: skip
-    masked = (_masking(found.small) if found.small else _UNMASKED,)
+    masked = (masking_in_words(found.small),) if found.small else ()
     known = _defined(found)
     figures = tuple(replace(figure, definition=known.get(figure.label, "")) for figure in shown.figures)
     tables = tuple(replace(table, definition=known.get(table.title, _MODELS)) for table in shown.tables)
@@ -292,13 +293,6 @@ def _models(found: Assessment) -> View:
 def _defined(found: Assessment) -> Mapping[str, str]:
     """Return what the figures and tables are, of people where they are told apart."""
     return _DEFINED if found.measurement.persons is None else {**_DEFINED, **_DEFINED_BY_PERSON}
-
-
-_UNMASKED = "UNMASKED: classes of single people are shown with their values. For the steward's own eyes; do not pass it on."
-
-
-def _masking(small: int) -> str:
-    return f"Classes of fewer than {small} records, and those that give a sensitive value away, are shown without their values."
 
 
 def _origins(found: Assessment) -> Iterator[View]:
@@ -335,7 +329,7 @@ def _made(found: Assessment) -> View:
         *([("person", made.person)] if made.person is not None else []),
         *([("household", made.household)] if made.household is not None else []),
         ("largest sets of attributes", str(found.combinations.max_size)),
-        ("values masked", _masking(found.small) if found.small else "no"),
+        ("values masked", masking_in_words(found.small) if found.small else "no"),
         ("direct identifiers", f"up to {found.identifiers.sample:,} values a column, seed {found.identifiers.seed}"),
         ("version", f"unveil {made.version}"),
         ("date", made.date),

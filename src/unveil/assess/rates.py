@@ -11,7 +11,8 @@ import numpy as np
 
 from unveil.attributes import names_of
 from unveil.errors import UndefinedMeasureError
-from unveil.measures.discrimination import ByValue, DiscriminationRate, counted_rate, rate_of
+from unveil.measures.by_value import ByValue
+from unveil.measures.discrimination import DiscriminationRate, counted_rate, rate_of
 from unveil.results import jsonable
 from unveil.results.masking import MASK, masked_values
 from unveil.study import Study

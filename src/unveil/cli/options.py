@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from unveil.results import Result
 
 __all__ = [
-    "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Json", "Keep", "Key", "KeyFile", "Missing",
+    "SMALL", "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Json", "Keep", "Key", "KeyFile", "Missing",
     "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive",
-    "Separator", "SpreadsheetSafe", "Testing", "TextColumns", "Weights", "give",
+    "Separator", "Small", "SpreadsheetSafe", "Testing", "TextColumns", "Unmasked", "Weights", "give",
     "pair_of", "read_here", "showing_progress",
 ]  # fmt: skip
 
@@ -141,10 +141,15 @@ Out = Annotated[
         callback=_writable,
     ),
 ]
+Unmasked = Annotated[bool, typer.Option("--unmasked", help="Show every class: for the steward's own eyes, and marked as such.")]
+SMALL = 5
+"""That of `results.masking`, which is not loaded before there is an answer."""
+Small = Annotated[int, typer.Option("--small", min=1, help="Classes of fewer records are small, and masked.")]
 
 
 def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: bool = True) -> None:
-    """Write the answer to a file, print it as JSON, or show it."""
+    """Write the answer to a file, print it as JSON, or show it, as it is displayed: masked, unless it is marked as unmasked."""
+    result = result.displayed()
     if out is not None:
         from unveil import report
 

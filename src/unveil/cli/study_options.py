@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather, one_sensitive
 from unveil.cli.options import (
+    SMALL,
     Data,
     Identity,
     Json,
@@ -15,7 +16,9 @@ from unveil.cli.options import (
     Out,
     PartitionFile,
     Sensitive,
+    Small,
     SpreadsheetSafe,
+    Unmasked,
     Weights,
     give,
 )
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from unveil.results import Result
     from unveil.study import Study
 
-__all__ = ["AnswerOptions", "SourceOptions", "StudyOptions"]
+__all__ = ["AnswerOptions", "FormOptions", "SourceOptions", "StudyOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class StudyOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerOptions:
+class FormOptions:
     """Where the answer goes, and in which form."""
 
     as_json: Json = False
@@ -74,3 +77,15 @@ class AnswerOptions:
     def give(self, result: Result) -> None:
         """Write the answer to a file, print it as JSON, or show it."""
         give(result, as_json=self.as_json, out=self.out, spreadsheet_safe=self.spreadsheet_safe)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions(FormOptions):
+    """Where an answer about people goes, in which form, and which classes it names."""
+
+    unmasked: Unmasked = False
+    small: Small = SMALL
+
+    def give(self, result: Result) -> None:
+        """Write the answer to a file, print it as JSON, or show it, masked or marked."""
+        FormOptions.give(self, result.displayed(unmasked=self.unmasked, small=self.small))

@@ -17,14 +17,15 @@ from unveil.attributes import Names, in_line, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
+from unveil.measures.by_value import ByValue
 from unveil.measures.chance import adjusted_rate
 from unveil.measures.distortion import Distortion, distortion_of
 from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.partitions import Partition
-from unveil.results import Figure, Provenance, Result, Table, View, jsonable
-from unveil.results.masking import disclosing
+from unveil.results import Figure, Provenance, Result, Table, View
+from unveil.results.masking import SMALL, disclosing, masking_in_words
 from unveil.results.numbers import counted, number
 from unveil.sources import CodedTable, Data
 from unveil.sources.coding import Coded, smallest_unsigned
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "ByValue",
     "DiscriminationRate",
     "checked_partitions",
     "counted_rate",
@@ -46,49 +46,6 @@ __all__ = [
 _SHOWN_ROWS = 15
 _WEIGHT = "\x00weight"
 """The coded weights, as a column that no file can hold under this name."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ByValue:
-    """The rate of every value, or combination of values, of the key.
-
-    Attributes
-    ----------
-    classes
-        The classes of the key.
-    dr
-        :math:`1 - p(y) H(X|Y=y) / H(X)`: what stays uncertain through this value, weighted by how common it is.
-    posterior
-        :math:`1 - H(X|Y=y) / H(X)`: what is refined for those who hold this value; it can be negative.
-    telling
-        Whether the value gives a sensitive value of those who hold it away (`results.masking`); not said of record identity.
-    """
-
-    classes: Classes
-    dr: NDArray[np.float64]
-    posterior: NDArray[np.float64]
-    telling: NDArray[np.bool_]
-
-    def riskiest(self, most: int | None = None) -> NDArray[np.int64]:
-        """Return the classes in order of risk: most refined first, then the larger class."""
-        return np.lexsort((-self.classes.n, -np.round(self.posterior, 12)))[:most]
-
-    def to_columns(self, order: NDArray[np.int64] | None = None) -> dict[str, list[Any]]:
-        """Return key values, count, dr and posterior by column, in the order given."""
-        rows = np.arange(len(self.dr)) if order is None else order
-        found: dict[str, list[Any]] = {}
-        for column, codes in zip(self.classes.columns, self.classes.codes, strict=True):
-            name = f"key.{column.name}" if column.name in ("count", "dr", "posterior") else column.name
-            found[name] = [column.values[code] for code in codes[rows].tolist()]
-        found["count"] = self.classes.n[rows].tolist()
-        found["dr"] = self.dr[rows].tolist()
-        found["posterior"] = self.posterior[rows].tolist()
-        return found
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return one object per class, riskiest first."""
-        columns = {name: [jsonable(item) for item in items] for name, items in self.to_columns(self.riskiest()).items()}
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -171,12 +128,19 @@ class DiscriminationRate(Result):
         """Return the table of values, riskiest first."""
         return dict(self.table.to_columns(self.table.riskiest()))
 
+    def masked(self, small: int = SMALL) -> DiscriminationRate:
+        """Return the answer without the key values of fewer than `small` records, and those that disclose."""
+        return replace(self, table=self.table.masked(small))
+
     def view(self) -> View:
-        """Return what a person should see."""
-        shown_rows = self.table.to_columns(self.table.riskiest(_SHOWN_ROWS))
+        """Return what a person should see; values that are masked are counted."""
+        named = self.table.riskiest()
+        if self.table.hidden is not None:
+            named = named[~self.table.hidden[named]]
+        shown_rows = self.table.to_columns(named[:_SHOWN_ROWS])
         for name in list(shown_rows)[:-3]:  # values are shown as they are: a postal code has no thousands
             shown_rows[name] = [None if value is None else str(value) for value in shown_rows[name]]
-        more = len(self.table.classes) - _SHOWN_ROWS
+        more = len(named) - _SHOWN_ROWS
         table = Table(
             columns=tuple(shown_rows),
             rows=tuple(zip(*shown_rows.values(), strict=True)),
@@ -184,7 +148,8 @@ class DiscriminationRate(Result):
             note=f"and {more:,} more; --json gives all" if more > 0 else "",
             bars=frozenset({"posterior"}),
         )
-        return View(f"Discrimination Rate: {self._question()}", tuple(self._figures()), (table,), tuple(self._notes()))
+        tables = (table,) if len(named) else ()
+        return View(f"Discrimination Rate: {self._question()}", tuple(self._figures()), tables, tuple(self._notes()))
 
     def _question(self) -> str:
         return f"{in_line(self.made.key, ' + ')} -> {in_line(self.made.sensitive, ' + ') or 'record identity'}"
@@ -210,6 +175,9 @@ class DiscriminationRate(Result):
 
     def _notes(self) -> list[str]:
         notes = [_HOW_TO_READ]
+        if self.table.hidden is not None and self.table.hidden.any():
+            masked, of = int(self.table.hidden.sum()), counted(len(self.table.classes), "value")
+            notes.append(f"{masked:,} of {of} of the key masked. {masking_in_words(self.table.small)}")
         if self.made.dropped:
             notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
         if self.adjusted is None and self.adjusted_reason and self.made.sensitive:

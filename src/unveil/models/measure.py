@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import __version__
@@ -20,12 +20,13 @@ from unveil.models.measure_options import MeasureOptions
 from unveil.models.measurement_view import view_of
 from unveil.models.orders import Scale
 from unveil.models.population import Population
+from unveil.models.redaction import masks, redacted
 from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested
 from unveil.models.risk_sections import risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
-from unveil.results.masking import MASK
+from unveil.results.masking import MASK, SMALL, masking_in_words
 from unveil.results.numbers import counted
 from unveil.run import in_run
 from unveil.sources import Data
@@ -137,6 +138,12 @@ class Measurement(Result):
             "violating_records": [measured.violating_records for _, measured in found],
             "reason": [measured.reason for _, measured in found],
         }
+
+    def masked(self, small: int = SMALL) -> Measurement:
+        """Return the answer without the values of the classes of fewer than `small` records, and of those that disclose."""
+        found = redacted(self, small, {})
+        told = masks(found) and not masks(self)
+        return replace(found, notes=(*self.notes, masking_in_words(small))) if told else found
 
     def view(self) -> View:
         """Return what a person should see."""

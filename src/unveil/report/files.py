@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.output import atomic_write, check_replaceable
 from unveil.results import View
+from unveil.results.masking import SMALL
 
 if TYPE_CHECKING:
     from unveil.results import Result
@@ -24,8 +25,18 @@ FORMATS = (".json", ".csv", ".parquet", ".html", ".txt", ".xlsx")
 _TEXT_WIDTH = 100
 
 
-def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: bool = True, made_from: Sequence[str] = ()) -> Path:
+def write(
+    result: Result,
+    path: str | os.PathLike[str],
+    *,
+    spreadsheet_safe: bool = True,
+    made_from: Sequence[str] = (),
+    unmasked: bool = False,
+    small: int = SMALL,
+) -> Path:
     """Write a result to a file, in the form that the file's ending names.
+
+    It is written for others, so it is masked as `Result.displayed` says.
 
     Parameters
     ----------
@@ -39,6 +50,8 @@ def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: boo
         Whether texts of a CSV table that a spreadsheet would take for formulas get an apostrophe before them.
     made_from
         The names of what it was made from, for the foot of a page.
+    unmasked, small
+        As it is, and marked as such; else classes of fewer records are masked, and those that give a sensitive value away.
 
     Returns
     -------
@@ -53,11 +66,11 @@ def write(result: Result, path: str | os.PathLike[str], *, spreadsheet_safe: boo
         If the file cannot be written; an older one is then as it was.
     """
     target = checked_path(path)
-    ending = target.suffix.lower()
+    ending, displayed = target.suffix.lower(), result.displayed(unmasked=unmasked, small=small)
     if ending == ".csv":
-        content = _csv(result, spreadsheet_safe=spreadsheet_safe)
+        content = _csv(displayed, spreadsheet_safe=spreadsheet_safe)
     else:
-        content = _html(result, made_from) if ending == ".html" else _CONTENT[ending](result)
+        content = _html(displayed, made_from) if ending == ".html" else _CONTENT[ending](displayed)
     with atomic_write(target) as file:
         file.write(content)
     return target

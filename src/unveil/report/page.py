@@ -96,7 +96,7 @@ def page(shown: View | Result, *, made_on: str = "", made_from: Sequence[str] = 
     Parameters
     ----------
     shown
-        A result, or what to show of one.
+        A result, which is masked unless it is `displayed(unmasked=True)`, or what to show of one.
     made_on, made_from
         The day, and the names of what it was made from, for the foot of the page.
 
@@ -108,7 +108,7 @@ def page(shown: View | Result, *, made_on: str = "", made_from: Sequence[str] = 
     from unveil.results.cells import visible
     from unveil.results.html_view import html_parts
 
-    view = shown.view() if isinstance(shown, Result) else shown
+    view = shown.displayed().view() if isinstance(shown, Result) else shown
     fragment_css, markup = html_parts(view, level=1)
     css = f"\n{fragment_css}{_CSS}"
     made_by = f"unveil {__version__}"

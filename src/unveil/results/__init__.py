@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError, MissingExtraError
 from unveil.results.dates import today
+from unveil.results.masking import SMALL
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -108,7 +109,10 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show of a result, in order: its title, what it comes to, its first figures, charts, tables, remarks, its parts."""
+    """What to show of a result, in order: its title, what it comes to, its first figures, charts, tables, remarks, its parts.
+
+    A banner stands before all of it: what the reader must know before anything else.
+    """
 
     title: str
     figures: tuple[Figure, ...] = ()
@@ -117,6 +121,7 @@ class View:
     charts: tuple[Chart, ...] = ()
     lead: str = ""
     parts: tuple[View, ...] = ()
+    banner: str = ""
 
     def every_chart(self) -> dict[str, Chart]:
         """Return the charts by name, those of the parts among them."""
@@ -160,7 +165,11 @@ class Provenance:
 
 
 class Result:
-    """The base of every answer; a subclass is a frozen dataclass that gives `to_dict`, `rows` and `view`."""
+    """The base of every answer; a subclass is a frozen dataclass that gives `to_dict`, `columns` and `view`.
+
+    It holds true figures, values of single people among them. What it shows of itself is for others, so it is masked: `masked`
+    takes the values out, and a subclass that holds any says how.
+    """
 
     __slots__ = ()
 
@@ -175,6 +184,45 @@ class Result:
     def view(self) -> View:
         """Return what a person should see."""
         raise NotImplementedError
+
+    def terminal_view(self) -> View:
+        """Return what a person should see in a terminal."""
+        return self.view()
+
+    def terminal_form(self, view: View) -> RenderableType:
+        """Return what a terminal prints of a view."""
+        from unveil.results.terminal import to_rich
+
+        return to_rich(view)
+
+    def masked(self, small: int = SMALL) -> Result:  # noqa: ARG002 - one that names nobody is as it is
+        """Return the answer without the values of classes of fewer than `small` records, and of those that disclose."""
+        return self
+
+    @checked_arguments
+    def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:
+        """Return the answer as it is shown, printed and written.
+
+        Parameters
+        ----------
+        unmasked
+            As it is, and marked as such in every form: for the steward's own eyes.
+        small
+            Else classes of fewer records are masked, and those that give a sensitive value away.
+
+        Examples
+        --------
+        >>> import unveil
+        >>> rate = unveil.discrimination_rate("paper-4", key="Age", sensitive="Disease")
+        >>> rate.displayed().to_dict()["by_value"][0]["Age"]
+        '(masked)'
+        >>> rate.displayed(unmasked=True).to_dict()["unmasked"]
+        True
+        """
+        from unveil.results.displayed import Displayed
+
+        checked_count("small", small, least=1)
+        return Displayed(self, unmasked=True) if unmasked else Displayed(self.masked(small))
 
     @checked_arguments
     def to_frame(self, backend: Literal["polars", "pandas", "pyarrow"] = "polars") -> Any:
@@ -203,7 +251,7 @@ class Result:
         name
             Which chart; a name that there is not is refused with those there are.
         """
-        known = self.view().every_chart()
+        known = self.displayed().view().every_chart()
         if name not in known:
             raise ArgumentError.not_one_of("chart", name, tuple(known)) if known else ArgumentError("this answer has no charts.")
         from unveil.results._altair import altair_chart
@@ -211,21 +259,19 @@ class Result:
         return altair_chart(known[name])
 
     def __rich__(self) -> RenderableType:
-        """Show the answer in a terminal."""
-        from unveil.results.terminal import to_rich
-
-        return to_rich(self.view())
+        """Show the answer in a terminal, masked."""
+        return self.terminal_form(self.displayed().terminal_view())
 
     def python_calls(self) -> Mapping[str, str]:
         """Return the Python call that does the same, by each command that the view names; a notebook shows these."""
         return {}
 
     def _repr_html_(self) -> str:
-        """Show the answer in a notebook, in the words of Python."""
+        """Show the answer in a notebook, masked and in the words of Python."""
         from unveil.results.html_view import to_html
         from unveil.results.python_words import in_python
 
-        return to_html(in_python(self.view(), self.python_calls()))
+        return to_html(in_python(self.displayed().view(), self.python_calls()))
 
 
 def _whole(text: Any) -> Any:

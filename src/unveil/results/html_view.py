@@ -34,6 +34,7 @@ _CODE, _WORD_OF_CODE = re.compile("`([^`]+)`"), re.compile(r"\S+")
 _CSS = """\
 .unveil-view { line-height: 1.45; text-align: left; }
 .unveil-view .unveil-title { font-size: 1.4em; line-height: 1.25; margin: 0 0 0.8em; font-weight: 650; }
+.unveil-view .unveil-banner { border: 2px solid #b5542f; padding: 0.5em 0.8em; margin: 0 0 1.2em; font-weight: 650; }
 .unveil-view .unveil-figures { display: grid; gap: 0.9em 2em; margin: 0 0 1.6em; padding: 0;
   grid-template-columns: repeat(auto-fit, minmax(11em, 1fr)); }
 .unveil-view .unveil-figures > div { border-left: 3px solid rgba(128, 128, 128, 0.4); padding-left: 0.8em; }
@@ -147,7 +148,8 @@ def html_table(table: Table) -> str:
 def _html_view(view: View, level: int, steps: set[int]) -> str:
     """Return the markup of a view and of its parts; the steps of their bars are added to `steps`."""
     heading = min(level, _LOWEST_HEADING)
-    parts = [f'<h{heading} class="unveil-title">{_escaped(view.title)}</h{heading}>\n']
+    parts = [f'<p class="unveil-banner">{_prose(view.banner)}</p>\n'] if view.banner else []
+    parts.append(f'<h{heading} class="unveil-title">{_escaped(view.title)}</h{heading}>\n')
     if view.lead:
         parts.append(f'<p class="unveil-lead">{_prose(view.lead)}</p>\n')
     parts += [_html_figures(view.figures), _html_charts(view.charts)]

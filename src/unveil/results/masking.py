@@ -23,9 +23,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = [
@@ -34,15 +33,19 @@ __all__ = [
     "MASK",
     "SMALL",
     "TIMES",
+    "UNMASKED",
     "disclosing",
     "is_masked",
     "masked_class",
     "masked_values",
+    "masking_in_words",
     "without_values",
 ]
 
 MASK = "(masked)"
 """What stands for values that are not shown."""
+UNMASKED = "UNMASKED: classes of single people are shown with their values. For the steward's own eyes; do not pass it on."
+"""What every form of an answer says that is not masked."""
 SMALL = 5
 """Classes of fewer records are small, unless another number is chosen."""
 CERTAIN, LIKELY, TIMES = 0.8, 0.5, 10.0
@@ -63,9 +66,12 @@ def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) 
 
     Examples
     --------
+    >>> import numpy as np
     >>> disclosing(np.array([5, 3]), np.array([5, 5]), np.array([0.4, 0.4])).tolist()
     [True, False]
     """
+    import numpy as np
+
     share, wrong = n / size, 1.0 - n / size
     to_one_of_them = size - n <= 1.0
     certain = (share >= CERTAIN - _ROUNDING) & (wrong <= (1.0 - whole) / 2.0 + _ROUNDING)
@@ -73,9 +79,16 @@ def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) 
     return np.asarray((to_one_of_them | certain | rare) & (whole < 1.0))
 
 
+def masking_in_words(small: int) -> str:
+    """Say which classes are masked."""
+    return f"Classes of fewer than {small} records, and those that give a sensitive value away, are shown without their values."
+
+
 def is_masked(shown: dict[str, Any] | None, small: int = SMALL) -> bool:
     """Return whether a class, described by its key values, its size and what it discloses, has to be masked; 0: never."""
-    return small > 0 and shown is not None and (shown["size"] < small or bool(shown.get("discloses")))
+    if not small or shown is None:
+        return False
+    return bool(shown.get("masked") or shown.get("discloses")) or shown["size"] < small
 
 
 def masked_class(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str, Any] | None:
@@ -95,8 +108,8 @@ def masked_class(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str, 
 
 def without_values(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str, Any] | None:
     """Return a class without its values, and without its size unless it is small."""
-    if shown is None:
-        return None
+    if shown is None or shown.get("masked"):
+        return shown
     return {"key": {}, "size": shown["size"] if shown["size"] < small else None, "masked": True}
 
 
@@ -114,9 +127,12 @@ def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, 
 
     Examples
     --------
+    >>> import numpy as np
     >>> masked_values(np.array([50, 1, 9, 7]), np.zeros(4, dtype=bool), 5).sum()
     np.int64(2)
     """
+    import numpy as np
+
     if not small:
         return np.zeros(len(n), dtype=bool)
     masked = (n < small) | telling

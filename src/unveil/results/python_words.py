@@ -44,6 +44,7 @@ def in_python(view: View, calls: Mapping[str, str]) -> View:
 
     return replace(
         view,
+        banner=said(view.banner),
         lead=said(view.lead),
         figures=tuple(replace(one, meaning=said(one.meaning), definition=said(one.definition)) for one in view.figures),
         tables=tuple(

@@ -61,6 +61,9 @@ class _Terminal:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         page = _Pen(console, options)
+        if self.view.banner:
+            yield page.fitted(self.view.banner, "bold red")
+            yield Text()
         yield page.text(visible(self.view.title), "bold")
         if self.view.lead:
             yield page.fitted(self.view.lead, "")

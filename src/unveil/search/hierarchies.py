@@ -100,14 +100,14 @@ class HierarchyReport(Result):
             tuple(self._notes()),
         )
 
-    def __rich__(self) -> RenderableType:
-        """Show the tables, and the tree below."""
+    def terminal_form(self, view: View) -> RenderableType:
+        """Return the tables, and the tree below."""
         from rich.console import Group
 
         from unveil.results.terminal import to_rich
         from unveil.search.hierarchy_tree import HierarchyTree
 
-        return Group(to_rich(self.view()), "", HierarchyTree(self.hierarchy, self.records))
+        return Group(to_rich(view), "", HierarchyTree(self.hierarchy, self.records))
 
     def __repr__(self) -> str:
         """Return one line that shows no value."""

@@ -21,8 +21,6 @@ from unveil.project.presets import Preset
 from unveil.results import Provenance, Result, View
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from unveil.assess.policy.drift import Drift
 
 __all__ = ["Verdict"]
@@ -163,11 +161,9 @@ class Verdict(Result):
 
         return whole(self)
 
-    def __rich__(self) -> RenderableType:
-        """Show the verdict in a terminal: what was asked, found and required; a page adds what it can be held to."""
-        from unveil.results.terminal import to_rich
-
-        return to_rich(replace(self.view(), parts=()))
+    def terminal_view(self) -> View:
+        """Return what was asked, found and required; a page adds what it can be held to."""
+        return replace(self.view(), parts=())
 
     def sheet(self) -> View:
         """Return what someone who decides should see: one printed page, with a place to sign."""

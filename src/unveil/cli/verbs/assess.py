@@ -38,7 +38,7 @@ class _AssessedOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ScopeOptions:
-    """How far the assessment goes, and what it shows."""
+    """How far the assessment goes, and what it can be held to."""
 
     partition: Annotated[
         list[str] | None,
@@ -47,19 +47,15 @@ class _ScopeOptions:
     max_size: Annotated[
         int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; none: what time allows.")
     ] = None
-    unmasked: Annotated[
-        bool, typer.Option("--unmasked", help="Show every class: for the steward's own eyes, and marked as such.")
-    ] = False
-    small: Annotated[int, typer.Option("--small", min=1, help="Classes of fewer records are small.")] = 5
     key_file: KeyFile = None
 
-    def arguments(self, inputs: Inputs) -> dict[str, Any]:
+    def arguments(self, inputs: Inputs, answer: AnswerOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
         return {
             "partitions": attackers(self.partition, inputs.source.names),
             "max_size": self.max_size,
-            "redact": not self.unmasked,
-            "small": self.small,
+            "redact": not answer.unmasked,
+            "small": answer.small,
             "key_file": self.key_file,
         }
 
@@ -72,5 +68,5 @@ def assess(table: _AssessedOptions, scope: _ScopeOptions, answer: AnswerOptions)
 
     inputs = table.gathered()
     with showing_progress():
-        result = assess_table(inputs.study, **scope.arguments(inputs))
+        result = assess_table(inputs.study, **scope.arguments(inputs, answer))
     answer.give(result)

@@ -16,7 +16,7 @@ from unveil.cli.bounds import Bounds, bounds_of
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Data, Key, Sensitive
-from unveil.cli.study_options import AnswerOptions
+from unveil.cli.study_options import FormOptions
 from unveil.errors import ArgumentError, DataNotFoundError, shown
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def query(
     ledger: _LedgerOptions,
     policy: _PolicyOptions,
     serving: _ServingOptions,
-    answer: AnswerOptions,
+    answer: FormOptions,
 ) -> None:
     """Ask a table through a gate that protects the people in it. Exit code 1: the question is refused."""
     if ledger.verify:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from unveil.models.measure import Measurement
-from unveil.results.masking import is_masked, masked_class, without_values
+from unveil.results.masking import MASK, is_masked, masked_class, without_values
 
-__all__ = ["redacted"]
+if TYPE_CHECKING:
+    from unveil.models.measure import Measurement
+
+__all__ = ["masks", "redacted"]
 
 _Class: TypeAlias = dict[str, Any] | None
 
@@ -36,7 +38,21 @@ def redacted(found: Measurement, small: int, hidden: Mapping[str, frozenset[Any]
         found,
         models={place: replace(one, worst_class=hide(one.worst_class)) for place, one in found.models.items()},
         risk={name: _without_values(risk, hide) for name, risk in found.risk.items()},
+        uniqueness=_without_singles(found.uniqueness) if small else found.uniqueness,
     )
+
+
+def masks(found: Measurement) -> bool:
+    """Whether a class that decides is shown without its values."""
+    return any(one.get("masked") for one in _deciding(found))
+
+
+def _without_singles(uniqueness: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the uniqueness without the values of the special uniques, each of which is one person."""
+    if "special" not in uniqueness:
+        return uniqueness
+    worst = [{**one, "values": dict.fromkeys(one["values"], MASK)} for one in uniqueness["special"]["worst"]]
+    return {**uniqueness, "special": {**uniqueness["special"], "worst": worst}}
 
 
 def _names_hidden(shown: dict[str, Any], hidden: Mapping[str, frozenset[Any]]) -> bool:
