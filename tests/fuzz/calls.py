@@ -76,6 +76,11 @@ class Scene:
             lambda: models.DeltaDisclosure(name, 2.0),
             lambda: models.AverageRisk(rng.choice([0.1, 0.5])),
             lambda: models.KMap(2),
+            lambda: models.EstimatedKMap(rng.randint(1, 9), rng.choice([0.2, 1.0])),
+            lambda: models.NoAttack(rng.choice([1.0, 3.0]), 1.0),
+            lambda: models.SampleUniques(rng.choice([0.0, 0.3])),
+            lambda: models.PopulationUniques(rng.choice([0.0, 0.1]), rng.choice([0.05, 0.5])),
+            lambda: models.GrassbergerLDiversity(name, rng.choice([1.0, 1.5])),
             lambda: models.DeltaPresence(0.0, 0.8),
         ]  # fmt: skip
         return rng.choice(some)()
@@ -492,6 +497,8 @@ RIGHT: dict[str, Draw] = {
     "true_pairs": _one_of(None, 5),
     "clusters": _one_of(2, 5),
     "highest": _one_of(None, 0.5),
+    "estimator": _one_of("poisson", "dankar"),
+    "significance": _one_of(0.01, 0.2),
     "beta": _one_of(None, 1.0),
     "p": _one_of(1, 2),
     "c": _one_of(None, 2.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -28,7 +29,11 @@ def test_prosecutor_risk_is_one_over_those_alike(frame: pl.DataFrame) -> None:
     assert prosecutor["highest"] == pytest.approx(max(risks))
     assert prosecutor["average"] == pytest.approx(sum(risks) / len(risks))
     assert prosecutor["records_above_threshold"] == pytest.approx(sum(risk > 0.4 for risk in risks) / len(risks))
-    assert found["uniqueness"]["sample"]["uniques"] == sum(n == 1 for n in sizes.values())
+    sample = found["uniqueness"]["sample"]
+    assert sample["uniques"] == sum(n == 1 for n in sizes.values())
+    assert sample["distinction"] == pytest.approx(len(sizes) / frame.height)
+    pairs = list(combinations(together(frame, ["a", "b"]), 2))
+    assert sample["separation"] == pytest.approx(sum(one != other for one, other in pairs) / len(pairs) if pairs else 0.0)
 
 
 @given(tables())

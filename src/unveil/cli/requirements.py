@@ -40,7 +40,9 @@ K = Annotated[int | None, typer.Option("--k", min=1, help="Require k-anonymity: 
 P = Annotated[list[str] | None, typer.Option("--p", metavar="P[:COLUMN]", help="Require p-sensitivity.")]
 LDiversity = Annotated[
     list[str] | None,
-    typer.Option("--l", metavar="KIND:L[:COLUMN]", help="Require distinct:L, entropy:L or recursive:C:L diversity."),
+    typer.Option(
+        "--l", metavar="KIND:L[:COLUMN]", help="Require distinct:L, entropy:L, grassberger:L or recursive:C:L diversity."
+    ),
 ]
 TCloseness = Annotated[
     list[str] | None,
@@ -58,7 +60,21 @@ Beta = Annotated[
     list[str] | None, typer.Option("--beta", metavar="[KIND:]B[:COLUMN]", help="Require basic or enhanced beta-likeness.")
 ]
 Delta = Annotated[list[str] | None, typer.Option("--delta", metavar="D[:COLUMN]", help="Require delta-disclosure privacy.")]
-KMap = Annotated[int | None, typer.Option("--k-map", min=1, help="Require k-map against the population.")]
+KMap = Annotated[
+    str | None,
+    typer.Option(
+        "--k-map", metavar="K[:FRACTION]", help="Require k-map against the population, or estimated from the share sampled."
+    ),
+]
+Uniqueness = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--uniqueness",
+        metavar="KIND:SHARE",
+        help="Require at most sample:SHARE of records alone, or population:SHARE:FRACTION of people unique.",
+    ),
+]
+NoAttack = Annotated[str | None, typer.Option("--no-attack", metavar="GAIN:COST", help="Require that no attack on a class pays.")]
 Presence = Annotated[
     str | None, typer.Option("--presence", metavar="LOW:HIGH", help="Require delta-presence against the population.")
 ]
@@ -80,6 +96,8 @@ class AskedModels:
     beta: Beta = None
     delta: Delta = None
     average_risk: AverageRisk = None
+    uniqueness: Uniqueness = None
+    no_attack: NoAttack = None
     order: Order = None
 
     def named(self, sensitive: Sequence[str]) -> list[Model]:
@@ -88,7 +106,7 @@ class AskedModels:
 
         words = {
             "k": self.k, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
-            "delta": self.delta, "average_risk": self.average_risk,
+            "delta": self.delta, "average_risk": self.average_risk, "uniqueness": self.uniqueness, "no_attack": self.no_attack,
         }  # fmt: skip
         return parse_models({**words, **self.of_population()}, sensitive)
 

@@ -15,8 +15,11 @@ from unveil.models.classes import (
     RecursiveLDiversity,
 )
 from unveil.models.closeness import TCloseness
+from unveil.models.derived import EstimatedKMap, NoAttack
+from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
 from unveil.models.registry import register
+from unveil.models.uniqueness import PopulationUniques, SampleUniques
 
 __all__ = [
     "AlphaK",
@@ -27,12 +30,17 @@ __all__ = [
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "EstimatedKMap",
+    "GrassbergerLDiversity",
     "KAnonymity",
     "KMap",
     "Measured",
     "Model",
+    "NoAttack",
     "PSensitiveKAnonymity",
+    "PopulationUniques",
     "RecursiveLDiversity",
+    "SampleUniques",
     "SecretModel",
     "TCloseness",
     "register",

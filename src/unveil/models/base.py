@@ -129,7 +129,10 @@ class Model:
         Whether a higher figure is safer, whether it is a number of records or values, and what a threshold may be.
     asked_of
         What a requirement looks at: the figure of every "class"; the "size" of a class, and nothing else; its size in the
-        "population"; the chance of "presence" in every class of the population; or the "average" over all records.
+        "population"; the chance of "presence" in every class of the population; the "average" over all records; or the "sizes" of
+        all classes together.
+    closed
+        Whether classes that meet it meet it as one class, too; where they may not, only the lattice is searched for it.
     """
 
     name: ClassVar[str]
@@ -137,7 +140,8 @@ class Model:
     safe_is_high: ClassVar[bool]
     whole: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
-    asked_of: ClassVar[Literal["class", "size", "population", "presence", "average"]] = "class"
+    asked_of: ClassVar[Literal["class", "size", "population", "presence", "average", "sizes"]] = "class"
+    closed: ClassVar[bool] = True
 
     @classmethod
     def measures(cls) -> Iterator[Model]:

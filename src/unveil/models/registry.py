@@ -25,8 +25,11 @@ from unveil.models.classes import (
     RecursiveLDiversity,
 )
 from unveil.models.closeness import TCloseness
+from unveil.models.derived import EstimatedKMap, NoAttack
+from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.orders import Scale
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.uniqueness import PopulationUniques, SampleUniques
 
 __all__ = ["MODELS", "label_of", "measures", "register"]
 
@@ -37,9 +40,14 @@ MODELS: list[type[Model]] = [
     AverageRisk,
     KMap,
     DeltaPresence,
+    EstimatedKMap,
+    NoAttack,
+    SampleUniques,
+    PopulationUniques,
     PSensitiveKAnonymity,
     DistinctLDiversity,
     EntropyLDiversity,
+    GrassbergerLDiversity,
     RecursiveLDiversity,
     TCloseness,
     AlphaK,

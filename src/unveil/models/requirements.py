@@ -24,14 +24,20 @@ from unveil.models.classes import (
     RecursiveLDiversity,
 )
 from unveil.models.closeness import DISTANCES, Distance, TCloseness
+from unveil.models.derived import CELL_ESTIMATORS, CellEstimator, EstimatedKMap, NoAttack
+from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques
 
 __all__ = [
-    "MODEL_WORDS", "parse_alpha", "parse_beta", "parse_delta", "parse_l", "parse_models", "parse_p", "parse_presence", "parse_t",
+    "MODEL_WORDS", "parse_alpha", "parse_beta", "parse_delta", "parse_k_map", "parse_l", "parse_models", "parse_no_attack",
+    "parse_p", "parse_presence", "parse_t", "parse_uniqueness",
 ]  # fmt: skip
 
 
-MODEL_WORDS = ("k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk")
+MODEL_WORDS = (
+    "k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
+)  # fmt: skip
 """The words that name a requirement, in a project file and, with dashes, on a command line."""
 
 
@@ -45,6 +51,12 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
     """
     several: Mapping[str, Callable[[str, Sequence[str]], Model]] = {
         "p": parse_p, "l": parse_l, "t": parse_t, "alpha": parse_alpha, "beta": parse_beta, "delta": parse_delta,
+        "uniqueness": lambda text, _: parse_uniqueness(text),
+    }  # fmt: skip
+    single: Mapping[str, Callable[[Any], Model]] = {
+        "k": lambda value: KAnonymity(_count(value)), "k_map": lambda value: parse_k_map(str(value)),
+        "presence": lambda value: parse_presence(str(value)), "average_risk": AverageRisk,
+        "no_attack": lambda value: parse_no_attack(str(value)),
     }  # fmt: skip
     found: list[Model] = []
     for word in MODEL_WORDS:
@@ -54,10 +66,8 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
         if word in several:
             texts = value if isinstance(value, list | tuple) else [value]
             found += [several[word](str(text), sensitive) for text in texts]
-        elif word == "presence":
-            found.append(parse_presence(str(value)))
         else:
-            found.append(AverageRisk(value) if word == "average_risk" else (KAnonymity if word == "k" else KMap)(_count(value)))
+            found.append(single[word](value))
     return found
 
 
@@ -73,7 +83,7 @@ def parse_p(text: str, sensitive: Sequence[str]) -> Model:
 
 
 def parse_l(text: str, sensitive: Sequence[str]) -> Model:
-    """Read distinct:L, entropy:L or recursive:C:L, each with [:ATTRIBUTE], as l-diversity.
+    """Read distinct:L, entropy:L, grassberger:L or recursive:C:L, each with [:ATTRIBUTE], as l-diversity.
 
     Examples
     --------
@@ -84,13 +94,14 @@ def parse_l(text: str, sensitive: Sequence[str]) -> Model:
     number, after = _split(rest or "")
     if kind == "distinct":
         return DistinctLDiversity(_attribute(after, sensitive, text), _whole(number, "--l", text))
-    if kind == "entropy":
-        return EntropyLDiversity(_attribute(after, sensitive, text), _positive(number, "--l", text))
+    if kind in ("entropy", "grassberger"):
+        model = EntropyLDiversity if kind == "entropy" else GrassbergerLDiversity
+        return model(_attribute(after, sensitive, text), _positive(number, "--l", text))
     if kind == "recursive":
         length, last = _split(after or "")
         c, l = _positive(number, "--l", text), _whole(length, "--l", text)  # noqa: E741 - the model's own letters
         return RecursiveLDiversity(_attribute(last, sensitive, text), l, c)
-    raise ArgumentError(f"--l takes distinct:L, entropy:L or recursive:C:L, then :ATTRIBUTE, not {shown(text)}.")
+    raise ArgumentError(f"--l takes distinct:L, entropy:L, grassberger:L or recursive:C:L, then :ATTRIBUTE, not {shown(text)}.")
 
 
 def parse_t(text: str, sensitive: Sequence[str]) -> Model:
@@ -131,6 +142,57 @@ def parse_presence(text: str) -> DeltaPresence:
     """Read LOW:HIGH as delta-presence."""
     low, high = _split(text)
     return DeltaPresence(_share(low, "--presence", text), _share(high or "", "--presence", text))
+
+
+def parse_k_map(text: str) -> Model:
+    """Read K as k-map against a population, K:FRACTION[:SIGNIFICANCE[:ESTIMATOR]] as k-map by an estimator.
+
+    Examples
+    --------
+    >>> parse_k_map("5"), parse_k_map("5:0.1:0.05:zero-truncated")
+    (KMap(k=5), EstimatedKMap(k=5, sampling_fraction=0.1, significance=0.05, estimator='zero-truncated'))
+    """
+    k, rest = _split(text)
+    if rest is None:
+        return KMap(_whole(k, "--k-map", text))
+    fraction, after = _split(rest)
+    significance, word = _split(after or "0.01")
+    estimator: CellEstimator = _word(word or "poisson", CELL_ESTIMATORS)
+    return EstimatedKMap(
+        _whole(k, "--k-map", text), _share(fraction, "--k-map", text), _share(significance, "--k-map", text), estimator
+    )
+
+
+def parse_uniqueness(text: str) -> Model:
+    """Read sample:SHARE, or population:SHARE:FRACTION[:ESTIMATOR], as a bound on the records that are alone.
+
+    Examples
+    --------
+    >>> parse_uniqueness("population:0.01:0.05")
+    PopulationUniques(highest=0.01, sampling_fraction=0.05, estimator='dankar')
+    """
+    kind, rest = _split(text)
+    number, after = _split(rest or "")
+    if kind == "sample" and after is None:
+        return SampleUniques(_share(number, "--uniqueness", text))
+    if kind == "population":
+        fraction, word = _split(after or "")
+        estimator: Estimator = _word(word or "dankar", ESTIMATORS)
+        return PopulationUniques(_share(number, "--uniqueness", text), _share(fraction, "--uniqueness", text), estimator)
+    raise ArgumentError(f"--uniqueness takes sample:SHARE or population:SHARE:FRACTION[:ESTIMATOR], not {shown(text)}.")
+
+
+def parse_no_attack(text: str) -> Model:
+    """Read GAIN:COST as the requirement that no attack pays."""
+    gain, cost = _split(text)
+    return NoAttack(_positive(gain, "--no-attack", text), _positive(cost or "", "--no-attack", text))
+
+
+def _word(word: str, among: Sequence[Any]) -> Any:
+    """Return a word of a list."""
+    if word not in among:
+        raise ArgumentError.not_one_of("estimator", word, among)
+    return word
 
 
 def _split(text: str) -> tuple[str, str | None]:

@@ -78,7 +78,7 @@ def uniqueness(
 ) -> dict[str, Any]:
     """Return sample uniqueness, and what the further inputs allow."""
     alone = classes.among(classes.size <= 1.0)
-    found: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / classes.number}}
+    found: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / classes.number, **_told_apart(classes)}}
     if population is not None:
         from unveil.measures.individual import simple_uniqueness
 
@@ -133,3 +133,12 @@ def vulnerabilities(classes: Equivalence) -> dict[str, Any]:
     for name, spread in classes.spreads.items():
         found[name] = vulnerability_of_secret(spread, classes.own).to_dict()
     return found
+
+
+def _told_apart(classes: Equivalence) -> dict[str, float]:
+    """Return how far the key tells records apart: its values by the records, and the share of all pairs that differ."""
+    n = [int(size) for size in classes.own]
+    records = sum(n)
+    pairs = records * (records - 1)
+    separated = 1.0 - sum(size * (size - 1) for size in n) / pairs if pairs else 0.0
+    return {"distinction": len(n) / records, "separation": separated}

@@ -282,14 +282,16 @@ def _write_needs(needs: Mapping[str, Need], relative: Callable[[Path], str]) -> 
             yield ""
 
 
-_MODEL_WORDS = ("k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk")
+_MODEL_WORDS = (
+    "k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
+)  # fmt: skip
 
 
 def _read_models(table: TomlTable) -> dict[str, Any]:
     table.only(_MODEL_WORDS)
     found: dict[str, Any] = {}
     for name, value in table.fields.items():
-        if name in {"k", "k_map", "average_risk"}:
+        if name in {"k", "average_risk"}:
             found[name] = table.number(name)
         elif isinstance(value, list):
             found[name] = list(table.elements(name, (str, int, float), "text or numbers") or ())

@@ -209,6 +209,10 @@ def finer_request(
     for model in models:
         if model.needs_population:
             raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
+        if not model.closed and model.asked_of == "class":
+            raise ArgumentError(
+                f"{model.name} may fail where classes that meet it become one; use anonymize, without finer recodings."
+            )
     request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
     request.require_reachable()
     return request

@@ -13,8 +13,9 @@ of these nodes will do. Where nothing may be suppressed, one violating class is 
 An average risk is no property of a class. Once the other requirements have had their say, the smallest classes are suppressed
 until it is met (`average`), and so are no fewer records in any node below.
 
-All models of classes are closed under union: records that meet one in two classes meet it in both together. So parts that come
-out with equal labels, and are one class to a reader, do no harm.
+Nearly all models are closed under union: records that meet one in two classes meet it in both together. So parts that come out
+with equal labels, and are one class to a reader, do no harm. Where one is not, only the lattice is searched, and nothing is said
+of the nodes below one that fails.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
-from unveil.search.lattice.average import gone_for_average
+from unveil.search.lattice.average import gone_for_average, gone_for_sizes
 from unveil.search.lattice.closeness_kernel import ruler_of
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Secret, Space
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.models.population import DeltaPresence
+    from unveil.models.uniqueness import SizesModel
     from unveil.search.request import Request
 
 __all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements", "Requirements"]
@@ -74,20 +76,25 @@ class Requirements:
         Bounds on the chance that someone of a class is in the table.
     average
         The highest average risk.
-    of_classes
-        The models that ask for the figure of every class.
+    of_classes, of_sizes
+        The models that ask for the figure of every class, and for the sizes of all.
+    closed
+        Whether classes that meet all of them meet them as one class, too.
     """
 
     def __init__(self, models: Iterable[Model]) -> None:
         by_kind: dict[str, list[Any]] = {}
+        self.closed = True
         for model in models:
             by_kind.setdefault(model.asked_of, []).append(model)
+            self.closed = self.closed and model.closed
         self.size: int = max([0, *(int(model.threshold or 0) for model in by_kind.get("size", ()))])
         self.people: int = max([0, *(int(model.threshold or 0) for model in by_kind.get("population", ()))])
         averages = [model.threshold for model in by_kind.get("average", ()) if model.threshold is not None]
         self.average: float = min([1.0, *averages])
         self.presence: Sequence[DeltaPresence] = by_kind.get("presence", [])
         self.of_classes: Sequence[Model] = by_kind.get("class", [])
+        self.of_sizes: Sequence[SizesModel] = by_kind.get("sizes", [])
 
 
 class NodeRequirements(Requirements):
@@ -122,7 +129,7 @@ class NodeRequirements(Requirements):
     @property
     def only_small(self) -> bool:
         """Whether size is all that is asked for."""
-        return not (self.presence or self.of_classes or self.average < 1.0)
+        return not (self.presence or self.of_classes or self.of_sizes or self.average < 1.0)
 
     @property
     def least(self) -> int | None:
@@ -141,6 +148,11 @@ class NodeRequirements(Requirements):
             staying = max(staying, float(table.n[least].sum()))
             plain = np.array_equal(violating, small)
             violating = least if plain else gone_for_average(table, self._space.fields, violating, self.average)
+        for model in self.of_sizes:
+            if model.lasts:
+                least = gone_for_sizes(table, self._space.fields, small, model, self._space.records)
+                staying = max(staying, float(table.n[least].sum()))
+            violating = gone_for_sizes(table, self._space.fields, violating, model, self._space.records)
         emptied = bool(violating.any()) and any((model.low or 0.0) > TOLERANCE for model in self.presence)
         return NodeVerdict(violating, staying, fails or emptied)  # who is suppressed is less present than a lower bound allows
 
@@ -224,8 +236,8 @@ class PartRequirements(Requirements):
 
     @property
     def smallest(self) -> int:
-        """The fewest records of a part."""
-        return max(1, self.size)
+        """The fewest records of a part; two where the share of records that are alone is bounded."""
+        return max(2 if self.of_sizes else 1, self.size)
 
     @property
     def only_size(self) -> bool:

@@ -1,10 +1,11 @@
-r"""Which classes must go for an average risk to be met? The smallest, and as few of them as will do.
+r"""Which classes must go for an average risk, or for a share of uniques, to be met? The smallest, and as few of them as will do.
 
 The average risk of the classes that are kept is their number over the number of their records. Of all sets of m classes the m
 smallest hold the fewest records and leave the lowest average, so no other choice of classes suppresses fewer records.
 
 What a generalisation has to suppress for it, those that are finer have to as well. Take what is kept in a finer one: each class
-lies in one of the coarser classes, and these are no more, and hold no fewer records. So keeping them meets the average, too.
+lies in one of the coarser classes, and these are no more, and hold no fewer records. So keeping them meets the average, too. In
+the same way records that are alone there are alone in the finer one, so that the share of uniques in the sample is met as well.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.models.base import TOLERANCE
+from unveil.models.uniqueness import SizesModel
 from unveil.search.lattice.rollup import ClassTable, CodeField
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["gone_for_average"]
+__all__ = ["gone_for_average", "gone_for_sizes"]
 
 
 def gone_for_average(
@@ -44,10 +46,27 @@ def gone_for_average(
     most = highest + TOLERANCE
     if len(rows) <= most * int(sizes.sum()):
         return gone
-    rising = np.sort(sizes)
-    left = int(sizes.sum()) - np.cumsum(rising, dtype=np.int64)
+    left = int(sizes.sum()) - np.cumsum(np.sort(sizes), dtype=np.int64)
     number = 1 + int(np.argmax(len(rows) - np.arange(1, len(rows) + 1) <= most * left))
-    found, last = gone.copy(), rising[number - 1]
+    return _without_smallest(table, fields, gone, rows, number)
+
+
+def gone_for_sizes(
+    table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], model: SizesModel, records: int
+) -> NDArray[np.bool_]:
+    """Return the classes to suppress: those that are gone already, and as many of one record as the model asks for."""
+    rows = np.flatnonzero(~gone & (table.n > 0))
+    number = model.excess(table.n[rows].astype(np.int64), records)
+    return _without_smallest(table, fields, gone, rows, number) if number else gone
+
+
+def _without_smallest(
+    table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], rows: NDArray[np.int64], number: int
+) -> NDArray[np.bool_]:
+    """Return the classes that are gone, with so many of the smallest of those left."""
+    sizes = table.n[rows]
+    last = np.partition(sizes, number - 1)[number - 1]
+    found = gone.copy()
     found[rows[sizes < last]] = True
     found[_last(table, fields, rows[sizes == last], number - int(np.count_nonzero(sizes < last)))] = True
     return found

@@ -123,7 +123,7 @@ def frontier(question: Question, budget: SearchBudget) -> Frontier:
 class _Search:
     def __init__(self, question: Question, budget: SearchBudget) -> None:
         self.ask, self.budget = question, budget
-        self.sound = question.limit == 0 and question.identity.monotone
+        self.sound = question.limit == 0 and question.identity.monotone and question.requirements.closed
         shape = question.space.shape
         self.levels = [self._telling(at) if self.sound else [*range(size)] for at, size in enumerate(shape)]
         self.shape = tuple(len(levels) for levels in self.levels)
@@ -247,7 +247,7 @@ class _Search:
             return None  # nothing would be left
         if lost <= self.ask.limit and not verdict.fails:
             return verdict.violating
-        if self.ask.limit == 0 or verdict.lasting > self.ask.limit + _ROUNDING:
+        if (self.ask.limit == 0 and self.ask.requirements.closed) or verdict.lasting > self.ask.limit + _ROUNDING:
             self.closed[_below(place)] = True
         return None
 

@@ -250,7 +250,8 @@ class _Search:
         verdict = self.requirements.verdict(node, table, small)
         lost = int(table.n[verdict.violating].sum())
         if lost > self.limit or verdict.fails:
-            lasting = verdict.lasting > self.limit + _ROUNDING or (self.limit == 0 and lost > 0)
+            settled = self.limit == 0 and lost > 0 and self.requirements.closed
+            lasting = verdict.lasting > self.limit + _ROUNDING or settled
             self._close_below(node if lasting else None, lost, node)
             return math.inf
         return self._offer(node, table, verdict.violating, lost)

@@ -1,0 +1,133 @@
+r"""Requirements that come down to a smallest class: k-map where the population is not at hand, and attacks that do not pay.
+
+**k-map by an estimator** (El Emam and Dankar 2008). If a class has k people in the population, and a share pi of the population
+was sampled, its records in the sample are about Poisson with the mean :math:`\lambda = \pi k`. A class of f records or more is
+taken to have at least k people where so many records would be an accident otherwise: f is the smallest number with
+:math:`P(F \ge f) \le \alpha`, the significance. A class is seen only if it has a record, so the zero-truncated estimator asks for
+:math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever asked for.
+
+**No attack** (Wan et al. 2015). Who attacks a class of n records finds the right one with the probability 1/n. An attack that
+gains g and costs c does not pay where :math:`g / n < c`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+
+from unveil.arguments import checked_arguments, checked_count, checked_share
+from unveil.errors import ArgumentError
+from unveil.measures.population import checked_sampling_fraction
+from unveil.models.base import Model
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from unveil.measures.equivalence import Equivalence
+
+__all__ = ["CELL_ESTIMATORS", "CellEstimator", "EstimatedKMap", "NoAttack"]
+
+CellEstimator: TypeAlias = Literal["poisson", "zero-truncated"]
+CELL_ESTIMATORS: tuple[CellEstimator, ...] = get_args(CellEstimator)
+_MOST = 2**62
+
+
+@dataclass(frozen=True)
+class _SmallestClass(Model):
+    """A model that is met where every class has so many records; its figure is the size of a class."""
+
+    safe_is_high: ClassVar[bool] = True
+    whole: ClassVar[bool] = True
+    asked_of = "size"
+
+    @classmethod
+    def measures(cls) -> Iterator[Model]:
+        """Give nothing: k-anonymity has the figure already."""
+        yield from ()
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the size of every class."""
+        return classes.size
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class EstimatedKMap(_SmallestClass):
+    """Every class is estimated to have at least k people in the population, from the share of it that was sampled.
+
+    Examples
+    --------
+    >>> EstimatedKMap(20, 0.1).threshold, EstimatedKMap(20, 0.1, 0.05, "zero-truncated").threshold
+    (7, 6)
+    """
+
+    k: int | None = None
+    sampling_fraction: float = 1.0
+    significance: float = 0.01
+    estimator: CellEstimator = "poisson"
+    name: ClassVar[str] = "estimated_k_map"
+    label: ClassVar[str] = "k-map by an estimator"
+
+    def __post_init__(self) -> None:
+        """Refuse a fraction that no sample has, a significance that is no share, and an estimator that is not known."""
+        if self.k is not None:
+            checked_count("the k of estimated_k_map", self.k, least=1)
+        checked_sampling_fraction(self.sampling_fraction)
+        checked_share("the significance of estimated_k_map", self.significance)
+        if self.estimator not in CELL_ESTIMATORS:
+            raise ArgumentError.not_one_of("estimator", self.estimator, CELL_ESTIMATORS)
+
+    @property
+    def threshold(self) -> float | None:
+        """The records that a class must have."""
+        if self.k is None or self.sampling_fraction == 1.0:
+            return self.k
+        from scipy.stats import poisson
+
+        mean = self.sampling_fraction * self.k
+        seen = -math.expm1(-mean) if self.estimator == "zero-truncated" else 1.0
+        allowed = self.significance * seen
+        found = next((f for f in range(1, self.k) if poisson.sf(f - 1, mean) <= allowed), self.k)
+        return int(found)
+
+    @property
+    def requirement(self) -> str | None:
+        """The k and how it is estimated, in words."""
+        if self.k is None:
+            return None
+        return f"estimated_k_map >= {self.k} (classes of {self.threshold}: {self.estimator}, {self.sampling_fraction:g} sampled)"
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class NoAttack(_SmallestClass):
+    """No attack pays: what a right guess gains, times its probability, stays below what an attack costs (Wan et al. 2015).
+
+    Examples
+    --------
+    >>> NoAttack(300, 4).threshold
+    76
+    """
+
+    gain: float | None = None
+    cost: float = 1.0
+    name: ClassVar[str] = "no_attack"
+    label: ClassVar[str] = "no attack pays"
+
+    def __post_init__(self) -> None:
+        """Refuse a gain and a cost that no size of a class weighs up."""
+        if self.gain is not None and not (0.0 <= self.gain < math.inf and self.cost > 0.0 and self.gain / self.cost < _MOST):
+            raise ArgumentError("no_attack takes a gain of zero or above, and a cost above zero.")
+
+    @property
+    def threshold(self) -> float | None:
+        """The records that a class must have: more than gain by cost."""
+        return None if self.gain is None else max(1, math.floor(self.gain / self.cost) + 1)
+
+    @property
+    def requirement(self) -> str | None:
+        """Gain and cost in words."""
+        return None if self.gain is None else f"no_attack (gain {self.gain:g}, cost {self.cost:g}: classes of {self.threshold})"
