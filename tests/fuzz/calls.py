@@ -484,6 +484,7 @@ RIGHT: dict[str, Draw] = {
     "sampling": _one_of(0.5, 0.9),
     "generalise": _by_name(lambda scene, _: scene.partition()),
     "truth": _truth,
+    "persons": lambda scene: [row // 2 for row in range(scene.table.rows)],
     "distance": _one_of("euclidean", "mahalanobis", "mixed", "equal", "rank"),
     "scale": _one_of("deviation", "range"),
     "intervals": _one_of("nearest", "midpoint"),

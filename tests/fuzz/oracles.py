@@ -49,7 +49,7 @@ def _columns(scene: Scene, names: Sequence[str]) -> list[list[Hashable]]:
 
 def _kept(scene: Scene, arguments: Arguments, key: Sequence[str], secret: Sequence[str]) -> tuple[list[Any], list[Any]]:
     """Return key and sensitive values of the records that the null policy keeps."""
-    if arguments.get("partitions") or arguments.get("weights"):
+    if any(arguments.get(name) for name in ("partitions", "weights", "person", "household")):
         raise _UnsureError
     rows = list(zip(*_columns(scene, [*key, *secret]), strict=True))
     if arguments.get("nulls") == "drop":

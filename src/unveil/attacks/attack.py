@@ -142,6 +142,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     control: Data | None = None,
     method: Mapping[str, Any] | None = None,
     nulls: str | None = None,
+    person: str | None = None,
     missing_is_sensitive: bool | None = None,
     link_records: bool = True,
     seed: int = 0,
@@ -185,6 +186,9 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         are then linked by likelihood, too.
     nulls
         "category" (the default), "drop" or "error".
+    person
+        The column that says whose record it is: who is unique, disclosed for certain or linked is then counted in persons. The
+        release need not have it where it is known which record is which.
     missing_is_sensitive
         Whether it is a secret that a sensitive value is missing. If not, a class in which nobody has a value discloses nothing
         for certain, and its records are counted apart. None: of the attributes of which the project says so.
@@ -213,7 +217,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     """
     checked_seed(seed)
     said = {"mapping": mapping, "id": id, "link": link, "same_order": same_order, "hierarchies": hierarchies, "nulls": nulls}
-    with paired(original, release, key=key, sensitive=sensitive, **said) as pair:
+    with paired(original, release, key=key, sensitive=sensitive, person=person, **said) as pair:
         if control is not None and not link_records and pair.alignment is not None:
             raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
         known = None if method is None else KnownMethod.of(method)
@@ -246,13 +250,13 @@ class _Others:
 
 def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: _Others) -> Attack:
     """Make every attack on a pair."""
-    table = pair.release.table([*pair.keys, *pair.sensitive])
+    table, owned = pair.release.table([*pair.keys, *pair.sensitive]), pair.owned([*pair.keys, *pair.sensitive])
     suppressed = _suppressed(table, pair.keys)
-    classes = disclosure.classes_of(table, pair.keys, pair.sensitive)
+    classes = disclosure.classes_of(owned[0], pair.keys, pair.sensitive, owned[1])
     made_one = active_run().counting("attacks", _ATTACKS)
     by_identity: dict[str, Any] = {
         "white_box": identity.white_box(pair, models),
-        "black_box": identity.black_box(table, pair.keys),
+        "black_box": identity.black_box(table, pair.keys, classes),
         "grey_box": None if others.external is None else identity.grey_box(pair, others.external, others.seed),
         "known": identity.known_records(pair),
     }
@@ -267,6 +271,16 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     made_one()
     linked = linkage(pair, others.seed, others.control, others.method) if others.link_records else {"reason": "not asked for"}
     synthetic = _synthetic(pair, others)
+    made = Provenance(
+        records=table.records,
+        nulls=pair.nulls,
+        dropped=table.dropped,
+        key=pair.keys,
+        sensitive=pair.sensitive,
+        person=None if owned[1] is None else pair.release.person or pair.original.person,
+        seed=others.seed,
+        version=__version__,
+    )
     return Attack(
         identity=by_identity,
         homogeneity=by_homogeneity,
@@ -281,9 +295,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         },
         alignment=pair.alignment,
         suppressed=suppressed,
-        made=Provenance(
-            table.records, pair.nulls, table.dropped, pair.keys, pair.sensitive, seed=others.seed, version=__version__
-        ),
+        made=made,
     )
 
 

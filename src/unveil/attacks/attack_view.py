@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.attacks.synthetic.audit_view import synthetic_notes, synthetic_tables
 from unveil.errors import listed
+from unveil.measures.units import Unit, noun, people, unit_of
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted, number
 
@@ -27,14 +28,15 @@ _MEANING = {
 
 def view_of(found: Attack) -> View:
     """Return the risks, a table an attack, and remarks."""
-    audited = found.synthetic["control"] is not None
+    audited, unit = found.synthetic["control"] is not None, unit_of(found.made.person)
+    persons = unit == "persons"
     figures = [Figure(_called(name), risk, _MEANING[name]) for name, risk in found.overall["risk"].items() if risk is not None]
     if not audited and found.overall["overall_information_loss"] is not None:
         figures.append(Figure("information loss", found.overall["overall_information_loss"], "overall: the mean of 1 - risk"))
     if (known := found.linkage.get("known_method")) is not None:
-        figures.append(Figure("linked", known["linked"], "people found again by an intruder who knows the method"))
+        figures.append(Figure("linked", known["linked"], f"{noun(unit)} found again by an intruder who knows the method"))
     black = found.identity["black_box"]
-    share = f"{black['share_unique']:.2%} of {counted(found.made.records, 'record')}"
+    share = f"{black['share_unique']:.2%} of {'all people' if persons else counted(found.made.records, 'record')}"
     figures.append(Figure("unique in release", black["uniques"], share))
     white = found.identity["white_box"]
     tables = synthetic_tables(found.synthetic) if audited else [_white_box(white)]
@@ -102,7 +104,9 @@ def _told(found: Attack, name: str) -> str:
     """Return in words what is certain, which knowledge would add most to it, and where belief shifts most."""
     entry = found.homogeneity["by_sensitive"][name]
     best, belief = found.background["by_sensitive"][name]["knowledge"][0], found.skewness["by_sensitive"][name]["belief"]
-    lines = [f"{counted(entry['certain']['records'], 'record')} disclosed for certain"]
+    sure = entry["certain"]
+    whose = f" of {people(sure['persons'], 'persons')}" if "persons" in sure else ""
+    lines = [f"{counted(sure['records'], 'record')}{whose} disclosed for certain"]
     lines += _without_value(entry["without_value"])
     if best["newly_certain"]:
         lines.append(f"knowing who is not {best['not']} would add {counted(best['newly_certain'], 'record')}")
@@ -137,7 +141,8 @@ def _similarity(models: Any) -> Table:
 def _linkage(found: Any) -> Table:
     ways = {name: entry for name, entry in found.items() if isinstance(entry, dict)}
     controls = any(entry.get("control") for entry in ways.values())
-    columns: tuple[str, ...] = ("linkage", "linked", "95% interval", "second nearest", "by chance", "records")
+    counts = "people" if any("persons" in entry for entry in ways.values()) else "records"
+    columns: tuple[str, ...] = ("linkage", "linked", "95% interval", "second nearest", "by chance", counts)
     columns += ("control",) if controls else ()
     rows = tuple((name.replace("_", ", "), *_linkage_row(entry))[: len(columns)] for name, entry in ways.items())
     notes = [f"{name}: {entry['reason']}" for name, entry in ways.items() if entry.get("reason")]
@@ -155,6 +160,8 @@ def _linkage_row(entry: Any) -> tuple[Any, ...]:
     shown = None if bounds is None else f"{number(bounds['low'])} to {number(bounds['high'])}"
     linked = entry.get("linked", entry.get("value"))
     control = (entry.get("control") or {}).get("value")
+    if "persons" in entry:
+        return (linked, shown, None, entry["baseline"], entry["persons"], control)
     return (linked, shown, entry.get("linked_second"), entry.get("baseline"), entry.get("records"), control)
 
 
@@ -169,7 +176,13 @@ def _notes(found: Attack) -> list[str]:
             f"{counted(told['aligned'], 'record')} aligned by {told['by']}; {told['dropped']:,} of the original not released, "
             f"{told['added']:,} of the release without an original."
         )
-    notes += _known(found.identity["known"]) + _grey_box(found.identity["grey_box"]) + _new(found)
+    unit = unit_of(found.made.person)
+    notes += _known(found.identity["known"], unit) + _grey_box(found.identity["grey_box"], unit) + _new(found)
+    if unit == "persons":
+        notes.append(
+            "Unique, certainly disclosed and linked are counted in people: an intruder knows one record of a person, whichever "
+            "tells most. Rates are of records."
+        )
     if found.made.dropped:
         notes.append(f"{counted(found.made.dropped, 'record')} of the release with a null in a named column left out.")
     if found.suppressed:
@@ -193,17 +206,21 @@ def _new(found: Attack) -> list[str]:
     return [f"New in the release, neither original values nor generalisations of such: {', '.join(told)}."] if told else []
 
 
-def _known(known: Any) -> list[str]:
+def _known(known: Any, unit: Unit) -> list[str]:
     if known["k_known"] is None:
         return []
     told = (
-        f"Someone who knows a person's true key finds {known['k_known']:,} or more release records that fit it, and exactly one "
+        f"Someone who knows a person's true key finds {known['k_known']:,} or more {_fitting(unit)} fit it, and exactly one "
         f"for {known['covered_once']:,} of {counted(known['records'], 'record')}."
     )
     return [told]
 
 
-def _grey_box(grey: Any) -> list[str]:
+def _fitting(unit: Unit) -> str:
+    return "people whose release records" if unit == "persons" else "release records that"
+
+
+def _grey_box(grey: Any, unit: Unit) -> list[str]:
     if grey is None:
         return []
     if structure := grey.get("structure"):
@@ -216,7 +233,7 @@ def _grey_box(grey: Any) -> list[str]:
         return [told]
     found = (
         f"Grey box, by {' + '.join(grey['common'])}: of {counted(grey['external_records'], 'external record')} "
-        f"{grey['matched']:,} may belong to some record of the release, {grey['matched_once']:,} to one only; "
+        f"{grey['matched']:,} may belong to some {noun(unit, one=True)} of the release, {grey['matched_once']:,} to one only; "
         f"a guess among them is right for {grey['expected_share']:.2%} of them at best."
     )
     return [found]

@@ -58,9 +58,9 @@ def homogeneity(
 
 
 def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> dict[str, Any]:
-    """Count some classes and the records that hold their key."""
-    records = int(classes.own[which].sum())
-    return {"classes": int(which.sum()), "records": records, "share": records / classes.records}
+    """Count some classes and the records that hold their key; where persons are told apart, them too, and the share of them."""
+    found = {"classes": int(which.sum()), "records": int(classes.own[which].sum()), "share": classes.among(which) / classes.every}
+    return found if classes.owners is None else found | {"persons": classes.among(which)}
 
 
 def background(found: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
@@ -243,9 +243,10 @@ def _beside(release: CodedTable, keys: Sequence[str], name: str, blocks: Mapping
     }
 
 
-def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str]) -> Equivalence:
+def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], person: str | None = None) -> Equivalence:
     """Return the release's classes; records without any key value form none, as nobody is found through them."""
-    return equivalence(count_table(columns_of(release, [*keys, *sensitive])), keys, sensitive)
+    columns = [*keys, *sensitive, *([] if person is None else [person])]
+    return equivalence(count_table(columns_of(release, columns)), keys, sensitive, person=person)
 
 
 def _m_log_m(m: Any) -> Any:

@@ -18,10 +18,11 @@ from unveil.attacks.linking import by_structure
 from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
+from unveil.counts.owners import Owners
 from unveil.errors import PartitionError
 from unveil.measures.coverage import covering
-from unveil.measures.equivalence import without_suppressed
-from unveil.measures.rates import columns_of, mean, rate
+from unveil.measures.equivalence import Equivalence, without_suppressed
+from unveil.measures.rates import mean, rate
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
 from unveil.run import active_run
@@ -121,15 +122,17 @@ def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict
     return rate(table, [name for name in names if name not in hidden], hidden, partitions=partitions, values=False)
 
 
-def black_box(release: CodedTable, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Measure the release's key against the identity of its records: the rate, uniques, and each attribute alone."""
-    sizes = without_suppressed(count_table(columns_of(release, keys)), keys).n
-    uniques = int(np.count_nonzero(sizes == 1))
+def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> dict[str, Any]:
+    """Measure the release's key against the identity of its records: the rate, uniques, and each attribute alone.
+
+    The rate is of records; uniques and the matches expected are of persons where they are told apart.
+    """
+    uniques = classes.among(classes.size == 1)
     return {
         **rate(release, keys, (), values=False),
         "uniques": uniques,
-        "share_unique": uniques / release.records,
-        "expected_matches": len(sizes) / release.records,
+        "share_unique": uniques / classes.every,
+        "expected_matches": float((classes.worst(classes.size) / classes.size).sum()) / classes.every,
         "by_attribute": [{"release": name, **rate(release, [name], (), values=False)} for name in keys],
     }
 
@@ -147,16 +150,17 @@ def grey_box(pair: Pair, external: Data, seed: int) -> dict[str, Any]:
         if not common:
             return by_structure(pair, other.held(), seed)
         known = other.counts(list(dict.fromkeys(named[name] for name in common)))
-    shown = without_suppressed(pair.release.counts(common), common)
+    table, person = pair.owned(common)
+    shown = without_suppressed(pair.release.counts(common) if person is None else count_table(table), common)
     fits = []
     for at, name in enumerate(common):
         labels = _labels(pair.hierarchy(pair.original_of(name) or name))
         fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
-    return {"common": common, **_matches(known, _alike(fits, shown.n))}
+    return {"common": common, **_matches(known, _alike(fits, shown, person))}
 
 
 def known_records(pair: Pair) -> dict[str, Any]:
-    """Count the release records that cover each original one: how many may belong to someone whose true key is known.
+    """Count the release records, or persons, that cover each original record: how many may be someone whose true key is known.
 
     Unlike in the grey box, release records that are suppressed in every key attribute count, since nobody can rule them out, and
     a null of the original is covered by a null. Of originals that are aligned, those that have a release record are asked
@@ -167,13 +171,14 @@ def known_records(pair: Pair) -> dict[str, Any]:
     if not keys:
         return {"k_known": None, "reason": "the original holds no key attribute of the release"}
     known = pair.with_release().counts(list(dict.fromkeys(pairs[name] for name in keys)), nulls="category", partitions={})
-    shown = pair.release.counts(keys, nulls="category", partitions={})
+    table, person = pair.owned(keys, "category")
+    shown = pair.release.counts(keys, nulls="category", partitions={}) if person is None else count_table(table)
     fits = []
     for at, name in enumerate(keys):
         place = known.names.index(pairs[name])
         fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], _labels(pair.hierarchy(pairs[name])))
         fits.append(fit.nulls_covered(known.columns[place].values, shown.columns[at].values))
-    covers = _alike(fits, shown.n)
+    covers = _alike(fits, shown, person)
     covered = covers > 0
     return {
         "k_known": int(covers[covered].min()) if covered.any() else None,
@@ -183,14 +188,15 @@ def known_records(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _alike(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the release records that each external cell may belong to."""
+def _alike(fits: Sequence[_Fit], shown: Counts, person: str | None) -> NDArray[np.int64]:
+    """Count the release records, or persons, that each external cell may belong to."""
+    who = None if person is None else shown.codes[shown.names.index(person)].astype(np.int64)
     if all(fit.single is not None for fit in fits):
-        return _joined(fits, n)
-    if all(fit.covered[:, :-1].all() for fit in fits):
+        return _joined(fits, shown.n, who)
+    if who is None and all(fit.covered[:, :-1].all() for fit in fits):
         released = [np.where(fit.wide[fit.released] < fit.covered.shape[1] - 1, -1, fit.released) for fit in fits]
-        return covering(np.stack(released, axis=1), np.stack([fit.same[fit.external] for fit in fits], axis=1), n)
-    return _compared(fits, n)
+        return covering(np.stack(released, axis=1), np.stack([fit.same[fit.external] for fit in fits], axis=1), shown.n)
+    return _compared(fits, shown.n, who)
 
 
 def _labels(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
@@ -276,24 +282,34 @@ class _Fit:
         return np.asarray((self.same[own][:, None] == self.released) | self.covered[own][:, self.wide[self.released]])
 
 
-def _joined(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the release records that each external cell may belong to, where that is one combination of values at most."""
+def _joined(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Count what each external cell may belong to, release records or persons, where that is one combination of values."""
     external = [fit.single[fit.external] for fit in fits if fit.single is not None]
     both = [np.concatenate([fit.released, codes]) + 1 for fit, codes in zip(fits, external, strict=True)]
     of_cell, _ = group(both, [int(codes.max()) + 1 for codes in both])
-    totals = summed(of_cell[: len(n)], n, int(of_cell.max()) + 1)
+    number = int(of_cell.max()) + 1
+    if who is None:
+        totals = summed(of_cell[: len(n)], n, number)
+    else:
+        totals = Owners.of(of_cell[: len(n)], who, number, int(who.max(initial=-1)) + 1).sizes.astype(np.float64)
     return np.asarray(totals[of_cell[len(n) :]], dtype=np.int64)
 
 
-def _compared(fits: Sequence[_Fit], n: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the release records that each external cell may belong to, cell by cell, a block at a time."""
+def _compared(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Count the release records, or persons, that each external cell may belong to, cell by cell, a block at a time."""
+    order = None if who is None else np.argsort(who, kind="stable")
+    starts = None if who is None or order is None else np.flatnonzero(np.diff(who[order], prepend=-1))
     alike = np.zeros(len(fits[0].external), dtype=np.int64)
     step = max(_MOST_CELLS // max(len(n), 1), 1)
     run = active_run()
     for start in range(0, len(alike), step):
         run.check()
         block = slice(start, start + step)
-        alike[block] = np.logical_and.reduce([fit.among(block) for fit in fits]) @ n
+        belongs = np.logical_and.reduce([fit.among(block) for fit in fits])
+        if order is None or starts is None:
+            alike[block] = belongs @ n
+        else:
+            alike[block] = np.logical_or.reduceat(belongs[:, order], starts, axis=1).sum(axis=1)
     return alike
 
 

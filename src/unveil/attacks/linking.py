@@ -133,6 +133,16 @@ def _has_nulls(series: Any) -> bool:
     return bool(series.null_count() or (series.dtype.is_float() and series.is_nan().any()))
 
 
+def _of_persons(way: dict[str, Any]) -> dict[str, Any]:
+    """Return a way of linking with the rates of persons first, where they are told apart; those of records stay within."""
+    if "persons" not in way:
+        return way
+    by_person = way["persons"]
+    of_records = {name: way[name] for name in ("linked", "baseline", "interval")}
+    head = {name: by_person[name] for name in ("linked", "baseline", "interval")}
+    return {**way, **head, "persons": by_person["persons"], "of_records": of_records}
+
+
 class _Linker:
     """The columns to compare, and the release records to link: all of them, or a sample where there are too many pairs."""
 
@@ -145,7 +155,7 @@ class _Linker:
     ) -> None:
         pairs: Sequence[ColumnPair] = pair.whole
         names = list(dict.fromkeys(one.original for one in pairs))
-        self.pairs, self.alignment = pairs, alignment
+        self.pairs, self.alignment, self.whose = pairs, alignment, pair.whose
         self.original = pair.original.collected(names)
         self.release = pair.release.collected(list(dict.fromkeys(one.release for one in pairs)))
         self.control = None if control is None else _outsiders(control, names)
@@ -166,10 +176,12 @@ class _Linker:
         release = self.release[self.rows.tolist()] if len(self.rows) < self.alignment.release_records else self.release
         truth = self.alignment.truth[self.rows]
         found = distance_linkage(
-            self.original, release, truth, attributes=self.attributes, distance=distance, control=self.control, progress=progress
-        )
+            self.original, release, truth, attributes=self.attributes, distance=distance, control=self.control,
+            persons=self.whose, progress=progress,
+        )  # fmt: skip
         sampled = len(self.rows) < self.alignment.release_records
-        return {"linked": found.value, "sampled": sampled, "as_categories": self._as_categories(found.made), **found.to_dict()}
+        told = {"linked": found.value, "sampled": sampled, "as_categories": self._as_categories(found.made), **found.to_dict()}
+        return _of_persons(told)
 
     def _as_categories(self, made: Mapping[str, Any]) -> list[str]:
         """Return the numbers that were compared as categories, since the release has words for them."""
@@ -184,11 +196,15 @@ class _Linker:
 
     def by_method(self, method: KnownMethod) -> dict[str, Any]:
         """Link by the likelihood that the method gives, which the intruder knows."""
-        return linked_by_method(self.original, self.release, self.pairs, self.alignment.truth, method)
+        truth = self.alignment.truth
+        return _of_persons(linked_by_method(self.original, self.release, self.pairs, truth, method, self.whose))
 
     def by_agreement(self) -> dict[str, Any]:
         """Link by the weight of agreements; a generalised or suppressed value agrees with nothing but itself."""
         used = self.pairs[:_MOST_PATTERNS]
         codes = [common_codes(self.original[pair.original], self.release[pair.release]) for pair in used]
-        found = probabilistic_linkage([one for one, _ in codes], [other for _, other in codes], self.alignment.truth)
-        return {**found.to_dict(), "records": found.releases, "attributes": [pair.original for pair in used]}
+        found = probabilistic_linkage(
+            [one for one, _ in codes], [other for _, other in codes], self.alignment.truth, persons=self.whose
+        )
+        told = {**found.to_dict(), "records": found.releases, "attributes": [pair.original for pair in used]}
+        return _of_persons(told)

@@ -11,13 +11,15 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line, names_of
-from unveil.errors import ArgumentError, ColumnNotFoundError
+from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError
 from unveil.sources import Coded, CodedTable, Data, coded_table
 from unveil.sources.alignment import Alignment, align, side_by_side
 from unveil.sources.base import Tally
 from unveil.study.study import Study, studied
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from unveil.partitions import Hierarchy
     from unveil.sources import Source
 
@@ -105,7 +107,8 @@ class Pair:
         alignment = align(one.held(), other.held(), identity=id, link=link, same_order=same_order)
         explicit = _explicit(mapping, one, other)
         wanted = names_of(key) or _planned(one, other, explicit, secrets)
-        columns = tuple(dict.fromkeys([*explicit, *_by_name(wanted, one, other, explicit, {*secrets, id})]))
+        apart = {*secrets, id, one.person, one.household, other.person, other.household}
+        columns = tuple(dict.fromkeys([*explicit, *_by_name(wanted, one, other, explicit, apart)]))
         keys = tuple(dict.fromkeys(pair.release for pair in columns if pair.release in other.names))
         if not columns or not keys:
             raise ArgumentError(
@@ -158,6 +161,34 @@ class Pair:
         if self.alignment is not None:
             known = f"{self.alignment.pairs:,} of {self.alignment.release_records:,} records aligned"
         return f"Pair({in_line([self.original.place, self.release.place], ' -> ')}: {shown}; {known})"
+
+    @property
+    def whose(self) -> NDArray[np.int64] | None:
+        """The person of each original record, as a number; None where persons are not told apart."""
+        if self.original.person is None:
+            return None
+        coded = self.original.coded(self.original.person)
+        if len(coded.values) and coded.values[-1] is None:
+            raise NullsError.nobodys(coded.name, int((coded.codes == len(coded.values) - 1).sum()), len(coded.codes))
+        return coded.codes.astype(np.int64)
+
+    def owned(self, columns: Sequence[str], nulls: str | None = None) -> tuple[CodedTable, str | None]:
+        """Return combinations of the release's columns and, last, whose they are, with the name of that; None: it is not known.
+
+        The release says it itself, or the original does and it is known which record is which. A release record made from nobody
+        counts as another person's.
+        """
+        if self.release.person is not None:
+            return self.release.owned(columns, [self.release.person], nulls=nulls), self.release.person
+        if self.alignment is None or (whose := self.whose) is None:
+            return self.release.table(columns, nulls=nulls), None
+        truth, people = self.alignment.truth, int(whose.max(initial=-1)) + 1
+        who = np.where(truth < 0, people + np.arange(len(truth)), whose[np.maximum(truth, 0)])
+        name = " and ".join(["person", *self.release.names])  # no column has this name
+        coded = [self.release.coded(column) for column in columns]
+        known, codes = np.unique(who, return_inverse=True)
+        last = Coded(name, range(len(known)), codes.reshape(-1).astype(np.uint64))
+        return _without_nulls((*coded, last), nulls or self.nulls), name
 
     def original_of(self, released: str) -> str | None:
         """Return the original attribute that a released one stands for, where the original holds it."""
@@ -232,14 +263,26 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
             raise ArgumentError("no release is given; give the original and its release, or a Pair of both.")
         else:
             project = arguments.pop("project", None)
-            one = held.enter_context(studied(original, project=project))
+            person = arguments.pop("person", None)
+            one = held.enter_context(studied(original, project=project, person=person))
             other = held.enter_context(studied(release, project=project or one.project, partial=True))
-            yield Pair(one, other, **arguments)
+            yield Pair(one, other.told_apart(person), **arguments)
+
+
+def _without_nulls(columns: tuple[Coded, ...], nulls: str) -> CodedTable:
+    """Return coded records, those with a null left out where the null policy drops them."""
+    kept = np.ones(len(columns[0].codes), dtype=bool)
+    for one in columns if nulls == "drop" else ():
+        if len(one.values) and one.values[len(one.values) - 1] is None:
+            kept &= one.codes != len(one.values) - 1
+    if kept.all():
+        return CodedTable(columns, len(kept))
+    return CodedTable(tuple(replace(one, codes=one.codes[kept]) for one in columns), int(kept.sum()), int((~kept).sum()))
 
 
 def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:
     """Refuse what a pair says already."""
-    said = [name for name in ("key", "sensitive", "mapping", "id", "link", "same_order") if arguments.get(name)]
+    said = [name for name in ("key", "sensitive", "mapping", "id", "link", "same_order", "person") if arguments.get(name)]
     if release is not None or said:
         raise ArgumentError(
             f"a Pair is given, which says by itself: {', '.join(['release', *said] if release is not None else said)}."

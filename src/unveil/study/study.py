@@ -272,6 +272,10 @@ class Study:
         _checked_nulls(changes.get("nulls", self.nulls))
         return self._copied({"roles": roles, **changes})
 
+    def told_apart(self, person: str | None) -> Study:
+        """Return the study with a column that says whose record it is, where it has that column, as a release need not."""
+        return self.changed(person=person) if person is not None and person in self.names else self
+
     def _copied(self, changes: Mapping[str, Any]) -> Study:
         made = object.__new__(Study)
         for one in fields(self):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from unveil.attacks.attack import Attack, attack
 from unveil.attacks.identity import known_records
-from unveil.counts import count_table
+from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError
 from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import Equivalence, equivalence
-from unveil.measures.units import Unit, unit_of
+from unveil.measures.units import Unit
 from unveil.models.orders import Scale
 from unveil.releases import Record
 from unveil.run import active_run
@@ -72,16 +72,23 @@ class Case:
     def classes(self) -> Equivalence:
         """The classes of the key."""
         wildcard = 1.0 if self.study.nulls == "wildcard" else None
-        if self.study.person is None:
-            counts = self.study.counts([*self.keys, *self.secrets], partitions={})
-        else:
-            counts = count_table(self.study.owned([*self.keys, *self.secrets], [self.study.person]))
-        return equivalence(counts, self.keys, self.secrets, wildcard=wildcard, person=self.study.person)
+        counts, person = self._counted([*self.keys, *self.secrets])
+        return equivalence(counts, self.keys, self.secrets, wildcard=wildcard, person=person)
+
+    def _counted(self, columns: Sequence[str]) -> tuple[Counts, str | None]:
+        """Return the count table, and which of its columns says whose record it is: by the release itself, or by its original."""
+        if self.study.person is not None:
+            return count_table(self.study.owned(columns, [self.study.person])), self.study.person
+        if self.original is not None and self.study.project is not None and self.study.project.names("person"):
+            table, person = self.pair.owned(columns)
+            if person is not None:
+                return count_table(table), person
+        return self.study.counts(columns, partitions={}), None
 
     @property
     def unit(self) -> Unit:
         """What the figures count: persons where they are told apart, else records."""
-        return unit_of(self.study.person)
+        return self.classes.unit
 
     @property
     def wild(self) -> bool:

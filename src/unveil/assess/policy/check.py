@@ -303,7 +303,7 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
     notes = []
     if assumed:
         notes.append("No key is named: every column that is not sensitive is taken for known to an intruder.")
-    if case.study.person is None and case.study.project is not None and (who := case.study.project.names("person")):
+    if case.unit == "records" and case.study.project is not None and (who := case.study.project.names("person")):
         notes.append(
             f"The release does not have {listed(who)}, which says whose record it is: records are counted, and a class of "
             "several records may be of one person. Its record says which k in persons it was made for."

@@ -154,7 +154,7 @@ def _verified(case: Case, outcome: Outcome) -> Outcome:
         outcome,
         value=known,
         met=False,
-        detail=f"only {counted(known, 'released record')} may belong to someone whose true key is known",
+        detail=f"only {people(known, case.unit)} of the release may be someone whose true key is known",
     )
 
 

@@ -22,7 +22,7 @@ An attribute on which all original records are alike separates none of them and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -31,8 +31,9 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Intervals, attributes_of, cells_of
 from unveil.attacks.linkage.lines import LinkedAttribute
+from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
 from unveil.attacks.linkage.rates import Control, LinkageRates, checked_truth, control_of, rates_of
-from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch
+from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch, slack
 from unveil.attacks.linkage.tables import Records, column_names, column_of, opened, rows_in, stacked
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown
@@ -69,7 +70,7 @@ class _Settings:
 
 @checked_arguments
 @in_run
-def distance_linkage(
+def distance_linkage(  # noqa: PLR0913 - a public door
     original: Records,
     release: Records,
     truth: ArrayLike,
@@ -79,6 +80,7 @@ def distance_linkage(
     scale: Scale = "deviation",
     intervals: Intervals = "nearest",
     control: Records | Sequence[int] | None = None,
+    persons: ArrayLike | None = None,
     confidence: float = 0.95,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> LinkageRates:
@@ -105,6 +107,8 @@ def distance_linkage(
         People who are certainly not in the release: row numbers of the original, or a table of their own. They are searched
         together with the original (and distances scaled on both together); how often they are taken for a release record's
         person is the rate of chance. Row numbers stay among the candidates of the attack itself; a table does not join them.
+    persons
+        Whose each original record is, where a person has several: the result then has the rate of persons as well (`by_person`).
     confidence
         Of the intervals (Clopper-Pearson, on the sum of fractions).
     progress
@@ -151,14 +155,14 @@ def distance_linkage(
     original, release = opened(original), opened(release)
     columns = attributes_of(attributes, original, release)
     originals, records = rows_in(original), rows_in(release)
-    rows = checked_truth(truth, originals=originals, records=records)
+    rows, whose = checked_truth(truth, originals=originals, records=records), checked_persons(persons, originals)
     cells = [cells_of(attribute, mine, theirs, intervals=intervals) for attribute, mine, theirs in columns]
     search = _search_of(cells, settings)
     closer, tied = np.zeros(records), np.zeros(records)
     known = np.flatnonzero(rows >= 0)
     true_distance = search.to_records(known, rows[known])
     closer[known], tied[known] = search.around(known, true_distance, np.ones(originals), most=1.0)
-    return rates_of(
+    found = rates_of(
         closer,
         tied,
         matched=len(known),
@@ -176,6 +180,20 @@ def distance_linkage(
         control=None if control is None else _control(control, columns, cells, rows, search, settings),
         confidence=confidence,
     )
+    return found if whose is None else replace(found, by_person=_by_person(search, Targets.of(rows, whose), confidence))
+
+
+def _by_person(search: Search, targets: Targets, confidence: float) -> PersonRates:
+    """Link every release record to the nearest record, and count it as right where that is one of its person's."""
+    chances, starts = np.zeros(len(targets.person)), targets.starts
+    if not len(starts):
+        return targets.rates(chances, confidence)
+    known, distance = targets.row[starts], search.to_records(targets.row, targets.original)
+    nearest = np.minimum.reduceat(distance, starts)
+    at_it = distance <= np.repeat(nearest + slack(nearest), np.diff(starts, append=len(distance)))
+    closer, tied = search.around(known, nearest, np.ones(targets.originals), most=0.0)
+    chances[known] = np.where(closer == 0, np.add.reduceat(at_it.astype(np.float64), starts) / np.maximum(tied, 1.0), 0.0)
+    return targets.rates(chances, confidence)
 
 
 def _search_of(cells: Sequence[AttributeCells], settings: _Settings) -> Search:

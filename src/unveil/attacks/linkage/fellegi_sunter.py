@@ -176,12 +176,12 @@ def decided(model: Fit, mu: float, lam: float) -> _Rule:
     )
 
 
-def links(cells: RecordCells, model: Fit, known: NDArray[np.int64], agreed: NDArray[np.bool_]) -> float:
-    """Return how many release records are expected to be linked to their true record."""
+def links(cells: RecordCells, model: Fit, rows: NDArray[np.int64], agreed: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the chance that release records are linked to the original records beside them, whose agreements are given."""
     effects = model.effects()
     best = BestOriginals(cells, effects)
-    cell = best.cells.of_release[known]
-    return float((1.0 / best.ties[cell])[agreed @ effects == best.score[cell]].sum())
+    cell = best.cells.of_release[rows]
+    return np.where(agreed @ effects == best.score[cell], 1.0 / best.ties[cell], 0.0)
 
 
 def share_of(true_pairs: int, pairs: int) -> float:

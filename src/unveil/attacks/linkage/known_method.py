@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_number, checked_word
+from unveil.attacks.linkage.persons import Targets
 from unveil.attacks.linkage.rates import link_chances, rates_of, share_bounds
 from unveil.errors import ArgumentError, listed, shown
 from unveil.run import active_run
@@ -68,7 +69,12 @@ class KnownMethod:
 
 
 def linked_by_method(
-    original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], truth: NDArray[np.int64], method: KnownMethod
+    original: pl.DataFrame,
+    release: pl.DataFrame,
+    pairs: Sequence[ColumnPair],
+    truth: NDArray[np.int64],
+    method: KnownMethod,
+    whose: NDArray[np.int64] | None = None,
 ) -> dict[str, Any]:
     """Link every release record to the original record that it most likely was.
 
@@ -80,21 +86,29 @@ def linked_by_method(
         For each release record the row of the original that it was made from, -1 for none; the scoring alone uses it.
     method
         What the intruder knows.
+    whose
+        The person of each original record, where persons are told apart.
     """
     if strange := [name for name in method.attributes if name not in {one.original for one in pairs}]:
         raise ArgumentError(f"the method is said to treat {listed(strange)}, which is not among the attributes compared.")
     terms = _terms(original, release, pairs, method)
     rows = np.flatnonzero(truth >= 0)[: max(_MOST_PAIRS // original.height, 1)]
     closer, tied = np.zeros(len(rows)), np.zeros(len(rows))
+    chances = np.zeros(len(truth))
     small = max(original.height, release.height) <= _MOST_ASSIGNED
     whole = np.empty((len(rows), original.height)) if small else None
     for part, total in _likelihoods(terms, rows, original.height):
         own = total[np.arange(len(total)), truth[rows[part]]][:, None]
         closer[part], tied[part] = (total > own + 1e-9).sum(axis=1), (np.abs(total - own) <= 1e-9).sum(axis=1)  # noqa: PLR2004
+        if whose is not None:
+            top = total >= total.max(axis=1, keepdims=True) - 1e-9
+            mine = whose[None, :] == whose[truth[rows[part]]][:, None]
+            chances[rows[part]] = (top & mine).sum(axis=1) / top.sum(axis=1)
         if whole is not None:
             whole[part] = total
     found = rates_of(closer, tied, matched=len(rows), originals=original.height, distance="likelihood", made={})
-    return _strongest(found.to_dict(), _assigned(whole, truth[rows]), float(link_chances(closer, tied)[0].sum()), len(rows))
+    best = _strongest(found.to_dict(), _assigned(whole, truth[rows]), float(link_chances(closer, tied)[0].sum()), len(rows))
+    return best if whose is None else best | {"persons": Targets.of(truth[rows], whose).rates(chances[rows]).to_dict()}
 
 
 def _strongest(found: dict[str, Any], assigned: int | None, one_by_one: float, records: int) -> dict[str, Any]:

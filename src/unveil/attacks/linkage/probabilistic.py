@@ -21,8 +21,9 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.attacks.linkage.agreement import RecordCells, patterns_of
 from unveil.attacks.linkage.fellegi_sunter import Fit, decided, fitted, informed, links, share_of
+from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
 from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
-from unveil.counts.grouping import Codes
+from unveil.counts.grouping import Codes, summed
 from unveil.errors import ArgumentError
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
@@ -67,6 +68,8 @@ class ProbabilisticLinkage(Result):
         How the fit ended; the log-likelihood is in nats.
     made
         How the result was made.
+    by_person
+        The rate of persons, where it is told whose the original records are.
     """
 
     linked: float
@@ -92,6 +95,7 @@ class ProbabilisticLinkage(Result):
     iterations: int
     log_likelihood: float
     made: Mapping[str, Any]
+    by_person: PersonRates | None = None
 
     def __repr__(self) -> str:
         """Return one line: what is linked, its interval, and what chance gives."""
@@ -134,6 +138,7 @@ class ProbabilisticLinkage(Result):
             "converged": self.converged,
             "iterations": self.iterations,
             "log_likelihood": self.log_likelihood,
+            **({} if self.by_person is None else {"persons": self.by_person.to_dict()}),
             "made": jsonable(self.made),
         }
 
@@ -176,6 +181,7 @@ def probabilistic_linkage(
     iterations: int = 1000,
     tolerance: float = 1e-9,
     true_pairs: int | None = None,
+    persons: ArrayLike | None = None,
 ) -> ProbabilisticLinkage:
     r"""Link release records to original records by the weight of their agreements, and score the links.
 
@@ -205,6 +211,8 @@ def probabilistic_linkage(
         The most steps of the fit, and the change of the parameters below which it has ended.
     true_pairs
         How many pairs the intruder knows to belong together. None: fitted, at most one for each release record.
+    persons
+        Whose each original record is, where a person has several: the result then has the rate of persons as well (`by_person`).
 
     Returns
     -------
@@ -244,7 +252,12 @@ def probabilistic_linkage(
     model = fitted(counts, most=1.0 / originals, fixed=fixed, iterations=iterations, tolerance=tolerance)
     known = np.flatnonzero(true >= 0)
     agreed = cells.agreements(true[known], known)
-    linked = links(cells, model, known, agreed)
+    linked = float(links(cells, model, known, agreed).sum())
+    whose, by_person = checked_persons(persons, originals), None
+    if whose is not None:
+        targets = Targets.of(true, whose)
+        chances = links(cells, model, targets.row, cells.agreements(targets.original, targets.row))
+        by_person = targets.rates(summed(targets.row, chances, releases))
     rule = decided(model, false_matches / max(originals - 1, 1), false_nonmatches)
     matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
     found = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
@@ -252,7 +265,7 @@ def probabilistic_linkage(
         linked=linked / releases,
         baseline=len(known) / releases / originals,
         interval=share_bounds(linked, releases),
-        informed=links(cells, informed(counts, agreed), known, agreed) / releases,
+        informed=float(links(cells, informed(counts, agreed), known, agreed).sum()) / releases,
         originals=originals,
         releases=releases,
         true_pairs=len(known),
@@ -280,6 +293,7 @@ def probabilistic_linkage(
             "missing": "a missing value agrees with nothing",
             "version": __version__,
         },
+        by_person=by_person,
     )
 
 

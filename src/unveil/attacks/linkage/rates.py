@@ -28,6 +28,8 @@ from unveil.results.numbers import counted, number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from unveil.attacks.linkage.persons import PersonRates
+
 __all__ = ["Bounds", "Control", "LinkageRates", "checked_truth", "control_of", "link_chances", "rates_of", "share_bounds"]
 
 
@@ -109,6 +111,8 @@ class LinkageRates(Result):
         Release records whose true record comes first or second together with others.
     made
         How the result was made.
+    by_person
+        The rate of persons, where it is told whose the original records are.
     """
 
     value: float
@@ -121,6 +125,7 @@ class LinkageRates(Result):
     distance: str
     ties: int
     made: Mapping[str, Any]
+    by_person: PersonRates | None = None
 
     @property
     def excess(self) -> float | None:
@@ -149,6 +154,7 @@ class LinkageRates(Result):
             "interval": self.interval.to_dict(),
             "distance": self.distance,
             "ties": self.ties,
+            **({} if self.by_person is None else {"persons": self.by_person.to_dict()}),
             "made": jsonable(self.made),
         }
 
@@ -166,6 +172,9 @@ class LinkageRates(Result):
             Figure("Linked", self.value, f"{percent:g}% interval {number(bounds.low)} to {number(bounds.high)}"),
             Figure("Random guess", self.baseline, "the share that a random guess would link"),
         ]
+        if self.by_person is not None:
+            of = f"of {counted(self.by_person.persons, 'person', 'people')}, each by the best linked of their records"
+            figures.append(Figure("People linked", self.by_person.value, of))
         if self.control is not None:
             figures.append(Figure("Control", self.control.value, "the same for one given person who is not in the release"))
         outcomes = self.columns()

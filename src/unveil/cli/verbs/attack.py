@@ -10,7 +10,7 @@ import typer
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import ReadingOptions, gather_two
-from unveil.cli.options import Key, NullPolicy, showing_progress
+from unveil.cli.options import Key, NullPolicy, Person, showing_progress
 from unveil.cli.pair_options import MatchOptions
 from unveil.cli.steps import settings_of
 from unveil.cli.study_options import AnswerOptions
@@ -37,6 +37,7 @@ class _AttackedOptions:
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="What a released value covers.")
     ] = None
     nulls: NullPolicy = None
+    person: Person = None
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def pair(self) -> Pair:
@@ -45,6 +46,8 @@ class _AttackedOptions:
         from unveil.study import Pair
 
         one, other = gather_two(self.original, self.release, self.reading)
+        if self.person is not None:
+            one, other = one.changed(person=self.person), other.told_apart(self.person)
         matched = self.match.arguments(one.names)
         covered = trees(self.hierarchy, one.names)
         return Pair(one, other, self.key or None, self.sensitive or None, hierarchies=covered, nulls=self.nulls, **matched)
