@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 import unveil
+from unveil.ledger import key_place
 from unveil.queries import Differential, Ledger, LedgerError
-from unveil.queries.ledger import key_place
 
 TABLE = pl.DataFrame({"town": ["a", "b"] * 20, "n": range(40), "pay": [float(x % 7) for x in range(40)]})
 ROW = {"analyst": "eve", "account": "open", "question": "q", "mark": "m", "decision": "answered", "reason": "", "answer": "{}"}

@@ -23,7 +23,8 @@ from unveil.app.gate_page import OPENAPI, PAGE, STYLE
 from unveil.app.guard import Guard, Site
 from unveil.app.server import Listening, bound_socket
 from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, UnveilError, shown
-from unveil.queries.problems import LedgerError, QuestionError
+from unveil.ledger import LedgerError
+from unveil.queries.problems import QuestionError
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,6 +47,17 @@ class MechanismOptions:
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="What the mechanism is told, such as k=5.")
     ] = None
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="Write the loss of differential privacy here; refuse to overspend."),
+    ] = None
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The ledger's budget, where it is made.")
+    ] = None
+    neighbours: Annotated[
+        str | None,
+        typer.Option("--neighbours", metavar="WORDS", help="Of a new ledger: 'add or remove' (default) or 'change one'."),
+    ] = None
     pseudonymize: Annotated[
         list[str] | None,
         typer.Option("--pseudonymize", metavar="COLUMN", help="A column that names people: its values become keyed hashes."),
@@ -62,26 +74,45 @@ class MechanismOptions:
         planned = planned_steps(inputs.project)
         required = models.required(inputs) or ([] if planned else inputs.planned_models())
         if self.mechanism is None:
-            if self.attribute or self.settings:
-                raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
+            if self.attribute or self.settings or self.ledger or self.budget or self.neighbours:
+                raise ArgumentError("--attribute, --set, --ledger, --budget and --neighbours go with a --mechanism; name one.")
             return [] if required else planned, required
         if self.pseudonymize:
             raise ArgumentError("--pseudonymize goes with generalisation; with a --mechanism, plan it as a step of its own.")
         known: dict[str, Any] = {
             "models": required, "k": models.k, "sensitive": table.sensitive[0] if table.sensitive else None,
             "suppression": search.suppression or None, "hierarchies": models.hierarchies(inputs, required),
-            "workload": self._workload(inputs),
+            "workload": self._workload(inputs), "ledger": self._ledger(),
         }  # fmt: skip
         return [fitting_step(self.mechanism, self.attribute or inputs.key or (), settings_of(self.settings), known)], []
 
-    def _workload(self, inputs: Inputs) -> list[list[str]]:
-        """Return the attributes of each need that is stated, for a mechanism that serves needs; refuse needs for another."""
+    def _ledger(self) -> str | None:
+        """Return the ledger's file, which is there once its budget is said; refuse one for a mechanism that has no loss."""
+        if self.ledger is None:
+            if self.budget is not None or self.neighbours is not None:
+                raise ArgumentError("--budget and --neighbours go with --ledger, the file that remembers what was spent.")
+            return None
+        if not self._takes("ledger"):
+            raise ArgumentError(
+                f"--ledger is for mechanisms of differential privacy; {self.mechanism} has no loss to account for."
+            )
+        from unveil.mechanisms import PrivacyLedger
+
+        PrivacyLedger(self.ledger, self.budget, neighbours=self.neighbours).close()
+        return str(self.ledger)
+
+    def _takes(self, option: str) -> bool:
         import inspect
 
-        from unveil.project import Need
         from unveil.protect.steps import step_function
 
-        if self.need and "workload" not in inspect.signature(step_function(str(self.mechanism))).parameters:
+        return option in inspect.signature(step_function(str(self.mechanism))).parameters
+
+    def _workload(self, inputs: Inputs) -> list[list[str]]:
+        """Return the attributes of each need that is stated, for a mechanism that serves needs; refuse needs for another."""
+        from unveil.project import Need
+
+        if self.need and not self._takes("workload"):
             raise ArgumentError(f"--need goes with --mechanism any or dp_synthesize; {self.mechanism} serves none in particular.")
         needs = [*inputs.planned_needs(), *(Need.parse(text) for text in self.need or ())]
         return [list(dict.fromkeys((need.target, *need.given))) for need in needs]

@@ -13,6 +13,9 @@ _HOMES: dict[str, str] = {
     **{name: facts.home for name, facts in FACTS.items()},
     "Anatomy": "anatomy",
     "Private": "differential_privacy.answers",
+    "BudgetSpentError": "differential_privacy.ledger",
+    "PrivacyLedger": "differential_privacy.ledger",
+    "PrivacyLoss": "differential_privacy.accounting",
     "safepub_delta": "differential_privacy.safety",
 }
 """Each public name and the module that holds it; mechanisms are registered in `facts`."""

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
+from unveil.ledger import Entry, Ledger, LedgerError
 from unveil.queries.answers import Answer, Explanation
 from unveil.queries.gate import Gate
 from unveil.queries.inquiry import Aggregate, Inquiry, average, count, total
-from unveil.queries.ledger import Entry, Ledger
 from unveil.queries.policies import (
     POLICIES,
     Camouflage,
@@ -22,7 +22,7 @@ from unveil.queries.policies import (
     policy_of,
 )
 from unveil.queries.predicates import Predicate, col
-from unveil.queries.problems import LedgerError, QuestionError
+from unveil.queries.problems import QuestionError
 
 __all__ = [
     "POLICIES",

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from unveil.arguments import checked_arguments, checked_word
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, listed, shown
+from unveil.ledger import Book, Entry, Ledger
+from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
+from unveil.mechanisms.differential_privacy.ledger import Account, BudgetSpentError, PrivacyLedger
 from unveil.queries.answers import Answer, Explanation, Number
 from unveil.queries.disclosure import LedgerDisclosure, disclosed
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.inquiry import Inquiry, Statistic
-from unveil.queries.ledger import Book, Entry, Ledger
 from unveil.queries.parsing import inquiry_of_sql
 from unveil.queries.policies import POLICIES
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, refused
@@ -57,6 +59,9 @@ class Gate:
         The ledger's secret key, where it is not beside the ledger.
     dialect
         The SQL dialect of questions; None: most are understood.
+    shared
+        A ledger of budgets (`unveil.mechanisms.PrivacyLedger`), open or its path, that releases and other gates spend from too:
+        what differential privacy answers is written there as well, and refused where it would exceed that budget.
 
     Examples
     --------
@@ -85,6 +90,7 @@ class Gate:
         contribution: int = 1,
         key_file: str | os.PathLike[str] | None = None,
         dialect: str | None = None,
+        shared: Account | None = None,
     ) -> None:
         checked_word("nulls", nulls, ("error", "drop"))
         limits = {name: _bounds(name, pair) for name, pair in (bounds or {}).items()}
@@ -93,6 +99,8 @@ class Gate:
             contribution=contribution,
         )  # fmt: skip
         self._policies = _policies(policy, self._holding)
+        if shared is not None and not all(one.losses("count") for one in self._policies.values()):
+            raise ArgumentError("only differential privacy spends from a shared ledger: other policies answer at no stated loss.")
         self._values = {name: tuple(some) for name, some in (values or {}).items()}
         self._dialect = dialect
         self.ledger = Ledger(ledger, key_file)
@@ -102,6 +110,7 @@ class Gate:
             "policies": {name: one.settings() for name, one in sorted(self._policies.items())},
         }  # fmt: skip
         self.ledger.bind(policy=json.dumps(about, sort_keys=True, default=str), data=self._holding.cells.fingerprint.hex())
+        self._shared = PrivacyLedger(shared) if isinstance(shared, str | os.PathLike) else shared
         self._keepers: dict[str, Keeper] = {}
         self._turn = threading.RLock()
 
@@ -228,8 +237,10 @@ class Gate:
         return disclosed(self._holding, self.history(), policies)
 
     def close(self) -> None:
-        """Close the ledger."""
+        """Close the ledgers."""
         self.ledger.close()
+        if self._shared is not None:
+            self._shared.close()
 
     def _read(self, question: str | Inquiry) -> Inquiry:
         names = (*self._holding.key, *self._holding.sensitive)
@@ -303,19 +314,32 @@ class Gate:
     ) -> dict[str, str]:
         """Return the policies whose budget does not cover all that is new in a question, with the reason."""
         prices: dict[str, int] = {}
+        losses: dict[str, list[PrivacyLoss]] = {}
         new = {mark: one for mark, one in zip(marks, selections, strict=True) if mark not in known}
         for one in new.values():
             policy = self._policy(one)
             if not self._keeper(policy).offers(one):
                 prices[policy.name] = prices.get(policy.name, 0) + self._keeper(policy).price(one)
+                losses.setdefault(policy.name, []).extend(policy.losses(one.function))
         short = {}
         for policy in self._policies.values():
             own, whole = policy.limits
             price = prices.get(policy.name, 0)
             over = own is not None and book.spent(policy.name, analyst) + price > own
-            if price and (over or (whole is not None and book.spent(policy.name) + price > whole)):
+            over = over or (whole is not None and book.spent(policy.name) + price > whole)
+            if price and (over or not self._shares(losses[policy.name])):
                 short[policy.name] = policy.exhausted
         return short
+
+    def _shares(self, losses: Sequence[PrivacyLoss]) -> bool:
+        """Whether the shared ledger, if there is one, covers losses, which are then written there."""
+        if self._shared is None or not losses:
+            return True
+        try:
+            self._shared.spend("answers of a gate", losses, "record" if self._holding.person is None else "person")
+        except BudgetSpentError:
+            return False
+        return True
 
     def _catch_up(self, book: Book) -> None:
         """Let the policies know what other processes answered."""

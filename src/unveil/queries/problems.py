@@ -1,10 +1,10 @@
-"""What is wrong with a question or with a ledger; a refusal by a policy is no error but an answer."""
+"""What is wrong with a question; a refusal by a policy is no error but an answer."""
 
 from __future__ import annotations
 
 from unveil.errors import UnveilError, listed, shown
 
-__all__ = ["LedgerError", "QuestionError"]
+__all__ = ["QuestionError"]
 
 
 class QuestionError(UnveilError, ValueError):
@@ -30,15 +30,3 @@ class QuestionError(UnveilError, ValueError):
         """Report a column that may not stand where it does."""
         there = listed(allowed) or "none"
         return cls(f"column {shown(column)} may not stand {place}; columns that may: {there}.")
-
-
-class LedgerError(UnveilError, RuntimeError):
-    """A ledger that cannot be used: another policy, other data, a broken chain, or no ledger at all."""
-
-    @classmethod
-    def at_row(cls, ledger: object, row: int) -> LedgerError:
-        """Report a row that does not follow from the one before."""
-        return cls(
-            f"the ledger {shown(ledger)} was changed outside of the gate: its chain is broken at row {row:,}. Nothing was "
-            "answered; put back an intact copy, or start a new ledger."
-        )

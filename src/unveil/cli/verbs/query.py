@@ -20,6 +20,7 @@ from unveil.cli.study_options import FormOptions
 from unveil.errors import ArgumentError, DataNotFoundError, shown
 
 if TYPE_CHECKING:
+    from unveil.mechanisms.differential_privacy.ledger import PrivacyLedger
     from unveil.queries import Gate
 
 
@@ -33,14 +34,31 @@ class _LedgerOptions:
     key_file: Annotated[
         Path | None, typer.Option("--key-file", metavar="FILE", help="The ledger's secret key; none: LEDGER.key beside it.")
     ] = None
+    shared: Annotated[
+        Path | None,
+        typer.Option("--shared-ledger", metavar="FILE", help="A budget that releases spend from too (--policy differential)."),
+    ] = None
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The shared ledger's budget, where it is made.")
+    ] = None
     verify: Annotated[bool, typer.Option("--verify-ledger", help="Check the ledger's chain, and print its head.")] = False
     head: Annotated[str | None, typer.Option("--head", metavar="HEX", help="A head printed before: it must be on the chain.")] = (
         None
     )
 
+    def account(self) -> PrivacyLedger | None:
+        """Open the ledger of a budget that is shared, if one is named."""
+        if self.shared is None:
+            if self.budget is not None:
+                raise ArgumentError("--budget goes with --shared-ledger, the file that remembers what was spent.")
+            return None
+        from unveil.mechanisms.differential_privacy.ledger import PrivacyLedger
+
+        return PrivacyLedger(self.shared, self.budget)
+
     def print_verified(self, *, as_json: bool) -> None:
         """Check the chain and print its head."""
-        from unveil.queries.ledger import Ledger
+        from unveil.ledger import Ledger
 
         if not self.ledger.is_file():
             raise DataNotFoundError(f"{shown(self.ledger)}: there is no such ledger.")
@@ -97,14 +115,19 @@ class _GateOptions:
     sensitive: Sensitive = None
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether no table is named."""
+        return self.data is None and self.reading.project is None
+
     def opened(self, ledger: _LedgerOptions, policy: _PolicyOptions) -> Gate:
         """Open the gate."""
         from unveil.queries.opening import open_gate
 
         inputs = gather(self.data, self.reading, NamedRoles(self.key, self.sensitive))
         return open_gate(
-            inputs.source, ledger=ledger.ledger, key_file=ledger.key_file, project=inputs.project, key=self.key,
-            sensitive=self.sensitive, **policy.arguments(),
+            inputs.source, ledger=ledger.ledger, key_file=ledger.key_file, shared=ledger.account(), project=inputs.project,
+            key=self.key, sensitive=self.sensitive, **policy.arguments(),
         )  # fmt: skip
 
 
@@ -185,6 +208,8 @@ def query(
     """Ask a table through a gate that protects the people in it. Exit code 1: the question is refused."""
     if ledger.verify:
         return ledger.print_verified(as_json=answer.as_json)
+    if asking.spent and table.is_unnamed and (account := ledger.account()) is not None:
+        return answer.give(account.account())
     gate = table.opened(ledger, policy)
     if serving.serve:
         return serving.run(gate, asking.analyst)

@@ -27,12 +27,21 @@ import numpy as np
 
 from unveil.arguments import checked_number, checked_word
 from unveil.errors import ArgumentError
-from unveil.mechanisms.differential_privacy.budget import gaussian_delta
+from unveil.mechanisms.differential_privacy.budget import Budget, gaussian_delta, gaussian_scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ADD_REMOVE", "CHANGE_ONE", "NEIGHBOURS", "PrivacyLoss", "composed_delta", "composed_epsilon", "concentration"]
+__all__ = [
+    "ADD_REMOVE",
+    "CHANGE_ONE",
+    "NEIGHBOURS",
+    "PrivacyLoss",
+    "composed_delta",
+    "composed_epsilon",
+    "concentration",
+    "loss_of",
+]
 
 ADD_REMOVE, CHANGE_ONE = "add or remove", "change one"
 NEIGHBOURS = (ADD_REMOVE, CHANGE_ONE)
@@ -162,6 +171,13 @@ def composed_delta(losses: Sequence[PrivacyLoss], epsilon: float) -> float:
     if (rho := _of_gaussians(losses)) is not None:
         chance = min(chance, gaussian_delta(1.0, math.sqrt(2.0 * rho), epsilon))
     return min(failing + chance, 1.0)
+
+
+def loss_of(budget: Budget) -> PrivacyLoss:
+    """Return the loss of a mechanism whose noise is made for a budget."""
+    if budget.mechanism == "gaussian":
+        return PrivacyLoss("gaussian", 0.5 * gaussian_scale(1.0, budget) ** -2)
+    return PrivacyLoss("pure", budget.epsilon)
 
 
 @cache

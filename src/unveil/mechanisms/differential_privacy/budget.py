@@ -13,7 +13,17 @@ from typing import Any, Literal, TypeAlias
 from unveil.arguments import checked_number, checked_word, shown_number
 from unveil.errors import ArgumentError, MissingExtraError
 
-__all__ = ["MECHANISMS", "Budget", "Mechanism", "Spent", "concentrated", "gaussian_delta", "noisy", "noisy_greatest"]
+__all__ = [
+    "MECHANISMS",
+    "Budget",
+    "Mechanism",
+    "Spent",
+    "concentrated",
+    "gaussian_delta",
+    "gaussian_scale",
+    "noisy",
+    "noisy_greatest",
+]
 
 Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
 """laplace: real noise; geometric: whole noise, for whole numbers; gaussian: real noise, which needs a delta."""
@@ -111,7 +121,7 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
     """
     dp = _opendp()
     if budget.mechanism == "gaussian":
-        scale = _gaussian_scale(float(l2), budget)
+        scale = gaussian_scale(float(l2), budget)
         domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
         answer = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)(list(map(float, values)))
         return answer, Spent(what, budget.mechanism, float(l2), scale, budget.epsilon, budget.delta)
@@ -186,7 +196,7 @@ def gaussian_delta(scale: float, l2: float, epsilon: float) -> float:
     return float(math.exp(log_ndtr(shift - slack)) * _UP - math.exp(epsilon + log_ndtr(-shift - slack)) / _UP)
 
 
-def _gaussian_scale(l2: float, budget: Budget) -> float:
+def gaussian_scale(l2: float, budget: Budget) -> float:
     """Return the least scale that keeps to the budget, between one that does, by zero-concentration, and one that does not."""
     log = math.log(1.0 / budget.delta)
     enough = l2 / (math.sqrt(2.0) * (math.sqrt(log + budget.epsilon) - math.sqrt(log))) * (1.0 + 1e-6)

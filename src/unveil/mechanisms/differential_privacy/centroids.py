@@ -12,9 +12,11 @@ from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import choose, numbers
+from unveil.mechanisms.differential_privacy.accounting import CHANGE_ONE, PrivacyLoss
 from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds
+from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
@@ -45,6 +47,7 @@ def dp_microaggregate(
     person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
+    ledger: Account | None = None,
 ) -> Release[Treatment]:
     r"""Average groups of k records, add noise to the averages, and publish each as often as its group has records.
 
@@ -73,8 +76,8 @@ def dp_microaggregate(
         The fewest records of a group.
     epsilon
         The budget, above 0. Laplace noise, from OpenDP: it cannot be seeded.
-    person, contribution
-        As for `dp_count`.
+    person, contribution, ledger
+        As for `dp_count`; a ledger whose neighbours change one.
     nulls
         "skip": a record with a null is left out. "error": refuse.
 
@@ -101,6 +104,7 @@ def dp_microaggregate(
     of_place = np.minimum(np.arange(chosen.records.records) // size, groups - 1)
     means = np.add.reduceat(scaled[order], np.arange(groups) * size) / np.bincount(of_place)[:, None]
     together = unit.contribution * (1.0 / size if scaled.shape[1] == 1 else scaled.shape[1] * groups / size)
+    told = charged(ledger, "dp_microaggregate", [PrivacyLoss("pure", budget.epsilon, neighbours=CHANGE_ONE)], unit)
     answer, spent = noisy("averages", means.ravel().tolist(), budget, l1=together * _ROUNDING, l2=together * _ROUNDING)
     found = np.clip(np.array(answer).reshape(means.shape), 0.0, 1.0) * width + low
     columns = {name: found[of_place, at] for at, name in enumerate(chosen.names)}
@@ -108,7 +112,7 @@ def dp_microaggregate(
     figures = {"groups": groups, "sensitivity": together, "scale": spent.scale, "spent": [spent.to_dict()]}
     declared = {name: list(bounds[name]) for name in chosen.names}
     settings = {"k": size, "epsilon": budget.epsilon, "bounds": declared, **unit.settings, "nulls": nulls}
-    notes = (*answer_notes(unit), _NEIGHBOURS)
+    notes = (*answer_notes(unit), _NEIGHBOURS, *told)
     rows = chosen.rows[order]
     treatment = Treatment("dp_microaggregation", chosen.names, figures)
     return Release(release, treatment, rows, settings, notes, left_out=made_anew(chosen.others))

@@ -13,9 +13,11 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.differential_privacy.accounting import loss_of
 from unveil.mechanisms.differential_privacy.answers import Private, answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_domain, places
+from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.sources.microdata import Microdata
 
@@ -69,15 +71,18 @@ class Placed:
         cells = np.ravel_multi_index([self.at[name][inside] for name in names], shape)
         return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
-    def noisy_tables(
-        self, what: str, wanted: Sequence[tuple[str, ...]], budget: Budget, most: int
-    ) -> tuple[dict[tuple[str, ...], NDArray[np.float64]], Spent]:
-        """Add noise to several tables at once: a record stands in one cell of each."""
+    def require_room(self, wanted: Sequence[tuple[str, ...]]) -> None:
+        """Refuse tables of too many cells."""
         cells = sum(math.prod(self.shape(names)) for names in wanted)
         if cells > _MOST_CELLS:
             raise ArgumentError(
                 f"the tables have {cells:,} cells together; at most {_MOST_CELLS:,} can be had: group values first."
             )
+
+    def noisy_tables(
+        self, what: str, wanted: Sequence[tuple[str, ...]], budget: Budget, most: int
+    ) -> tuple[dict[tuple[str, ...], NDArray[np.float64]], Spent]:
+        """Add noise to several tables at once: a record stands in one cell of each."""
         flat = np.concatenate([self.table(names).ravel() for names in wanted])
         counts, spent = noisy(what, flat.tolist(), budget, l1=most * len(wanted), l2=most * math.sqrt(len(wanted)))
         parts = np.split(np.array(counts), np.cumsum([math.prod(self.shape(names)) for names in wanted])[:-1])
@@ -96,6 +101,7 @@ def dp_marginals(
     person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
+    ledger: Account | None = None,
 ) -> Private:
     r"""Count every combination of declared values in several tables, with noise in every cell, empty ones too.
 
@@ -112,7 +118,7 @@ def dp_marginals(
     domains
         All values that each attribute may have, known without looking at the data; None among them counts nulls. A record with
         another value counts in no table of that attribute.
-    epsilon, mechanism, delta, person, contribution
+    epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
         "keep": nulls count where None is declared. "skip": a record with a null is left out. "error": refuse.
@@ -137,10 +143,12 @@ def dp_marginals(
     _require_names(wanted)
     chosen = unit.cut(choose(data, tuple(dict.fromkeys(name for names in wanted for name in names)), nulls))
     placed = Placed.of(chosen.records, chosen.names, domains)
+    placed.require_room(wanted)
+    told = charged(ledger, "marginals", [loss_of(budget)], unit)
     found, spent = placed.noisy_tables("marginals", wanted, budget, unit.contribution)
     value = {_BY.join(names): _cells(placed, names, table) for names, table in found.items()}
     settings = {"tables": [list(names) for names in wanted], **unit.settings, "nulls": nulls}
-    return Private("marginals", value, (spent,), settings, answer_notes(unit))
+    return Private("marginals", value, (spent,), settings, (*answer_notes(unit), *told))
 
 
 def _require_names(wanted: Sequence[tuple[str, ...]]) -> None:

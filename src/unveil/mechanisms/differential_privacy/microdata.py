@@ -15,9 +15,10 @@ from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import choose
-from unveil.mechanisms.differential_privacy.accounting import concentration
+from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss, concentration
 from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, concentrated
+from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.marginals import Placed
 from unveil.mechanisms.differential_privacy.selection import NoisyTable, NoisyTables, select
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
@@ -57,6 +58,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     nulls: str = "error",
     seed: int | None = None,
     testing: bool = False,
+    ledger: Account | None = None,
 ) -> Release[Treatment]:
     r"""Make synthetic records from noisy marginals, with (epsilon, delta)-differential privacy.
 
@@ -92,6 +94,8 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     seed, testing
         For tests: the seed of the draws from the noisy tables, which is refused unless `testing` says that this is a test. The
         noise itself has none: two calls give two releases.
+    ledger
+        As for `dp_count`; the loss is rho.
 
     Returns
     -------
@@ -111,12 +115,15 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     chosen, most = choose(data, attributes, nulls), unit.contribution
     weights = _weights(workload, chosen.names)
     placed = Placed.of(unit.cut(chosen, chance).records, chosen.names, domains)
+    _require_room(placed)
     rho = concentration(budget.epsilon, budget.delta)
     first = rho * _ON_VALUES if weights else rho
+    wanted = None if records is None else checked_size("records", records)
+    told = charged(ledger, "dp_synthesize", [PrivacyLoss("concentrated", rho)], unit)
     values = [_Values.measured(placed, name, first / len(chosen.names), most) for name in chosen.names]
     tables = _one_way(values)
     spent = [one.spent for one in values] + select(tables, lambda pair: _counts(values, pair), weights, rho - first, most)
-    wanted = max(1, round(tables.total)) if records is None else checked_size("records", records)
+    wanted = wanted or max(1, round(tables.total))
     drawn = tables.tree.draw(wanted, random := chance.draws("dp_synthesis"))
     columns = {one.name: one.column(drawn[:, at], random) for at, one in enumerate(values)}
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
@@ -125,7 +132,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     account = {"rho": math.fsum(part.rho for part in spent), "pairs": pairs, "spent": [part.to_dict() for part in spent]}
     figures = {"epsilon": budget.epsilon, "delta": budget.delta, **account}
     equal, reading = equal_to_others(chosen, release, holdout)
-    notes = (*answer_notes(unit), reading, *notes_of_test(chance))
+    notes = (*answer_notes(unit), reading, *told, *notes_of_test(chance))
     treatment = Treatment("dp_synthesis", chosen.names, figures, not_private=equal)
     return Release(release, treatment, np.full(wanted, -1), settings, notes, chance.repeatable, made_anew(chosen.others))
 
@@ -156,8 +163,6 @@ class _Values:
     @classmethod
     def measured(cls, placed: Placed, name: str, rho: float, most: int) -> _Values:
         """Count the values with noise, and see which are rare."""
-        if (values := len(placed.domains[name])) > _MOST_VALUES:
-            raise ArgumentError(f"{shown(name)} has {values:,} declared values; at most {_MOST_VALUES:,} can be had: group them.")
         noisy, scale = concentrated(placed.table((name,)).tolist(), rho, most)
         counts = np.array(noisy, dtype=np.float64)
         common = counts >= _RARE * scale
@@ -181,6 +186,15 @@ class _Values:
             even = np.full(len(last), 1.0 / len(last))
             codes[rows] = random.choice(last, size=len(rows), p=shares / shares.sum() if shares.any() else even)
         return column_of_objects(self.name, self.domain).gather(codes.astype(np.uint32))
+
+
+def _require_room(placed: Placed) -> None:
+    """Refuse an attribute of too many values."""
+    for name, domain in placed.domains.items():
+        if len(domain) > _MOST_VALUES:
+            raise ArgumentError(
+                f"{shown(name)} has {len(domain):,} declared values; at most {_MOST_VALUES:,} can be: group them."
+            )
 
 
 def _one_way(values: Sequence[_Values]) -> NoisyTables:

@@ -18,9 +18,11 @@ from unveil.arguments import checked_arguments, checked_word
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose, numbers
+from unveil.mechanisms.differential_privacy.accounting import loss_of
 from unveil.mechanisms.differential_privacy.answers import Private, answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places, require_labels
+from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
 from unveil.sources.microdata import open_microdata
 
@@ -47,6 +49,7 @@ def dp_count(
     delta: float | None = None,
     person: str | None = None,
     contribution: int = 1,
+    ledger: Account | None = None,
 ) -> Private:
     r"""Count records, with noise.
 
@@ -69,6 +72,8 @@ def dp_count(
         guarantee is per person. None: the guarantee is per record.
     contribution
         The most records of one person that count.
+    ledger
+        The ledger that the loss is written to, open or its path; what exceeds its budget is refused (`PrivacyLedger`).
 
     Examples
     --------
@@ -81,8 +86,9 @@ def dp_count(
     unit, records = Unit.asked(person, contribution), open_microdata(data)
     asked_for = records.taken(np.flatnonzero(matching(records, where or {})))
     n, most = len(unit.kept(asked_for)), unit.contribution
+    told = charged(ledger, "count", [loss_of(budget)], unit)
     (value,), spent = noisy("count", [n], budget, l1=most, l2=most)
-    return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, answer_notes(unit))
+    return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *told))
 
 
 @checked_arguments
@@ -97,6 +103,7 @@ def dp_sum(
     person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
+    ledger: Account | None = None,
 ) -> Private:
     r"""Sum an attribute, with noise; values beyond the declared bounds count as the bound.
 
@@ -110,7 +117,7 @@ def dp_sum(
         A column of numbers; of whole ones, within whole bounds, for geometric noise.
     bounds
         The lowest and the highest value that a record may have, known without looking at the data.
-    epsilon, mechanism, delta, person, contribution
+    epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
         "skip": a null counts nothing. "error": refuse.
@@ -118,9 +125,10 @@ def dp_sum(
     budget = Budget.asked(mechanism, epsilon, delta)
     unit = Unit.asked(person, contribution)
     values, low, high = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
+    told = charged(ledger, f"sum of {attribute}", [loss_of(budget)], unit)
     total, spent = _noisy_sum("sum", values, max(abs(low), abs(high)), budget, unit.contribution)
     settings = {"bounds": [low, high], **unit.settings, "nulls": nulls}
-    return Private(f"sum of {attribute}", total, (spent,), settings, answer_notes(unit))
+    return Private(f"sum of {attribute}", total, (spent,), settings, (*answer_notes(unit), *told))
 
 
 @checked_arguments
@@ -135,6 +143,7 @@ def dp_mean(
     person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
+    ledger: Account | None = None,
 ) -> Private:
     r"""Average an attribute, with noise: half of the budget goes to the sum of differences from the middle, half to the count.
 
@@ -151,7 +160,7 @@ def dp_mean(
         A column of numbers.
     bounds
         The lowest and the highest value that a record may have, known without looking at the data.
-    epsilon, mechanism, delta, person, contribution
+    epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
         "skip": a null counts nothing. "error": refuse.
@@ -161,15 +170,17 @@ def dp_mean(
     values, low, high = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
     most = unit.contribution
     middle = (low + high) // 2 if mechanism == "geometric" else (low + high) / 2.0
+    told = charged(ledger, f"mean of {attribute}", [loss_of(budget)] * 2, unit)
     total, on_sum = _noisy_sum("sum of differences", values - middle, max(high - middle, middle - low), budget, most)
     (n,), on_count = noisy("count", [len(values)], budget, l1=most, l2=most)
     mean = min(max(middle + total / max(n, 1.0), low), high)
     settings = {"bounds": [low, high], **unit.settings, "nulls": nulls}
-    return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings, answer_notes(unit))
+    notes = (*answer_notes(unit), *told)
+    return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings, notes)
 
 
 @checked_arguments
-def dp_histogram(
+def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     data: Data,
     attribute: str,
     *,
@@ -181,6 +192,7 @@ def dp_histogram(
     person: str | None = None,
     contribution: int = 1,
     nulls: str = "error",
+    ledger: Account | None = None,
 ) -> Private:
     r"""Count the records of each declared value, or between declared edges, with noise in every bin, empty ones too.
 
@@ -197,7 +209,7 @@ def dp_histogram(
     edges
         Instead: rising numbers; a bin goes from one, included, to the next, the last bin includes its upper edge. Numbers beyond
         the outer edges count in the outer bins.
-    epsilon, mechanism, delta, person, contribution
+    epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
         "keep": nulls count where None is among the values. "skip": they count nowhere. "error": refuse.
@@ -213,10 +225,11 @@ def dp_histogram(
         require_labels(attribute, labels)
         at = places(chosen.column(attribute), labels)
     found = np.bincount(at[at >= 0], minlength=len(labels))
+    told = charged(ledger, f"histogram of {attribute}", [loss_of(budget)], unit)
     counts, spent = noisy("histogram", found.tolist(), budget, l1=unit.contribution, l2=unit.contribution)
     settings = {"bins": len(labels), **unit.settings, "nulls": nulls}
     bins = dict(zip(labels, counts, strict=True))
-    return Private(f"histogram of {attribute}", bins, (spent,), settings, answer_notes(unit))
+    return Private(f"histogram of {attribute}", bins, (spent,), settings, (*answer_notes(unit), *told))
 
 
 def _bounded(

@@ -14,6 +14,8 @@ from unveil.attributes import Names
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
+from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.partitions import Partition, PartitionSpec
@@ -38,7 +40,7 @@ _NOTE = "The guarantee holds for the records if the generalisation was chosen wi
 
 
 @checked_arguments
-def safepub(
+def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     data: Data,
     attributes: Names,
     *,
@@ -50,6 +52,7 @@ def safepub(
     nulls: str = "error",
     seed: int | None = None,
     testing: bool = False,
+    ledger: Account | None = None,
 ) -> Release[Treatment]:
     r"""Sample records, generalise them and leave out small classes, with (epsilon, delta)-differential privacy.
 
@@ -78,6 +81,8 @@ def safepub(
     seed, testing
         For tests: the seed of the sample, which is refused unless `testing` says that this is a test. Whoever knows the seed
         knows the sample, and the guarantee is gone.
+    ledger
+        As for `dp_count`; the loss is epsilon and delta.
 
     Returns
     -------
@@ -109,6 +114,7 @@ def safepub(
     k, unit, random = _least_k(beta, loss, chance), Unit.asked(person, 1), chance_of_test(seed, testing=testing)
     chosen = unit.cut(choose(data, attributes, nulls), random)
     _known(generalise, chosen.names)
+    told = charged(ledger, "safepub", [PrivacyLoss("pure", loss, chance)], unit)
     draws = random.draws("safepub")
     rows = np.flatnonzero(draws.random(chosen.records.records) < beta)
     columns = {name: _generalised(chosen.column(name), (generalise or {}).get(name)) for name in chosen.names}
@@ -119,7 +125,7 @@ def safepub(
     settings = {"epsilon": loss, "delta": chance, "generalise": sorted(generalise or {}), **unit.settings, "nulls": nulls}
     figures = {"k": k, "sampling": beta, "delta": safepub_delta(k, beta, loss)}
     inside = {"sampled": len(rows), "suppressed": len(rows) - len(kept)}
-    notes = (unit.note, _NOTE, *notes_of_test(random))
+    notes = (unit.note, _NOTE, *told, *notes_of_test(random))
     origin = chosen.rows[rows[kept]]
     treatment = Treatment("safepub", chosen.names, figures, not_private=inside)
     return Release(whole.taken(kept), treatment, origin, settings, notes, random.repeatable, made_anew(chosen.others))

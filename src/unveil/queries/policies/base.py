@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
+
 __all__ = ["REASONS", "Decision", "GatePolicy", "Keeper", "Secret", "exact", "refused"]
 
 Secret: TypeAlias = Callable[[str], bytes]
@@ -130,6 +132,10 @@ class GatePolicy:
     def disclosed(self, units: int) -> dict[str, Any]:  # noqa: ARG002 - for policies with a budget
         """Return what so much of the account amounts to, in the terms of the field."""
         return {}
+
+    def losses(self, function: str) -> tuple[PrivacyLoss, ...]:  # noqa: ARG002 - for policies of differential privacy
+        """Return the losses of differential privacy of one number; none: the policy knows no such thing."""
+        return ()
 
     def guarantee(self) -> dict[str, Any]:
         """Return what the limits amount to, in the terms of the field."""

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from unveil.arguments import checked_number, checked_word
+from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
 from unveil.mechanisms.differential_privacy.budget import Budget, concentrated, noisy
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret
@@ -106,6 +107,12 @@ class Differential(GatePolicy):
         """Return what was spent as rho, and as epsilon for delta."""
         rho = units / _NANO
         return {"rho": rho, "epsilon": epsilon_of(rho, self.delta), "delta": self.delta}
+
+    def losses(self, function: str) -> tuple[PrivacyLoss, ...]:
+        """Return the losses of one number: two halves for an average."""
+        parts = 2 if function == "avg" else 1
+        each = self.epsilon / parts
+        return ((PrivacyLoss("concentrated", each**2 / 2.0) if self.noise == "gaussian" else PrivacyLoss("pure", each)),) * parts
 
     def notes(self) -> tuple[str, ...]:
         """Say whom it protects."""

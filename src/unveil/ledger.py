@@ -1,4 +1,4 @@
-"""The ledger of a gate: what was asked, by whom, what was answered and what it cost; nothing is answered that it does not hold.
+"""A ledger: what was asked, by whom, what was answered and what it cost; nothing is answered that it does not hold.
 
 A SQLite file in write-ahead mode, synchronous to the disk. A decision is made, written and committed in one transaction that
 only one process at a time can hold; the answer is given after that. So a process that is killed has either written the answer,
@@ -24,11 +24,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unveil.errors import ArgumentError, OutputError, shown
-from unveil.queries.problems import LedgerError
+from unveil.errors import ArgumentError, OutputError, UnveilError, shown
 from unveil.randomness import fresh_key, read_key
 
-__all__ = ["Book", "Entry", "Ledger", "key_place"]
+__all__ = ["Book", "Entry", "Ledger", "LedgerError", "key_place"]
 
 _PATIENCE = 60.0
 """Seconds that a process waits for its turn."""
@@ -44,6 +43,18 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS marks ON entries (mark, decision);
 CREATE INDEX IF NOT EXISTS costs ON entries (account, analyst, cost);
 """
+
+
+class LedgerError(UnveilError, RuntimeError):
+    """A ledger that cannot be used: another policy, other data, another budget, a broken chain, or no ledger at all."""
+
+    @classmethod
+    def at_row(cls, ledger: object, row: int) -> LedgerError:
+        """Report a row that does not follow from the one before."""
+        return cls(
+            f"the ledger {shown(ledger)} was changed by other hands: its chain is broken at row {row:,}. Nothing was "
+            "answered; put back an intact copy, or start a new ledger."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +145,7 @@ class Ledger:
             facts = {name: self._sealed(name, content) for name, content in facts.items()}
             for name, content in facts.items():
                 if name not in there and (there or self._rows(connection)):
-                    raise LedgerError(f"{shown(self.path)} is no ledger of a gate; name another file.")
+                    raise LedgerError(f"{shown(self.path)} is no ledger of this kind; name another file.")
                 if name in there and not hmac.compare_digest(there[name], content):
                     raise LedgerError(
                         f"the ledger {shown(self.path)} belongs to {_OTHER[name]}: answers of both together could single people "
@@ -230,7 +241,7 @@ class Ledger:
             reason = "another process holds it; try again" if busy else "it cannot be opened or written; look at folder and disk"
             raise LedgerError(f"the ledger {shown(self.path)}: {reason}. Nothing was answered.") from None
         except sqlite3.DatabaseError:
-            raise LedgerError(f"{shown(self.path)} is no ledger of a gate, or it is damaged; name another file.") from None
+            raise LedgerError(f"{shown(self.path)} is no ledger, or it is damaged; name another file.") from None
         except OSError as error:
             reason = (error.strerror or "it cannot be opened").lower()
             raise OutputError(f"the ledger {shown(self.path)} cannot be made: {reason}.") from None
