@@ -475,6 +475,8 @@ RIGHT: dict[str, Draw] = {
     "edges": _one_of([0, 10, 50, 100]),
     "tables": _each(Scene.names, 1),
     "domains": _domains,
+    "workload": _each(Scene.names, 1),
+    "shared": _one_of(None),
     "records": _one_of(None, 10, 50),
     "key_variable": _one_of("UNVEIL_KEY_OF_THE_TESTS"),
     "length": _one_of(16, 32),
@@ -583,6 +585,19 @@ RIGHT: dict[str, Draw] = {
 """How a right argument is drawn, by the name of the parameter: one name means one thing in every call."""
 
 _SPECIAL: dict[tuple[str, str], Draw] = {
+    **{
+        (f"mechanisms.{name}", "ledger"): _one_of(None)
+        for name in (
+            "dp_count",
+            "dp_sum",
+            "dp_mean",
+            "dp_histogram",
+            "dp_marginals",
+            "dp_synthesize",
+            "dp_microaggregate",
+            "safepub",
+        )
+    },
     ("mechanisms.massc", "sampling"): _one_of((0.5, 0.95)),
     ("mechanisms.dp_microaggregate", "bounds"): _by_name(lambda *_: (0.0, 100.0)),
     ("mechanisms.round_values", "values"): _one_of([0, 10, 100]),
