@@ -55,6 +55,7 @@ COMMANDS: dict[str, list[str]] = {
     "table": ["table", "paper-4", "--by", "Disease", "--by", "Age", "--rule", "threshold=2"],
     "table-attack": ["table", "adult", "--by", "race", "--by", "sex", "--value", "capital-gain", "--attack"],
     "query": ["query", "thesis-2.1", "SELECT COUNT(*) FROM t WHERE Age >= 32", *SENSITIVE, "--k", "3", "--as", "eve"],
+    "unicity": ["unicity", "thesis-location", "--person", "user", "--key", "location", "--key", "period", "--points", "2"],
     "hierarchy-build": ["hierarchy", "build", "paper-4", "--column", "Age"],
     "mechanisms": ["mechanisms"],
     "reproduce": ["reproduce"],
@@ -62,7 +63,7 @@ COMMANDS: dict[str, list[str]] = {
 }  # fmt: skip
 """Every verb that answers, on tables that everybody has."""
 
-PAGES = ["dr", "scan", "measure", "attack", "utility", "loss", "assess", "compare", "check", "identifiers"]
+PAGES = ["dr", "scan", "measure", "attack", "utility", "loss", "assess", "compare", "check", "identifiers", "unicity"]
 
 
 def plain(value: Any) -> Any:

@@ -207,3 +207,25 @@ def test_a_rule_that_nothing_decides_is_said_of_exact_windows_too(tmp_path: Path
         assert [rule for rule in line["undecided"] if rule.startswith("linkage")]
         assert not [rule for rule in line["undecided"] if rule.startswith("k_anonymity")]
     assert run([*words, *state]) == 1  # nothing new came, and what was not judged is not met by that
+
+
+def test_a_policy_counts_persons_where_the_window_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "people.ndjson"
+    pl.DataFrame({"zip": [1] * 6 + [2] * 6, "who": [1] * 6 + [2, 3, 4, 5, 6, 7]}).write_ndjson(place)
+    words = [
+        "watch",
+        str(place),
+        "--key",
+        "zip",
+        "--window",
+        "12",
+        "--every",
+        "12",
+        "--no-follow",
+        "--json",
+        "--policy",
+        "cell-size-5",
+    ]
+    assert run([*words, "--person", "who"]) == 1
+    assert json.loads(capsys.readouterr().out)["alarms"] == ["k_anonymity at least 5 (the key)"]
+    assert run(words) == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.errors import ArgumentError
-from unveil.stream.derived import Decimals, GridCell, Hours, Weekday, parse_derived
+from unveil.cli import run
+from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.stream.derived import Decimals, GridCell, Hours, Period, Weekday, parse_derived
 from unveil.stream.unicity import unicity
 
 
@@ -106,6 +109,8 @@ def test_rules_of_places_and_times() -> None:
     assert Decimals("x", 0).column(frame).to_list() == ["0", "-1", None, None]
     assert Weekday("t").column(frame).to_list() == ["Sunday", None, None, "Wednesday"]
     assert Hours("t", 0.25).column(frame).to_list() == ["23:45", None, None, "00:00"]
+    assert Period("t", 24).column(frame).to_list() == ["2026-03-01T00:00", None, None, "2026-03-04T00:00"]
+    assert Period("t", 0.25).column(frame).to_list() == ["2026-03-01T23:45", None, None, "2026-03-04T00:00"]
     corners = pl.DataFrame({"lat": [90.0, -90.0, 91.0], "lon": [180.0, -180.0, 0.0]})
     assert GridCell("lat", "lon", 4).column(corners).to_list() == ["3333", "0000", None]
     fine = GridCell("lat", "lon", 9).column(corners).to_list()
@@ -113,7 +118,18 @@ def test_rules_of_places_and_times() -> None:
     assert parse_derived("lat2 = decimals(lat, 2)") == ("lat2", Decimals("lat", 2))
 
 
-@pytest.mark.parametrize("text", ["cell", "a=cell(lat)", "a=hours(when, 7)", "a=decimals(x, y)", "a=cell(lat, lon, 99)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cell",
+        "a=cell(lat)",
+        "a=hours(when, 7)",
+        "a=period(when, 0)",
+        "a=period(when, 1e9)",
+        "a=decimals(x, y)",
+        "a=cell(lat, lon, 99)",
+    ],
+)
 def test_what_is_no_derived_column_is_refused(text: str) -> None:
     with pytest.raises(ArgumentError, match="derived column"):
         parse_derived(text)
@@ -125,3 +141,73 @@ def test_what_makes_no_sense_is_refused() -> None:
         unicity(table, "who", ["who"])
     with pytest.raises(ArgumentError, match="p is 0"):
         unicity(table, "who", "where", p=0)
+
+
+def test_records_without_a_person_or_a_whole_point_are_left_out() -> None:
+    table = pl.DataFrame({"who": ["a", None, "b", "b", "c"], "where": [1, 1, 1, 2, None]})
+    answer = unicity(table, "who", "where", p=1)
+    assert (answer.persons, answer.points, answer.records, answer.left_out) == (2, 2, 5, 2)
+    assert answer.by_points[0].share == pytest.approx((0 + 1 / 2) / 2)
+    assert "Left out: 2 records" in str(answer.view())
+    with pytest.raises(UndefinedMeasureError, match="no trajectory"):
+        unicity(table.filter(pl.col("who").is_null()), "who", "where")
+
+
+# The command ----------------------------------------------------------------------------------------------------------
+
+VISITED = """who,lat,lon,when
+ann,48.8566,2.3522,2026-03-02T08:10:00Z
+ann,45.76,4.83,2026-03-02T19:00:00Z
+bob,48.8567,2.3521,2026-03-02T08:50:00Z
+bob,43.3,5.4,2026-03-02T19:30:00Z
+eve,48.8566,2.3522,2026-03-03T08:15:00Z
+eve,?,2.3522,2026-03-03T08:15:00Z
+"""
+
+
+@pytest.mark.parametrize(
+    ("time", "one"),
+    [("hour=hours(when,1)", (1 / 2 + 1 / 2 + 0) / 3), ("hour=period(when,1)", (1 / 2 + 1 / 2 + 1) / 3)],
+)
+def test_the_command_measures_points_of_places_and_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], time: str, one: float
+) -> None:
+    place, page = tmp_path / "visits.csv", tmp_path / "unicity.html"
+    place.write_text(VISITED, "utf-8")
+    words = ["unicity", str(place), "--person", "who", "--derive", "where=cell(lat,lon,12)", "--derive", time, "--missing", "?"]
+    assert run([*words, "--points", "2", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [row["share"] for row in answer["unicity"]] == pytest.approx([one, 1.0])
+    assert (answer["point"], answer["left_out"]) == (["where", "hour"], 1)
+    assert run([*words, "--out", str(page)]) == 0
+    assert "Persons singled out" in page.read_text("utf-8")
+
+
+def test_the_command_takes_person_and_point_from_the_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "visits.csv").write_text("who,where\na,1\na,2\nb,1\n", "utf-8")
+    project = tmp_path / "unveil.toml"
+    project.write_text(
+        '[data]\npath = "visits.csv"\n[attributes.who]\nrole = "person"\n[attributes.where]\nrole = "key"\n', "utf-8"
+    )
+    assert run(["unicity", str(project), "--points", "1", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["person"], answer["point"], answer["unicity"][0]["share"]) == ("who", ["where"], 0.25)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "name the column with --person"),
+        (("--person", "who"), "name columns with --key"),
+        (("--person", "nobody", "--key", "lat"), "'nobody' not found"),
+        (("--person", "who", "--key", "who"), "other than"),
+        (("--person", "who", "--derive", "x=cell(lat,long)"), "did you mean 'lon'"),
+    ],
+)
+def test_a_command_without_sense_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    place = tmp_path / "visits.csv"
+    place.write_text(VISITED, "utf-8")
+    assert run(["unicity", str(place), *words]) == 2
+    assert said in capsys.readouterr().err

@@ -23,12 +23,13 @@ from unveil.stream.times import NO_TIME, moments_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Decimals", "Derived", "GridCell", "Hours", "Weekday", "parse_derived", "with_derived"]
+__all__ = ["Decimals", "Derived", "GridCell", "Hours", "Period", "Weekday", "parse_derived", "with_derived"]
 
 _MOST_LEVELS = 18
 _MOST_DECIMALS = 9
 _DAY = 86_400_000_000
 _MINUTE = 60_000_000
+_MOST_MINUTES = 5_260_320
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -153,6 +154,43 @@ class Hours:
 
 @checked_arguments
 @dataclass(frozen=True)
+class Period:
+    """The stretch of time, in UTC, that a time falls into, each as long as the others: of which hour, or of which day, it is.
+
+    Examples
+    --------
+    >>> Period("when", 6).column(pl.DataFrame({"when": ["2026-03-02T07:30:00Z", "2026-03-03T07:30:00Z"]})).to_list()
+    ['2026-03-02T06:00', '2026-03-03T06:00']
+    """
+
+    source: str
+    hours: float = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a length that is none."""
+        minutes = self.hours * 60
+        if not (0 < minutes <= _MOST_MINUTES and float(minutes).is_integer()):
+            raise ArgumentError(
+                "the hours of a period are above 0, in whole minutes, and at most those of ten years: 0.25, 1, 24 ..."
+            )
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns it is made from."""
+        return (self.source,)
+
+    def column(self, frame: pl.DataFrame) -> pl.Series:
+        """Return when the period begins; null where there is no time."""
+        moments = moments_of(frame[self.source])
+        there = moments != NO_TIME
+        length = int(self.hours * 60) * _MINUTE
+        begins, of_row = np.unique(np.where(there, moments // length * length, 0), return_inverse=True)
+        labels = pl.Series(begins).cast(pl.Datetime("us")).dt.strftime("%Y-%m-%dT%H:%M")
+        return labels.gather(of_row).set(pl.Series(~there), None)
+
+
+@checked_arguments
+@dataclass(frozen=True)
 class Weekday:
     """The day of the week, in UTC, that a time falls on.
 
@@ -175,7 +213,7 @@ class Weekday:
         return pl.Series(_DAYS).gather((moments // _DAY + 3) % 7).set(pl.Series(moments == NO_TIME), None)
 
 
-Derived: TypeAlias = GridCell | Decimals | Hours | Weekday
+Derived: TypeAlias = GridCell | Decimals | Hours | Period | Weekday
 """A rule by which a column is made from others."""
 
 _TEXT = re.compile(r"^(?P<name>[^=]+?)\s*=\s*(?P<rule>\w+)\((?P<words>[^()]*)\)$")
@@ -183,6 +221,7 @@ _RULES: Mapping[str, Callable[[list[str]], Derived]] = {
     "cell": lambda words: GridCell(words[0], words[1], *(int(word) for word in words[2:])),
     "decimals": lambda words: Decimals(words[0], *(int(word) for word in words[1:])),
     "hours": lambda words: Hours(words[0], *(float(word) for word in words[1:])),
+    "period": lambda words: Period(words[0], *(float(word) for word in words[1:])),
     "weekday": lambda words: Weekday(*words),
 }
 
@@ -199,7 +238,7 @@ def parse_derived(text: str) -> tuple[str, Derived]:
     if written is None or written["rule"] not in _RULES:
         raise ArgumentError(
             f"a derived column reads NAME=RULE(COLUMN, ...), not {shown(text)}; rules are: {listed(_RULES)}, as in "
-            "where=cell(lat, lon, 12), lat2=decimals(lat, 2), part=hours(when, 6), day=weekday(when)."
+            "where=cell(lat, lon, 12), lat2=decimals(lat, 2), part=hours(when, 6), hour=period(when, 1), day=weekday(when)."
         )
     words = [word.strip() for word in written["words"].split(",")]
     try:

@@ -20,12 +20,12 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, names_of
-from unveil.counts import count_table
+from unveil.counts import Column, count_table
 from unveil.counts.grouping import group
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.results import Chart, Figure, Result, Table, View
-from unveil.results.numbers import number
+from unveil.results.numbers import counted, number
 from unveil.run import Steps
 from unveil.sources import Data, open_source, tallied
 from unveil.stream.derived import Derived, with_derived
@@ -75,7 +75,21 @@ class UnicityAt:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Unicity(Result):
-    """The unicity of a table of trajectories, for each number of points."""
+    """The unicity of a table of trajectories, for each number of points.
+
+    Attributes
+    ----------
+    by_points
+        The share of persons singled out, for each number of points.
+    person, point
+        The column that names the person, and those that make a point.
+    persons, points, records
+        How many persons, distinct points and records there are.
+    left_out
+        Records without a person, or without a part of their point, such as a place that is none.
+    seed
+        The seed of the draws.
+    """
 
     by_points: tuple[UnicityAt, ...]
     person: str
@@ -83,6 +97,7 @@ class Unicity(Result):
     persons: int
     points: int
     records: int
+    left_out: int
     seed: int
 
     def __repr__(self) -> str:
@@ -93,7 +108,7 @@ class Unicity(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
         made = {"person": self.person, "point": list(self.point), "seed": self.seed}
-        sizes = {"persons": self.persons, "points": self.points, "records": self.records}
+        sizes = {"persons": self.persons, "points": self.points, "records": self.records, "left_out": self.left_out}
         return {"unicity": [one.to_dict() for one in self.by_points], **sizes, **made}
 
     def columns(self) -> dict[str, Sequence[Any]]:
@@ -117,7 +132,9 @@ class Unicity(Result):
         bars = tuple((f"{one.p} points", one.share) for one in self.by_points if one.share is not None)
         chart = Chart("unicity", "bars", "Share of persons singled out", ("points known", "unicity"), bars)
         figures = (Figure("persons", self.persons), Figure("distinct points", self.points), Figure("records", self.records))
-        return View(f"Unicity: {' + '.join(self.point)}", figures, (table,), charts=(chart,))
+        left_out = f"Left out: {counted(self.left_out, 'record')} without a person, or without a part of the point."
+        notes = (left_out,) if self.left_out else ()
+        return View(f"Unicity: {' + '.join(self.point)}", figures, (table,), notes, (chart,))
 
 
 @checked_arguments
@@ -134,6 +151,8 @@ def unicity(
     progress: Steps | None = None,
 ) -> Unicity:
     """Measure the share of persons whom p points of their trajectory single out.
+
+    A record without a person, or without a part of its point, is left out and counted.
 
     Parameters
     ----------
@@ -171,7 +190,7 @@ def unicity(
     names = names_of(point)
     if not names or person in names:
         raise ArgumentError(f"a point is made of columns other than {shown(person)}, which names the person; name them.")
-    trajectories, records = _trajectories(data, person, names, partitions, dict(derived or {}))
+    trajectories, records, left_out = _trajectories(data, person, names, partitions, dict(derived or {}))
     chance = np.random.default_rng(checked_seed(seed))
     found = []
     for at, one in enumerate(wanted):
@@ -179,7 +198,7 @@ def unicity(
         if progress is not None:
             progress(at + 1, len(wanted))
     sizes = (len(trajectories.of_person) - 1, len(trajectories.of_point) - 1)
-    return Unicity(tuple(found), person, names, *sizes, records, seed)
+    return Unicity(tuple(found), person, names, *sizes, records, left_out, seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,8 +273,8 @@ def _interval(shares: NDArray[np.float64], draws: int) -> tuple[float, float]:
 
 def _trajectories(
     data: Data, person: str, names: tuple[str, ...], partitions: Mapping[str, Any] | None, derived: Mapping[str, Derived]
-) -> tuple[_Trajectories, int]:
-    """Count who was where, and index it."""
+) -> tuple[_Trajectories, int, int]:
+    """Count who was where, and index it; return also the records there are, and those left out."""
     blocks = checked_partitions(partitions, names)
     if derived:
         source = open_source(data)
@@ -263,7 +282,19 @@ def _trajectories(
         parts = [name for rule in derived.values() for name in rule.needs]
         data = with_derived(source.collect(list(dict.fromkeys([*own, *parts]))), derived)
     counts = count_table(tallied(data, [person, *names]), blocks)
-    point, _ = group(counts.codes[1:], [len(column.values) for column in counts.columns[1:]])
-    pairs, _ = group([counts.codes[0], point], [len(counts.columns[0].values), int(point.max()) + 1])
+    known = np.all([_known(*pair) for pair in zip(counts.columns, counts.codes, strict=True)], axis=0)
+    if not known.any():
+        raise UndefinedMeasureError(
+            f"no record has a person in {shown(person)} and a whole point, so there is no trajectory to measure."
+        )
+    who = np.unique(counts.codes[0][known], return_inverse=True)[1]
+    point, _ = group([codes[known] for codes in counts.codes[1:]], [len(column.values) for column in counts.columns[1:]])
+    pairs, _ = group([who, point], [int(who.max()) + 1, int(point.max()) + 1])
     first = np.unique(pairs, return_index=True)[1]
-    return _Trajectories.of(counts.codes[0][first], point[first]), counts.records
+    return _Trajectories.of(who[first], point[first]), counts.records, int(counts.n[~known].sum())
+
+
+def _known(column: Column, codes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which combinations have a value of a column."""
+    present: NDArray[np.bool_] = np.array([value is not None for value in column.values], dtype=bool)[codes]
+    return present

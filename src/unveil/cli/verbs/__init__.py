@@ -23,6 +23,7 @@ for _verbs in (
     "check",
     "query",
     "watch",
+    "unicity",
     "hierarchy",
     "mechanisms",
     "reproduce",

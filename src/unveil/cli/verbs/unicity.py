@@ -1,0 +1,74 @@
+"""The verb unicity: how many points of a trajectory single a person out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unveil.cli.application import app
+from unveil.cli.groups import grouped
+from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
+from unveil.cli.options import Data, PartitionFile, showing_progress
+from unveil.cli.study_options import FormOptions
+from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unveil.stream.unicity import Unicity
+
+
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """Whose points they are, what makes a point, and how it is read."""
+
+    data: Data = None
+    person: Annotated[str | None, typer.Option("--person", metavar="COLUMN", help="Whose points they are.")] = None
+    key: Annotated[
+        list[str] | None, typer.Option("--key", metavar="COLUMN", help="A column of a point, as a place or a time; repeat it.")
+    ] = None
+    derive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--derive", metavar="NAME=RULE(...)", help="A further part of a point: cell(lat,lon,12), period(when,1), ..."
+        ),
+    ] = None
+    partition: PartitionFile = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """How many points an intruder knows, and how many sets of them are drawn."""
+
+    points: Annotated[int, typer.Option("--points", min=1, max=20, metavar="N", help="Measure for 1 to N points known.")] = 4
+    draws: Annotated[int, typer.Option("--draws", min=1, metavar="N", help="Sets of points drawn for each person.")] = 20
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the draws.")] = 0
+
+
+@app.command(epilog="Example: unveil unicity thesis-location --person user --key location --key period --points 2")
+@grouped
+def unicity(asked: _Points, drawn: _Draws, answer: FormOptions) -> None:
+    """How many points of a trajectory, such as places and times, single a person out?"""
+    with showing_progress():
+        found = _measured(asked, drawn)
+    answer.give(found)
+
+
+def _measured(asked: _Points, drawn: _Draws) -> Unicity:
+    from unveil.stream.derived import parse_derived
+    from unveil.stream.unicity import unicity
+
+    roles = NamedRoles(partition=asked.partition, person=asked.person)
+    inputs = gather(asked.data, asked.reading, roles, partial=True)
+    study, derived = inputs.study, dict(parse_derived(text) for text in asked.derive or ())
+    if study.person is None:
+        raise ArgumentError("whose points they are is not said; name the column with --person.")
+    named = asked.key or (() if derived else study.key)
+    point = list(dict.fromkeys([*named, *derived]))
+    if not point:
+        raise ArgumentError("what makes a point is not said; name columns with --key, or make them with --derive.")
+    return unicity(
+        study.source, study.person, point, p=range(1, drawn.points + 1), draws=drawn.draws, partitions=study.partitions,
+        derived=derived, seed=drawn.seed,
+    )  # fmt: skip
