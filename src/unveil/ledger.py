@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unveil.errors import ArgumentError, OutputError, UnveilError, shown
+from unveil.errors import ArgumentError, OutputError, UnveilError, is_unicode, shown
 from unveil.randomness import fresh_key, read_key
 
 __all__ = ["Book", "Entry", "Ledger", "LedgerError", "key_place"]
@@ -121,8 +121,8 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str], key_file: str | os.PathLike[str] | None = None) -> None:
-        if "\0" in f"{path}{key_file or ''}":
-            raise ArgumentError("the name of a ledger or of its key holds a null character, which no file name has.")
+        if "\0" in (places := f"{path}{key_file or ''}") or not is_unicode(places):
+            raise ArgumentError("the name of a ledger or of its key holds characters that no file name has.")
         self.path = Path(path)
         self._known: tuple[int, bytes] = (0, _START)
         self._turn = threading.RLock()

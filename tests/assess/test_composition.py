@@ -186,3 +186,21 @@ def test_anonymize_takes_any_mechanism_that_serves_a_need(tmp_path: Path, capsys
     front = ["front", *words[1:], *needs, "--mechanisms"]
     assert run([*front, "--suppression", "0.1"]) == 2
     assert "has no meaning" in capsys.readouterr().err
+
+
+def test_a_column_whose_name_is_a_pattern_is_read_by_its_name() -> None:
+    people = pl.DataFrame({"^a.*$": [value % 4 for value in range(40)], "b": [value % 3 for value in range(40)]})
+    plain, odd = (
+        unveil.compose(
+            people.rename({"^a.*$": name}),
+            [name],
+            unveil.Need("b", target="b", given=[name]),
+            sensitive="b",
+            seed=1,
+            time_limit=60,
+        )
+        for name in ("a", "^a.*$")
+    )
+    assert [one.figures and one.figures.identity for one in odd.tried] == [
+        one.figures and one.figures.identity for one in plain.tried
+    ]

@@ -119,10 +119,12 @@ class Table:
         return f"{self.library}({columns}; {self.rows} rows)"
 
 
-def draw_table(rng: Random, folder: Path, *, tidy: bool, name: str = "table", library: str | None = None) -> Table:
+def draw_table(
+    rng: Random, folder: Path, *, tidy: bool, name: str = "table", library: str | None = None, most: int = 300
+) -> Table:
     """Draw a table; a tidy one has the columns that people have, in sizes that can be protected."""
     library = library or rng.choice(_LIBRARIES)
-    rows = rng.choice([20, 40, 80, 150, 300] if tidy else _ROWS)
+    rows = min(most, rng.choice([20, 40, 80, 150, 300] if tidy else _ROWS))
     nulls = rng.choice([0.0, 0.0, 0.0, 0.05, 0.3])
     names = [name for name in _names(rng, tidy=tidy) if "\0" not in name or library not in {"parquet", "arrow", "ndjson"}]
     known = list(TIDY if tidy else KINDS)

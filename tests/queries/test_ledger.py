@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import unveil
+from unveil.errors import ArgumentError
 from unveil.ledger import key_place
 from unveil.queries import Differential, Ledger, LedgerError
 
@@ -186,3 +187,9 @@ def test_a_killed_process_has_written_all_that_it_answered(tmp_path: Path) -> No
     assert gate.ledger.verify()["intact"]
     assert len(entries) >= 10
     assert all(json.loads(entry.answer)["value"] is not None for entry in entries)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentError, match="characters that no file name has"):
+        Ledger(name)

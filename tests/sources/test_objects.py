@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import date, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ import pytest
 
 import unveil
 from unveil.errors import UnsupportedDataError
+from unveil.sources.microdata import write_frame
 from unveil.sources.objects import column_of_objects
 
 
@@ -68,3 +70,11 @@ def test_what_cannot_be_told_apart_is_refused_by_name(cell: Any) -> None:
     frame = pd.DataFrame({"x": pd.Series(["a", cell], dtype=object)})
     with pytest.raises(UnsupportedDataError, match=r"column 'x' holds .* values, which cannot be counted"):
         unveil.count(frame, ["x"])
+
+
+@pytest.mark.parametrize("name", ["", "x"])
+def test_no_file_is_begun_for_mixed_cells_whatever_the_name(name: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({name: pl.Series([1, "a"], dtype=pl.Object)})
+    with pytest.raises(UnsupportedDataError, match="a file cannot hold"):
+        write_frame(frame, tmp_path / "x.parquet")
+    assert list(tmp_path.iterdir()) == []

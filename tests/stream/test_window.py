@@ -17,6 +17,7 @@ from unveil.counts.window import MovingCounts
 from unveil.errors import ArgumentError, CountsError, NullsError, PartitionError, UndefinedMeasureError
 from unveil.sources.coding import encode_values
 from unveil.stream.derived import GridCell, Hours
+from unveil.stream.times import duration_of
 from unveil.stream.window import Window
 
 NAMES = ("a", "b", "s", "p")
@@ -406,3 +407,9 @@ def test_a_state_that_is_put_back_goes_on_alike() -> None:
     second.restore(*first.state())
     figures += list(second.feed(stream[90:]))
     assert [one.to_dict() for one in figures] == expected
+
+
+@pytest.mark.parametrize("duration", [-(10**400), 10**400, -1])
+def test_durations_beyond_all_bounds_are_refused(duration: int) -> None:
+    with pytest.raises(ArgumentError, match="a duration from 0 to 100 years"):
+        duration_of("lateness", duration)

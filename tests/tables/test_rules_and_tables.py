@@ -206,6 +206,10 @@ def test_nulls_are_a_code_of_their_own() -> None:
     assert table.to_frame().rows() == [("Total", 3), ("x", 2), ("(missing)", 1)]
     rooted = unveil.table(pl.DataFrame({"a": ["x", None, "x"]}), "a", hierarchies={"a": [("x", "G", "All")]})
     assert rooted.to_frame().rows() == [("All", 3), ("G", 2), ("x", 2), ("(missing)", 1)]
+    both = unveil.table(pl.DataFrame({"a": ["x", None, ""]}), "a", hierarchies={"a": [("x", "G", "All"), ("", "H", "All")]})
+    assert sorted(both.to_frame().rows()) == [("", 1), ("(missing)", 1), ("All", 3), ("G", 1), ("H", 1), ("x", 1)]
+    null = unveil.table(pl.DataFrame({"a": ["x", None]}), "a", hierarchies={"a": [("x", "G", "All"), ("", "H", "All")]})
+    assert sorted(null.to_frame().rows()) == [("", 1), ("All", 2), ("G", 1), ("H", 1), ("x", 1)]
 
 
 def test_the_derived_figures_of_adult() -> None:

@@ -192,3 +192,8 @@ def test_is_a_result() -> None:
     assert found.to_frame()["pmse"].to_list() == [found.to_dict()["pmse"]]
     assert "told apart" in found._repr_html_()
     assert "original" in repr(found.view())
+
+
+def test_numbers_too_small_for_their_own_unit_stay_as_they_are() -> None:
+    tiny = pl.DataFrame({"x": [5e-324, 0.0, 5e-324, 0.0], "y": [1e200, 2e200, 3e200, 4e200]})
+    assert unveil.pmse(tiny, tiny).value == pytest.approx(0.0, abs=1e-9)

@@ -91,7 +91,7 @@ def missing_codes(values: Sequence[Any], counts: Sequence[int]) -> tuple[Missing
 def _below(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
     """Find negative codes in a column that has no other negative number, -1 only where others stand with it."""
     negative = [number for number in numbers if number < 0]
-    if not negative or any(int(number) != number or int(number) not in _BELOW for number in negative) or negative == [-1]:
+    if not negative or any(number not in _BELOW for number in negative) or negative == [-1]:
         return []
     why = "the only negative numbers of the column"
     return [MissingCode(text_of(numbers[number][0]), numbers[number][1], sure=True, evidence=why) for number in sorted(negative)]

@@ -134,7 +134,9 @@ class CompositionJudge:
         """Return how far a protected attribute gives the original one away; nothing where it was left out."""
         if key not in released.names:
             return 0.0
-        frame = side_by_side(self.records.frame.select, released.frame.select, [(key, key)], alignment, [(_BEFORE, _AFTER)])
+        frame = side_by_side(
+            self.records.frame.__getitem__, released.frame.__getitem__, [(key, key)], alignment, [(_BEFORE, _AFTER)]
+        )
         table = load(frame, [_BEFORE, _AFTER])
         own = {} if key not in self.blocks else {_BEFORE: self.blocks[key], _AFTER: self.blocks[key]}
         return _beyond_chance(table, [_AFTER], _BEFORE, own)

@@ -87,7 +87,7 @@ def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
     checked_word("nulls", nulls, _NULLS)
     if not names:
         raise ArgumentError("no attribute is named; name the columns to protect.")
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise ArgumentError(f"column {shown(twice)} is named twice; name it once.")
     require_columns(names, records.names)
     missing = {name: _missing(records.column(name)) for name in names}

@@ -101,7 +101,7 @@ def shuffle(
     (30162, True)
     """
     own, kept = names_of(attributes), names_of(given)
-    if both := next((name for name in kept if name in own), None):
+    if (both := next((name for name in kept if name in own), None)) is not None:
         raise ArgumentError(f"column {shown(both)} is shuffled and must stay; name it on one side only.")
     chance, chosen = chance_of(seed, key_file), choose(data, (*own, *kept), nulls)
     known = by_attribute(orders or {}, chosen.names, "an order")

@@ -82,7 +82,7 @@ def swap(
     """
     checked_number("share", share, above=0.0, most=1.0)
     chance, chosen, strata = chance_of(seed, key_file), choose(data, attributes, nulls), names_of(within)
-    if both := next((name for name in strata if name in chosen.names), None):
+    if (both := next((name for name in strata if name in chosen.names), None)) is not None:
         raise ArgumentError(f"column {shown(both)} is swapped and must stay; name it on one side only.")
     rows = np.flatnonzero(np.logical_and.reduce([chosen.present(name) for name in chosen.names]))
     stratum, number = strata_of(chosen, strata)

@@ -150,7 +150,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadshee
         frame = harmless(frame)
     if ending not in {"parquet", "pq", "arrow", "feather", "ipc"}:
         require_text(frame)
-    if mixed := next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None):
+    if (mixed := next((name for name, dtype in frame.schema.items() if dtype == pl.Object), None)) is not None:
         raise UnsupportedDataError.no_file(mixed)
     frame = without_lists_of_names(frame)
     with atomic_write(path) as file:

@@ -44,7 +44,7 @@ def duration_of(name: str, duration: Duration) -> int:
             raise ArgumentError(f"{name} is {shown(duration)}; write a duration as 500ms, 10s, 15m, 1h, 7d or 2w.")
         seconds = float(written[1]) * _UNITS[written[2]]
     else:
-        seconds = float(min(duration, 2 * _LONGEST))  # a whole number may be beyond all that a float holds
+        seconds = float(max(-1, min(duration, 2 * _LONGEST)))  # a whole number may be beyond all that a float holds
     if not 0 <= seconds <= _LONGEST:
         raise ArgumentError(f"{name} must be a duration from 0 to 100 years.")
     return round(seconds * MICROS)

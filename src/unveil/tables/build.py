@@ -12,6 +12,7 @@ from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, NullsError, TableError, shown
+from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import Contributions, amounts
@@ -159,7 +160,8 @@ def _columns(names: Sequence[str], value: str | None, holding: str | None, reque
 def _dimension(column: Coded, trees: Sequence[Hierarchy], total: str | None) -> Classification:
     if not trees:
         return Classification.flat(column.name, column.values, total=total)
-    return Classification.of(column.name, trees, null=any(value is None for value in column.values), total=total)
+    apart = bool((rows_of(trees[0], column.values) < 0).any())
+    return Classification.of(column.name, trees, null=apart, total=total)
 
 
 def _published(dimensions: Sequence[Classification], tables: Sequence[Sequence[str]] | None) -> NDArray[np.bool_] | None:

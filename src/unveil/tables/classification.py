@@ -146,7 +146,7 @@ class _Tree:
     """Groups of leaves, by their code; a code that stands for two different groups is refused."""
 
     def __init__(self, name: str, leaves: Sequence[str], *, null: bool) -> None:
-        self.name, self.leaves = name, [*leaves, *([MISSING] if null and "" not in leaves else [])]
+        self.name, self.leaves = name, [*leaves, *([MISSING] if null and MISSING not in leaves else [])]
         self.held: dict[str, frozenset[str]] = {leaf: frozenset([leaf]) for leaf in self.leaves}
         self.parts: dict[str, list[tuple[str, ...]]] = {}
         self.tops: list[str] = []

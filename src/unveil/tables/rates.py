@@ -29,11 +29,9 @@ def rate_interval(
     records = float(table.made.records or table.n.max(initial=0))
     upper = np.minimum(upper, records)
     class_low, class_high = _margin(table, axis, low, lower.sum(axis=1), 0), _margin(table, axis, high, upper.sum(axis=1), 1)
-    least = sum(_uncertain(a, b, n, equal=False) for a, b, n in zip(lower, upper, class_low, strict=True))
-    most = sum(_uncertain(a, b, n, equal=True) for a, b, n in zip(lower, upper, class_high, strict=True))
-    whole_low, whole_high = _categories(table, axis, low, lower), _categories(table, axis, high, upper)
-    prior_least = _uncertain(whole_low, whole_high, records, equal=False)
-    prior_most = _uncertain(whole_low, whole_high, records, equal=True)
+    least, most = _uncertain(lower, upper, class_low, equal=False), _uncertain(lower, upper, class_high, equal=True)
+    whole_low, whole_high = _categories(table, axis, low, lower)[None], _categories(table, axis, high, upper)[None]
+    prior_least, prior_most = (_uncertain(whole_low, whole_high, np.array([records]), equal=one) for one in (False, True))
     if prior_most <= 0:
         return None
     bottom = 0.0 if prior_least <= 0 else max(0.0, 1 - most / prior_least)
@@ -70,31 +68,31 @@ def _categories(table: CrossTable, axis: int, amounts: NDArray[np.float64], inne
     return np.asarray(whole[np.ix_(*places)].ravel())
 
 
-def _uncertain(low: NDArray[np.float64], high: NDArray[np.float64], total: float, *, equal: bool) -> float:
-    """Return the least or the most of sum n log2(N/n) over counts within their intervals that come to a total."""
-    total = float(np.clip(total, low.sum(), high.sum()))
-    counts = _level(low, high, total) if equal else _steep(low, high, total)
-    counts = counts[counts > 0]
-    return float((counts * np.log2(counts.sum() / counts)).sum()) if len(counts) else 0.0
+def _uncertain(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64], *, equal: bool) -> float:
+    """Return the least or the most of sum n log2(N/n) over counts within their intervals that come to a total in each row."""
+    totals = np.clip(totals, low.sum(axis=1), high.sum(axis=1))
+    counts = _level(low, high, totals) if equal else _steep(low, high, totals)
+    sizes = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
+    there = counts > 0
+    return float((counts[there] * np.log2(sizes[there] / counts[there])).sum())
 
 
-def _level(low: NDArray[np.float64], high: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return the counts that are as equal as they can be: a common height, within their intervals."""
-    below, above = float(low.min(initial=0)), float(high.max(initial=0))
+def _level(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the counts that are as equal as they can be: a common height in each row, within their intervals."""
+    below, above = low.min(axis=1, initial=0), high.max(axis=1, initial=0)
     for _ in range(100):
         height = (below + above) / 2
-        if np.clip(height, low, high).sum() < total:
-            below = height
-        else:
-            above = height
-    return np.asarray(np.clip(above, low, high))
+        short = np.clip(height[:, None], low, high).sum(axis=1) < totals
+        below, above = np.where(short, height, below), np.where(short, above, height)
+    return np.asarray(np.clip(above[:, None], low, high))
 
 
-def _steep(low: NDArray[np.float64], high: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def _steep(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the counts that are as unequal as they can be: what is left goes to the largest first."""
-    counts, left = low.copy(), total - float(low.sum())
-    for at in np.argsort(-high, kind="stable"):
-        added = min(left, float(high[at] - low[at]))
-        counts[at] += added
-        left -= added
+    order = np.argsort(-high, axis=1, kind="stable")
+    room = np.take_along_axis(high - low, order, axis=1)
+    before = np.cumsum(room, axis=1) - room
+    added = np.clip((totals - low.sum(axis=1))[:, None] - before, 0, room)
+    counts = low.copy()
+    np.put_along_axis(counts, order, np.take_along_axis(low, order, axis=1) + added, axis=1)
     return counts

@@ -69,7 +69,7 @@ class Encoded:
     def within_reach(self) -> Encoded:
         """Return numbers in a larger unit, a power of two, where sums of their squares would be no numbers any more."""
         largest = self.largest()
-        units = np.where(largest > MOST_SQUARED, np.ldexp(1.0, -np.frexp(largest)[1]), 1.0)
+        units = np.ldexp(1.0, -np.where(largest > MOST_SQUARED, np.frexp(largest)[1], 0))
         return self if (units == 1.0).all() else replace(self, original=self.original * units, release=self.release * units)
 
 
