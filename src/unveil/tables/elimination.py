@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-__all__ = ["PRIME", "Directions", "directions"]
+__all__ = ["PRIME", "Directions", "directions", "eliminated"]
 
 PRIME = (1 << 61) - 1
 
@@ -50,7 +50,7 @@ def _quotient(a: int, b: int) -> int:
 
 def directions(matrix: sp.csr_matrix) -> Directions:
     """Draw two solutions of A z = 0 modulo a prime; the draws are the same on every run."""
-    order, rows = _eliminated(matrix)
+    order, rows = eliminated(matrix, PRIME)
     columns = matrix.shape[1]
     chance = np.random.Generator(np.random.PCG64(20240229))
     found = []
@@ -63,11 +63,11 @@ def directions(matrix: sp.csr_matrix) -> Directions:
     return Directions(found[0], found[1])
 
 
-def _eliminated(matrix: sp.csr_matrix) -> tuple[list[int], list[dict[int, int]]]:
-    """Return the pivots in their order, each with its row, which holds no earlier pivot."""
+def eliminated(matrix: sp.csr_matrix, prime: int) -> tuple[list[int], list[dict[int, int]]]:
+    """Return the pivots in their order, each with its row modulo a prime, which holds no earlier pivot."""
     start = matrix.indptr
     rows: list[dict[int, int]] = [
-        {int(c): int(v) % PRIME for c, v in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)} for a, b in pairwise(start)
+        {int(c): int(v) % prime for c, v in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)} for a, b in pairwise(start)
     ]
     where: dict[int, set[int]] = {}
     for number, row in enumerate(rows):
@@ -88,7 +88,7 @@ def _eliminated(matrix: sp.csr_matrix) -> tuple[list[int], list[dict[int, int]]]
         active[number] = False
         for other in row:
             where[other].discard(number)
-        _cleared(rows, where, row, column, queue)
+        _cleared(rows, where, row, column, queue, prime)
         alone += [other for other in row if len(where[other]) == 1]
         pivots.append(column)
         pivot_rows.append(row)
@@ -124,15 +124,16 @@ def _cleared(
     row: dict[int, int],
     column: int,
     queue: list[tuple[int, int]],
+    prime: int,
 ) -> None:
     """Take the pivot's column out of all other rows."""
-    inverse = pow(row[column], -1, PRIME)
+    inverse = pow(row[column], -1, prime)
     for number in sorted(where[column]):
         other = rows[number]
-        factor = other[column] * inverse % PRIME
+        factor = other[column] * inverse % prime
         for at, entry in row.items():
             before = other.get(at)
-            after = ((before or 0) - factor * entry) % PRIME
+            after = ((before or 0) - factor * entry) % prime
             if after:
                 other[at] = after
                 if before is None:

@@ -1,8 +1,9 @@
-"""Secondary suppression by linear programs: the cheapest flow for one sensitive cell after the other, then thinned out.
+"""Secondary suppression by linear programs: a pattern that protects, then thinned out.
 
-Largest needs first, and what is suppressed already costs little. At the end every secondary cell is tried for publication, the
-dearest first, and stays published if every task has a proof without it. In large tables these proofs take too long: there the
-pattern of the elimination is taken, and only what the attack on it exposes is protected by flows.
+It begins twice: with the pattern of the elimination, and with the cheapest flow for one sensitive cell after the other, largest
+needs first, where what is suppressed already costs little. What the attack on either exposes is protected by further flows. Then
+every secondary cell is tried for publication, the dearest first, and the cheaper result is taken. In large tables flows over all
+cells take too long, and only the elimination begins.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from unveil.tables.flows import Flow, FlowProgram, FlowTask, likely, tasks_of
 from unveil.tables.pattern import Pattern
 from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.gauss import by_elimination
+from unveil.tables.suppression.pool import thinned_by_pool
 from unveil.tables.suppression.rows import EquationRows
 
 if TYPE_CHECKING:
@@ -29,23 +31,40 @@ __all__ = ["by_flows", "completed", "mended", "thinned"]
 
 Step = Callable[[int, int], None]
 _REPAIRS = 5
-_LARGE = 5_000
-"""In tables of more cells the elimination begins, and flows only mend."""
+_LARGE = 3_000
+"""In tables of more cells only the elimination begins, and flows mend."""
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
-def by_flows(problem: CellProblem, *, step: Step | None = None) -> Pattern:
-    """Return a pattern that protects every sensitive cell."""
+def by_flows(problem: CellProblem, *, step: Step | None = None) -> NDArray[np.bool_]:
+    """Return a pattern that protects every sensitive cell: the cheapest of those that the ways to begin lead to."""
     aimed = problem.aimed()
-    pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
-    if len(problem) > _LARGE:
-        suppressed, findings = mended(problem, by_elimination(problem, step=step), "enough", step)
+    best: NDArray[np.bool_] | None = None
+    for begin in (_from_elimination, _from_flows) if len(problem) <= _LARGE else (_from_elimination,):
+        suppressed, findings = mended(aimed, begin(aimed, step), "enough")
         if findings.safe:
-            pattern.suppressed = suppressed
-            return pattern
+            suppressed, findings = mended(aimed, thinned_by_pool(aimed, suppressed, step), "enough")
+        if findings.safe and (best is None or aimed.cost[suppressed].sum() < aimed.cost[best].sum() - 1e-9):
+            best = suppressed
+    return _by_flows_alone(aimed, step) if best is None else best
+
+
+def _from_elimination(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
+    return by_elimination(aimed, step=step)
+
+
+def _from_flows(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
+    pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
+    completed(pattern, step=step)
+    return pattern.suppressed
+
+
+def _by_flows_alone(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
+    """Return a pattern every cell of which has its proofs: slow, for what mending does not end with."""
+    pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
     completed(pattern, step=step)
     thinned(pattern, step=step)
-    return pattern
+    return pattern.suppressed
 
 
 def mended(

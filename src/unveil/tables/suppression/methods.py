@@ -51,7 +51,7 @@ class ChosenPattern:
 
 
 def _lp(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
-    return _Choice(by_flows(problem, step=step).suppressed)
+    return _Choice(by_flows(problem, step=step))
 
 
 def _gauss(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:

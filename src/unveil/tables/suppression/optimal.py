@@ -81,8 +81,8 @@ class _Search:
         self.tasks = tasks_of(self.problem)
         self.end = np.inf if time_limit is None else time.monotonic() + time_limit
         self.step = step
-        first = by_flows(problem)
-        self.best, self.cost = first.suppressed.copy(), first.cost()
+        self.best = by_flows(problem)
+        self.cost = float(problem.cost[self.best].sum())
         self.sure = float(self.problem.cost[self.problem.primary | self.problem.hidden].sum())
         self.bound = self.sure
         self.free = np.flatnonzero(~self.problem.fixed & ~self.problem.primary & ~self.problem.hidden)

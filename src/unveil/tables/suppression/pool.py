@@ -1,0 +1,160 @@
+"""Secondary cells published again while every sensitive cell keeps its interval: by mixtures of a few dozen moved tables.
+
+A pool of moved tables that nobody can exclude shows how far each sensitive cell can move. To publish a cell c, all of them must
+leave it at rest: of two that move it to opposite sides there is a mixture that does. Where no mixture shows enough for some
+sensitive cell, a linear program over the suppressed cells says whether there is a moved table that does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.tables.intervals import Unknowns
+from unveil.tables.solver import LinearProgram
+from unveil.tables.suppression.kernel import Kernel, dearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import CellProblem
+
+__all__ = ["thinned_by_pool"]
+
+_STILL = 1e-7
+_KEPT = 40
+"""Moved tables that are kept."""
+_FAR = 20.0
+"""How far, in units of what it needs, a sensitive cell is pushed at most: room for mixtures."""
+_LEAST = 1e-9
+_IN_VAIN, _MOST = 2, 0.8
+"""Cells are pushed together until so many times in a row more than this share of them stayed open."""
+
+
+def thinned_by_pool(
+    problem: CellProblem, suppressed: NDArray[np.bool_], step: Callable[[int, int], None] | None = None
+) -> NDArray[np.bool_]:
+    """Publish again what sensitive cells do not need for their intervals, the dearest first.
+
+    Parameters
+    ----------
+    problem
+        The table and its needs.
+    suppressed
+        A pattern; sensitive cells that are not safe in it are left as they are.
+    step
+        Called with the number of cells tried, and of all.
+    """
+    cells = np.flatnonzero(suppressed)
+    pool = _Pool(problem, cells)
+    order = dearest(problem, cells)
+    for done, at in enumerate(order):
+        pool.publish(at)
+        if step is not None:
+            step(done + 1, len(order))
+    kept = suppressed.copy()
+    kept[cells[pool.published]] = False
+    return kept
+
+
+class _Pool:
+    """Moved tables over the suppressed cells, and the sensitive cells they serve."""
+
+    def __init__(self, problem: CellProblem, cells: NDArray[np.int64]) -> None:
+        self.problem, self.cells = problem, cells
+        unknowns = Unknowns.of(problem.equations, problem.value, cells, problem.lower, problem.upper)
+        far = 1e3 * max(1.0, float(np.abs(problem.value).max(initial=0)))
+        self.lower = np.maximum(unknowns.lower - unknowns.point, -far)
+        self.upper = np.minimum(unknowns.upper - unknowns.point, far)
+        self.program = LinearProgram(unknowns.matrix, np.zeros(unknowns.matrix.shape[0]), self.lower, self.upper)
+        self.kernel = Kernel.of(problem, cells)
+        self.published = np.zeros(len(cells), dtype=bool)
+        self.sought = np.flatnonzero(problem.primary[cells])
+        asked = problem.exposed(problem.value, problem.value)[cells[self.sought]]
+        levels = np.maximum(problem.up, problem.down)[cells]
+        self.need = np.maximum(np.maximum(levels, problem.width[cells]), _LEAST)
+        self.sought = self.sought[asked]
+        self.tables = np.zeros((1, len(cells)))
+        missing = self._completed(hopeless=True)
+        self.sought = np.setdiff1d(self.sought, missing)  # what is not safe now need not become so
+
+    def publish(self, at: int) -> None:
+        """Publish a cell if every sensitive cell keeps what it needs."""
+        if self.kernel is not None and not self.kernel.spares(at):
+            return
+        before = self.tables
+        self.tables = self._resting(at)
+        place = np.array([at])
+        self.program.bounds(place, np.zeros(1), np.zeros(1))
+        if len(self._completed()):
+            self.tables = before
+            self.program.bounds(place, self.lower[place], self.upper[place])
+            return
+        self.tables = self._pruned(self.tables)
+        self.published[at] = True
+        if self.kernel is not None:
+            self.kernel.publish(at)
+
+    def _open(self) -> NDArray[np.int64]:
+        """Return which sensitive cells the tables do not show to be as open as they need to be."""
+        cells = self.cells[self.sought]
+        value, moved = self.problem.value[cells], self.tables[:, self.sought]
+        low, high = value + moved.min(axis=0, initial=0.0), value + moved.max(axis=0, initial=0.0)
+        return np.asarray(self.sought[self.problem.exposed(low, high, cells)])
+
+    def _completed(self, *, hopeless: bool = False) -> NDArray[np.int64]:
+        """Add moved tables until every sensitive cell is served; return those for which there is none.
+
+        Parameters
+        ----------
+        hopeless
+            Whether all of these are to be known; else the first ends the work.
+        """
+        missing, sign, vain = self._open(), 1.0, 0
+        while len(missing) > 1 and vain < _IN_VAIN:
+            self._push(missing, sign)
+            before, missing, sign = len(missing), self._open(), -sign
+            vain = vain + 1 if len(missing) > _MOST * before else 0
+        for one in missing.tolist():
+            for side in (1.0, -1.0):
+                if one in self._open():
+                    self._push(np.array([one]), side)
+            if not hopeless and one in self._open():
+                break
+        return self._open()
+
+    def _push(self, at: NDArray[np.int64], sign: float) -> None:
+        """Add a moved table with some cells as far to a side as they go, up to some times what they need."""
+        room = _FAR * self.need[at]
+        low = self.lower[at] if sign > 0 else np.maximum(self.lower[at], -room)
+        high = np.minimum(self.upper[at], room) if sign > 0 else self.upper[at]
+        self.program.bounds(at, low, high)
+        self.program.costs(at, np.full(len(at), -sign))
+        solution = self.program.solve()
+        self.program.bounds(at, self.lower[at], self.upper[at])
+        if solution is not None:
+            self.tables = np.vstack([self.tables, solution])
+
+    def _resting(self, at: int) -> NDArray[np.float64]:
+        """Return tables that leave a cell at rest: those of the pool that do, and mixtures of two of the others."""
+        move = self.tables[:, at]
+        still = np.abs(move) <= _STILL
+        above, below = np.flatnonzero(move > _STILL), np.flatnonzero(move < -_STILL)
+        first, second = np.repeat(above, len(below)), np.tile(below, len(above))
+        part = (-move[second] / (move[first] - move[second]))[:, None]
+        mixed = part * self.tables[first] + (1 - part) * self.tables[second]
+        mixed[:, at] = 0.0
+        return np.vstack([self.tables[still], self._pruned(mixed)])
+
+    def _pruned(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Keep the tables that move some sensitive cell farthest, and a few more."""
+        if len(tables) <= _KEPT:
+            return tables
+        moved = tables[:, self.sought]
+        farthest = np.concatenate([np.argmax(moved, axis=0), np.argmin(moved, axis=0)])
+        times = np.bincount(farthest, minlength=len(tables))
+        kept = np.argsort(-times, kind="stable")[: max(_KEPT, int(np.count_nonzero(times)))]
+        return np.asarray(tables[np.sort(kept)])
