@@ -159,6 +159,11 @@ class Model:
         return None
 
     @property
+    def least_size(self) -> int | None:
+        """The fewest records, or persons, that a class must hold; None: it does not ask for a size."""
+        return None
+
+    @property
     def place(self) -> Place:
         """Where it stands in an answer."""
         return (self.name,) if self.secret is None else (self.name, self.secret)

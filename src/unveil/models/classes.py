@@ -62,6 +62,11 @@ class KAnonymity(Model):
         return classes.size
 
     @property
+    def least_size(self) -> int | None:
+        """The k asked for."""
+        return self.k
+
+    @property
     def threshold(self) -> float | None:
         """The k asked for."""
         return self.k
@@ -113,6 +118,11 @@ class PSensitiveKAnonymity(SecretModel):
         """Return the number of sensitive values in every class; 0 where the class is smaller than the k asked for."""
         distinct = self.spread(classes).distinct.astype(np.float64)
         return distinct if self.k is None else np.where(classes.size < self.k - TOLERANCE, 0.0, distinct)
+
+    @property
+    def least_size(self) -> int | None:
+        """The k asked for."""
+        return self.k
 
     @property
     def threshold(self) -> float | None:
@@ -234,6 +244,11 @@ class AlphaK(SecretModel):
         """Return the largest share of a value in every class; infinite where the class is smaller than the k asked for."""
         share = diversity.largest_share(self.spread(classes))
         return share if self.k is None else np.where(classes.size < self.k - TOLERANCE, np.inf, share)
+
+    @property
+    def least_size(self) -> int | None:
+        """The k asked for."""
+        return self.k
 
     @property
     def threshold(self) -> float | None:

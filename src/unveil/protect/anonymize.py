@@ -27,7 +27,7 @@ from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate, target_of
-from unveil.search.request import Request, request_of
+from unveil.search.request import Request, person_of, request_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords, batched_records
@@ -170,7 +170,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
     _require_own_columns(options, attributes, models)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
-    table: Any = _stream_of(data, here=bool(options.pseudonyms) or population is not None, leaves=dry_run or out is not None)
+    here = bool(options.pseudonyms) or population is not None or person_of(data) is not None
+    table: Any = _stream_of(data, here=here, leaves=dry_run or out is not None)
     write = _checked_stream(table, to, chance, options.identifiers, attributes, models) if table is not None else None
     if table is None:
         _require_file(to, data)
@@ -207,7 +208,7 @@ def _screen(request: Request, standing: Standing, options: Options) -> ColumnScr
     """Decide which columns beside the key and the sensitive ones the release has."""
     if standing.deferred:
         return ColumnScreen()
-    treated = (*request.keys, *request.secrets, *request.further, *options.pseudonyms)
+    treated = (*request.keys, *request.sensitive, *request.further, *options.pseudonyms)
     return screen(request.table.frame, request.table.names, treated, standing)
 
 
@@ -242,7 +243,9 @@ def _checked_stream(
 def _require_file(to: Destination, data: Data) -> None:
     """Refuse a table of an engine for records that come here, and to write over the data."""
     if isinstance(to.out, Address):
-        raise ArgumentError("the records come here, as they do for pseudonyms or a population, so the release goes into a file.")
+        raise ArgumentError(
+            "the records come here, as they do for persons, pseudonyms or a population, so the release goes into a file."
+        )
     to.require_other_files(data if isinstance(data, str | os.PathLike) else None)
 
 

@@ -20,6 +20,7 @@ from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.models import KAnonymity
 from unveil.models.base import Model
 from unveil.models.orders import Scale
+from unveil.models.persons import in_persons
 from unveil.models.required import completed
 from unveil.partitions import Hierarchy
 from unveil.project import Need
@@ -42,7 +43,7 @@ from unveil.search.lattice.question import (
     undefined_figures,
 )
 from unveil.search.lattice.undominated import FrontPoint
-from unveil.search.request import Request
+from unveil.search.request import Request, require_persons
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
 
@@ -163,10 +164,11 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     keys, given = hierarchies_of(attributes, hierarchies)
     opened = open_microdata(data)
     standing = opened.naming(*(name for need in required.values() for name in (need.target, *need.given)), *secrets).standing
-    columns = further_columns(opened, keys, secrets, required, models)
+    asked = in_persons(models, standing.person)
+    columns = further_columns(opened, keys, secrets, required, asked)
     records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), checked_nulls(nulls))
     began = time.perf_counter()
-    request = _request((keys, given, columns), (records, rows), models, orders, names_of(identifiers))
+    request = _request((keys, given, columns), (records, rows), asked, orders, names_of(identifiers))
     question = question_of(request, required, secrets, thresholds, suppression=suppression, levels=levels)
     reasons = undefined_figures(question, required)
     maker = _Maker(request, models, suppression, orders, keep_order, chance, standing)
@@ -194,9 +196,11 @@ def _request(
     """Return what is required of a table whose needs name more columns than its models do."""
     require_thresholds(models)
     keys, given, others = columns
-    coded = load(table[0].frame, [*keys, *others])
+    coded, person = load(table[0].frame, [*keys, *others]), table[0].standing.person
+    cells = count_table(coded)
+    require_persons(cells, person)
     scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in others}
-    return Request(keys, others, given, *table, coded, count_table(coded), completed(models, scales), left_out)
+    return Request(keys, others, given, *table, coded, cells, completed(models, scales), left_out, person=person)
 
 
 def _front(

@@ -106,7 +106,7 @@ def generalised(
     settings = {
         "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
         "key": list(request.keys),
-        "sensitive": list(request.secrets),
+        "sensitive": list(request.sensitive),
         "hierarchies": {name: "proposed" if name in request.proposed else "given" for name in request.keys},
         "objective": choice.lattice.objective.name,
         **options.settings(),

@@ -19,10 +19,11 @@ from unveil.attributes import Names, checked_nulls, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.grouping import group
 from unveil.counts.values import places_among
-from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, shown
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, shown
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.models.base import Measured, Model, Place
 from unveil.models.orders import Scale
+from unveil.models.persons import in_persons
 from unveil.models.population import Population
 from unveil.models.required import completed, measured_models
 from unveil.partitions import Hierarchy
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from unveil.sources import CodedTable
 
-__all__ = ["Hierarchies", "Request", "finer_request", "not_met", "request_of"]
+__all__ = ["Hierarchies", "Request", "finer_request", "not_met", "person_of", "request_of", "require_persons"]
 
 Hierarchies: TypeAlias = Mapping[str, Hierarchy | str | os.PathLike[str]]
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -71,6 +72,9 @@ class Request:
         The count table of the population over the key, where there is one.
     further
         Columns that are counted beside these, because the objective asks for them.
+    person
+        The column that says whose record it is; where a size is asked of classes, it stands among the secrets, as persons are
+        counted like sensitive values.
     """
 
     keys: tuple[str, ...]
@@ -84,6 +88,12 @@ class Request:
     left_out: tuple[str, ...] = ()
     population: Counts | None = None
     further: tuple[str, ...] = ()
+    person: str | None = None
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive attributes that the models name, without the column of persons, which is counted like one of them."""
+        return tuple(name for name in self.secrets if name != self.person)
 
     @property
     def records(self) -> Microdata:
@@ -174,9 +184,14 @@ def request_of(
     population: Data | None = None,
     further: Sequence[str] = (),
 ) -> Request:
-    """Read or count a table, and check what is required of it; records that stream are counted where they are."""
+    """Read or count a table, and check what is required of it; records that stream are counted where they are.
+
+    Where a study tells persons apart, the size that is asked of a class is one in persons as well.
+    """
     keys, given = hierarchies_of(attributes, hierarchies)
-    secrets, gone = secrets_of(models, keys), names_of(identifiers)
+    person, gone = person_of(data), names_of(identifiers)
+    models = in_persons(models, person)
+    secrets = secrets_of(models, keys)
     also = tuple(name for name in further if name not in secrets)
     table: Microdata | BatchedRecords
     if isinstance(data, BatchedRecords):
@@ -192,7 +207,23 @@ def request_of(
     required = completed(models, scales)
     if whole is None and any(model.needs_population for model in required.values()):
         raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
-    return Request(keys, secrets, given, table, rows, coded, cells, required, gone, whole, also)
+    require_persons(cells, person)
+    return Request(keys, secrets, given, table, rows, coded, cells, required, gone, whole, also, person)
+
+
+def person_of(data: Data | BatchedRecords) -> str | None:
+    """Return the column that says whose record it is, where a study or records in hand name one."""
+    return None if isinstance(data, BatchedRecords) else getattr(getattr(data, "standing", None), "person", None)
+
+
+def require_persons(cells: Counts, person: str | None) -> None:
+    """Refuse records of nobody in a count table, where it tells persons apart."""
+    if person is None or person not in cells.names:
+        return
+    at = cells.names.index(person)
+    values = cells.columns[at].values
+    if len(values) and values[len(values) - 1] is None:
+        raise NullsError.nobodys(person, int(cells.n[cells.codes[at] == len(values) - 1].sum()), cells.records)
 
 
 def finer_request(

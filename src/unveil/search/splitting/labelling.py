@@ -192,7 +192,7 @@ def released(
     asked = {
         "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
         "key": list(request.keys),
-        "sensitive": list(request.secrets),
+        "sensitive": list(request.sensitive),
         **settings,
         "keep_order": keep_order,
     }

@@ -26,7 +26,7 @@ from unveil.models.base import Measured, Place
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
 from unveil.run import Progress, active_run, in_run
-from unveil.search.request import Request, finer_request
+from unveil.search.request import Request, finer_request, person_of
 from unveil.search.splitting.labelling import Recoding
 from unveil.search.suppression.fewest_cells import MOST_CELLS, fewest_cells
 from unveil.search.suppression.grouped import grouped
@@ -176,6 +176,11 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     if len(keys) > _MOST:
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
     checked_word("against", against, _AGAINST)
+    if (person := person_of(data)) is not None:
+        raise ArgumentError(
+            f"local suppression counts records, and {shown(person)} tells persons apart; anonymize, mondrian and recode_locally "
+            "meet k in persons."
+        )
     request = finer_request(data, keys, [KAnonymity(checked_count("k", k, least=1))], identifiers=identifiers)
     followed = _followed(request, follow or {})
     price = _prices(keys, importance or {})
