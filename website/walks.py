@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from inspect import isclass
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import unveil
@@ -22,32 +23,53 @@ def _room(frame: FrameType | None) -> str | None:
     return inner.partition("/")[0] if name.startswith(_SOURCE) and "/" in inner else None
 
 
-def traced(call: Callable[[], Any]) -> tuple[int, int]:
-    """Return how many files of rooms a call passes, and how many of its calls go from one room into another."""
+def _own_words() -> set[CodeType]:
+    """Return the code of what nouns say of themselves, properties and methods such as their length: to read it is no walk."""
+    codes: set[CodeType] = set()
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] != "unveil":
+            continue
+        for kind in filter(isclass, vars(module).values()):
+            for word, member in vars(kind).items():
+                code = getattr(member.fget if isinstance(member, property) else member, "__code__", None)
+                if code is not None and (isinstance(member, property) or (word.startswith("__") and word.endswith("__"))):
+                    codes.add(code)
+    return codes
+
+
+def traced(call: Callable[[], Any]) -> tuple[int, int, int]:
+    """Return the files of rooms that a call passes, its calls from one room into another, and the doors that these take.
+
+    A door is a pair of functions, the one that calls and the one that is called: a loop goes through one door many times.
+    """
     call()  # what is imported or compiled once is not part of the walk
+    own = _own_words()
     files: set[str] = set()
+    doors: set[tuple[CodeType, CodeType]] = set()
     changes = 0
 
     def look(frame: FrameType, event: str, _: Any) -> None:
         nonlocal changes
         room = _room(frame)
-        if event != "call" or room is None:
+        if event != "call" or room is None or frame.f_code in own:
             return
         files.add(frame.f_code.co_filename)
         before = frame.f_back
         while before is not None and _room(before) is None:
             before = before.f_back
-        changes += before is not None and _room(before) != room
+        if before is not None and _room(before) != room:
+            changes += 1
+            doors.add((before.f_code, frame.f_code))
 
     sys.setprofile(look)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return len(files), changes
+    return len(files), changes, len(doors)
 
 
-def walks() -> Iterator[tuple[str, int, int]]:
+def walks() -> Iterator[tuple[str, int, int, int]]:
     """Trace the calls that users make most."""
     adult = unveil.datasets.adult()
     release = unveil.anonymize(adult, _KEYS, [KAnonymity(5)], suppression=0.04, keep_order=True).data
@@ -64,5 +86,5 @@ def walks() -> Iterator[tuple[str, int, int]]:
 
 
 if __name__ == "__main__":
-    for name, files, changes in walks():
-        sys.stdout.write(f"{name:20} {files:4} files {changes:6,} changes of room\n")
+    for name, files, changes, doors in walks():
+        sys.stdout.write(f"{name:20} {files:4} files {changes:6,} changes of room through {doors:4} doors\n")

@@ -112,9 +112,10 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> list[dic
         settled &= missing | (spread.total(missing.astype(np.float64)) == 0)[spread.of_class]
     newly = summed(spread.value, np.where(settled, rest, 0.0), values)
     share, bits = newly / np.maximum(left, 1.0), np.maximum(left_uncertain, 0.0) / np.maximum(left, 1.0)
+    shown_values = jsonable(list(spread.values))
     return [
         {
-            "not": jsonable(spread.values[at]),
+            "not": shown_values[at],
             "newly_certain": int(newly[at]),
             "share": float(share[at]),
             "uncertainty_left": float(bits[at]),

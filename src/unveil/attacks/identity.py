@@ -23,8 +23,9 @@ from unveil.errors import PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.rates import mean, rate
-from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.generalised import is_suppressed, parse_generalised, point_of, text_form
+from unveil.partitions import Partition
+from unveil.partitions.coverage import covered_values, labels_of
+from unveil.partitions.generalised import read_values
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
 from unveil.study import ColumnPair, Pair, studied
@@ -154,7 +155,7 @@ def grey_box(pair: Pair, external: Data, seed: int) -> dict[str, Any]:
     shown = without_suppressed(pair.release.counts(common) if person is None else count_table(table), common)
     fits = []
     for at, name in enumerate(common):
-        labels = _labels(pair.hierarchy(pair.original_of(name) or name))
+        labels = labels_of(pair.hierarchy(pair.original_of(name) or name))
         fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
     return {"common": common, **_matches(known, _alike(fits, shown, person))}
 
@@ -176,7 +177,7 @@ def known_records(pair: Pair) -> dict[str, Any]:
     fits = []
     for at, name in enumerate(keys):
         place = known.names.index(pairs[name])
-        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], _labels(pair.hierarchy(pairs[name])))
+        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], labels_of(pair.hierarchy(pairs[name])))
         fits.append(fit.nulls_covered(known.columns[place].values, shown.columns[at].values))
     covers = _alike(fits, shown, person)
     covered = covers > 0
@@ -197,25 +198,6 @@ def _alike(fits: Sequence[_Fit], shown: Counts, person: str | None) -> NDArray[n
         released = [np.where(fit.wide[fit.released] < fit.covered.shape[1] - 1, -1, fit.released) for fit in fits]
         return covering(np.stack(released, axis=1), np.stack([fit.same[fit.external] for fit in fits], axis=1), shown.n)
     return _compared(fits, shown.n, who)
-
-
-def _labels(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
-    """Return for each label above the values what it covers: texts, and the numbers that they read as."""
-    found: dict[str, set[Any]] = {}
-    for leaf, *labels in () if hierarchy is None else hierarchy.labels:
-        for label in labels:
-            found.setdefault(label, set()).update({text_form(leaf), point_of(leaf)} - {None})
-    return found
-
-
-def _covering(cell: Any, labels: Mapping[str, set[Any]]) -> Callable[[Any], bool] | None:
-    """Return whether a value lies in what a released one covers; None for one that is a value itself."""
-    cell = "*" if cell is None else cell
-    covered = None if is_suppressed(cell) else labels.get(text_form(cell))
-    if covered is not None:
-        return lambda value: text_form(value) in covered or point_of(value) in covered
-    generalised = parse_generalised(cell)
-    return None if generalised is None else generalised.covers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,20 +226,17 @@ class _Fit:
     @classmethod
     def of(cls, known: Counts, at: int, released: Sequence[Any], codes: Any, labels: Mapping[str, set[Any]]) -> _Fit:
         """Compare the values of a column; a null in the release covers everything, a label what the hierarchy says."""
-        values = known.columns[at].values
-        cells = {code: _covering(cell, labels) for code, cell in enumerate(released)}
-        covers = {code: cell for code, cell in cells.items() if cell is not None}
-        place: dict[Any, int] = {point_of(cell): code for code, cell in enumerate(released)}
-        place |= {text_form(cell): code for code, cell in enumerate(released)}
+        values, cells = read_values(known.columns[at].values), read_values(released)
+        covers = covered_values(cells, values, labels)
+        place: dict[Any, int] = {cell.point: code for code, cell in enumerate(cells)}
+        place |= {cell.text: code for code, cell in enumerate(cells)}
         place[None] = -1
-        found = (-1 if value is None else place.get(text_form(value), place.get(point_of(value), -1)) for value in values)
+        found = (-1 if one.value is None else place.get(one.text, place.get(one.point, -1)) for one in values)
         same = np.fromiter(found, dtype=np.int64, count=len(values))
         covered = np.zeros((len(values), len(covers) + 1), dtype=bool)
         wide = np.full(len(released), len(covers), dtype=np.int64)
-        run = active_run()
-        for number, (code, cell) in enumerate(covers.items()):
-            run.check()
-            covered[:, number] = [value is not None and cell(value) for value in values]
+        for number, (code, within) in enumerate(covers.items()):
+            covered[:, number] = within
             wide[code] = number
         same[covered[np.arange(len(values)), wide[same]] & (same >= 0)] = -1  # what covers itself is one choice, not two
         choices = covered.sum(axis=1) + (same >= 0)
@@ -271,8 +250,8 @@ class _Fit:
         if not null.any():
             return self
         covered = self.covered.copy()
-        for code, cell in enumerate(released):
-            if cell is None or is_suppressed(cell):
+        for code, cell in enumerate(read_values(released)):
+            if cell.suppressed:
                 covered[null, self.wide[code]] = True
         return replace(self, covered=covered, single=None)
 

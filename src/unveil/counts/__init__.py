@@ -192,14 +192,16 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cells as a list of plain objects."""
-        cells = []
-        for cell in range(len(self)):
-            row = {
-                column.name: jsonable(column.values[int(codes[cell])])
-                for column, codes in zip(self.columns, self.codes, strict=True)
-            }
-            weight = {} if self.weight is None else {"weight": float(self.weight[cell])}
-            cells.append({**row, "n": int(self.n[cell]), **weight})
+        values = jsonable([list(column.values) for column in self.columns])
+        columns = {
+            **{
+                name: [own[code] for code in codes.tolist()]
+                for name, own, codes in zip(self.names, values, self.codes, strict=True)
+            },
+            "n": self.n.tolist(),
+            **({} if self.weight is None else {"weight": self.weight.tolist()}),
+        }
+        cells = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {"columns": list(self.names), "records": self.records, "cells": cells}
 
     def _positions(self, names: str | Iterable[str]) -> list[int]:

@@ -73,7 +73,7 @@ class ByValue:
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return one object per class, riskiest first."""
-        columns = {name: [jsonable(item) for item in items] for name, items in self.to_columns(self.riskiest()).items()}
+        columns = jsonable(self.to_columns(self.riskiest()))
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

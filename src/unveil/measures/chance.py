@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["adjusted_rate", "beyond_chance", "expected_information_bits"]
 
-_TAIL = 25.0
-"""Hypergeometric terms beyond a distance t with exp(-2 t^2 / draws) < exp(-2 _TAIL) < 1e-21 are left out."""
+_PAIRS = 8192
+"""Pairs of class sizes that are laid out at once."""
+_ROWS = 256
+"""Pairs in one rectangle."""
+_TAIL = 50.0
+"""Hypergeometric terms beyond a distance whose probability is bounded by exp(-_TAIL) < 1e-21 are left out."""
 
 
 def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], secrets: NDArray[np.int64]) -> float | None:
@@ -65,40 +69,52 @@ def expected_information_bits(a: NDArray[np.int64], b: NDArray[np.int64]) -> flo
     if len(sizes_b) < len(sizes_a):
         sizes_a, times_a, sizes_b, times_b = sizes_b, times_b, sizes_a, times_a
     run, sums = active_run(), []
-    for size, times in zip(sizes_a.tolist(), times_a.tolist(), strict=True):
+    step = max(1, _PAIRS // len(sizes_b))
+    for first in range(0, len(sizes_a), step):
         run.check()
-        sums.append(times * (times_b @ _expected_terms(size, sizes_b, total)))
+        some, often = sizes_a[first : first + step], times_a[first : first + step]
+        terms = _expected_terms(np.repeat(some, len(sizes_b)), np.tile(sizes_b, len(some)), total)
+        sums.append(often @ terms.reshape(len(some), -1) @ times_b)
     return float(np.sum(sums))
 
 
-def _expected_terms(a: int, b: NDArray[np.int64], total: int) -> NDArray[np.float64]:
-    """Return E[n/N log2(N n / (a b))] for one class of size a against each class of size b."""
+def _expected_terms(a: NDArray[np.int64], b: NDArray[np.int64], total: int) -> NDArray[np.float64]:
+    """Return E[n/N log2(N n / (a b))] for pairs of classes of sizes a and b."""
     lowest, highest = np.maximum(0, a + b - total), np.minimum(a, b)
-    reach = np.ceil(np.sqrt(_TAIL * highest)).astype(np.int64) + 1
+    reach = _reach(highest, a * (b / total))
     mode = np.clip((a + 1) * (b + 1) // (total + 2), lowest, highest)
-    start, end = np.maximum(lowest, mode - reach), np.minimum(highest, mode + reach)
+    below, above = mode - np.maximum(lowest, mode - reach), np.minimum(highest, mode + reach) - mode
     terms = np.empty(len(b))
     # rows of similar width go together, so that little of the rectangle is padding
-    order = np.argsort(end - start, kind="stable")
-    for piece in np.array_split(order, max(1, len(b) // 64)):
-        terms[piece] = _expected_piece(a, b[piece], total, start[piece], end[piece])
+    order = np.argsort(below + above, kind="stable")
+    for piece in np.array_split(order, max(1, len(b) // _ROWS)):
+        width = int(below[piece].max()), int(above[piece].max())
+        terms[piece] = _expected_piece(a[piece, None], b[piece, None], total, mode[piece, None], width)
     return terms
 
 
+def _reach(draws: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how far from the most likely number terms count: by Hoeffding's bound, or by Bernstein's where that is nearer.
+
+    A distance t is passed with a probability of at most exp(-2 t^2 / draws), and of at most exp(-t^2 / (2 v + 2 t / 3)) with a
+    variance v below the mean.
+    """
+    third = _TAIL / 3.0
+    nearer = np.minimum(np.sqrt(_TAIL / 2.0 * draws), third + np.sqrt(third * third + 2.0 * _TAIL * mean))
+    return np.asarray(np.ceil(nearer)).astype(np.int64) + 2
+
+
 def _expected_piece(
-    a: int, b: NDArray[np.int64], total: int, start: NDArray[np.int64], end: NDArray[np.int64]
+    a: NDArray[np.int64], b: NDArray[np.int64], total: int, mode: NDArray[np.int64], width: tuple[int, int]
 ) -> NDArray[np.float64]:
-    width = int((end - start).max()) + 1
-    n = start[:, None] + np.arange(width)[None, :]
-    inside = n <= end[:, None]
-    b_of_row = b[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # log P(n) - log P(n - 1) = log((a - n + 1)(b - n + 1) / (n (N - a - b + n)))
-        ratio = ((a - n + 1.0) * (b_of_row - n + 1.0)) / (n * (total - a - b_of_row + n * 1.0))
-        steps = np.where(inside, np.log(ratio), -np.inf)
-        steps[:, 0] = 0.0
-        log_p = np.cumsum(steps, axis=1)
-        p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-        p[~inside] = 0.0
-        information = np.where(inside & (n > 0), n / total * np.log2(total * n / (a * 1.0 * b_of_row)), 0.0)
-    return np.asarray((p * information).sum(axis=1) / p.sum(axis=1))
+    """Return the terms of some pairs, each a row over the n around its most likely one, which has the weight 1.
+
+    Where n can be no larger, or no smaller, the ratio of its probability to its neighbour's is 0, and so is all beyond.
+    """
+    rest = total - a - b
+    below, above = mode - np.arange(1.0, width[0] + 1.0), mode + np.arange(1.0, width[1] + 1.0)
+    p_below = np.cumprod((below + 1.0) * (rest + 1.0 + below) / ((a - below) * (b - below)), axis=1)
+    p_above = np.cumprod((a + 1.0 - above) * (b + 1.0 - above) / (above * (rest + above)), axis=1)
+    n, p = np.hstack([below, mode, above]), np.hstack([p_below, np.ones_like(mode, dtype=np.float64), p_above])
+    information = n * np.log2(np.maximum(n, 1.0) * (total / a / b))
+    return np.asarray((p * information).sum(axis=1) / p.sum(axis=1) / total)

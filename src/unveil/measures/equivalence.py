@@ -171,7 +171,7 @@ class Equivalence:
     def describe(self, at: int) -> dict[str, Any]:
         """Return a class's key values and size, and, where there are any, the sensitive attributes that it discloses."""
         pairs = zip(self.classes.columns, self.classes.codes, strict=True)
-        key = {column.name: jsonable(column.values[int(codes[at])]) for column, codes in pairs}
+        key = jsonable({column.name: column.values[int(codes[at])] for column, codes in pairs})
         size = float(self.size[at])
         disclosed = [name for name, spread in self.spreads.items() if spread.telling[at]]
         described = {"key": key, "size": int(size) if size.is_integer() else size}

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -36,7 +36,17 @@ from unveil.partitions._match import moment_of, plain, text_of
 from unveil.partitions._rules import Blocks, IntervalBlocks, PartitionRule
 from unveil.partitions.partition import Partition
 
-__all__ = ["Generalised", "fitted", "is_null", "is_suppressed", "parse_generalised", "point_of", "text_form"]
+__all__ = [
+    "Generalised",
+    "ReadValue",
+    "fitted",
+    "is_null",
+    "is_suppressed",
+    "parse_generalised",
+    "point_of",
+    "read_values",
+    "text_form",
+]
 
 _FLOAT = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?"
@@ -92,18 +102,24 @@ class Generalised:
 
     def covers(self, value: Any) -> bool:
         """Whether a plain value lies in what is covered."""
+        return self._holds(text_form(value), point_of(value))
+
+    def _holds(self, text: str, point: float | None) -> bool:
+        """Whether a value of this text and number lies in what is covered."""
         if self.values is not None:
-            return text_form(value) in self.values
+            return text in self.values
         if self.prefix is not None:
-            text = text_form(value)
             return len(text) == self.length and text.startswith(self.prefix)
         if self.low is None or self.high is None:
             return True
-        point = point_of(value)
         if point is None:
             return False
         above = point >= self.low if self.with_low else point > self.low
         return above and (point <= self.high if self.with_high else point < self.high)
+
+    def covering(self, values: Sequence[ReadValue]) -> list[bool]:
+        """Return which of some values, nulls never, lie in what is covered."""
+        return [one.value is not None and self._holds(one.text, one.point) for one in values]
 
 
 def parse_generalised(value: Any) -> Generalised | None:
@@ -122,6 +138,41 @@ def parse_generalised(value: Any) -> Generalised | None:
         return Generalised()
     text = value.strip()
     return _interval(text) or _masked(text) or _listed(text)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadValue:
+    """A value, read once: what it is matched by, and what it covers.
+
+    Attributes
+    ----------
+    value
+        The value as it stands.
+    text, point
+        The text by which it is matched, and the number or day that it reads as.
+    suppressed
+        Whether it is missing, or a text of stars only.
+    """
+
+    value: Any
+    text: str
+    point: float | None
+    suppressed: bool
+
+    @property
+    def generalised(self) -> Generalised | None:
+        """What it covers; None where it is a plain value."""
+        return parse_generalised(self.value)
+
+    @property
+    def forms(self) -> set[str | float]:
+        """What the value is matched by: its text, and its number where it has one."""
+        return {self.text} if self.point is None else {self.text, self.point}
+
+
+def read_values(values: Iterable[Any]) -> list[ReadValue]:
+    """Read the distinct values of a column, all at once."""
+    return [ReadValue(one, text_form(one), point_of(one), is_suppressed(one)) for one in values]
 
 
 def is_null(value: Any) -> bool:

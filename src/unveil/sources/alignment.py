@@ -15,7 +15,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, listed, shown
 from unveil.output import atomic_write
-from unveil.partitions.generalised import point_of, text_form
+from unveil.partitions.generalised import ReadValue, read_values
 from unveil.results.numbers import counted
 from unveil.sources.base import Data, Source
 from unveil.sources.coding import encode
@@ -163,14 +163,15 @@ def _of_one_type(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series
 def _as_texts(column: pl.Series) -> pl.Series:
     """Return the texts that values are matched by."""
     coded = encode(column)
-    texts = pl.Series("values", [None if value is None else _text(value) for value in coded.values], dtype=pl.String)
+    texts = pl.Series("values", [_text(value) for value in read_values(coded.values)], dtype=pl.String)
     return texts.gather(coded.codes)
 
 
-def _text(value: Any) -> str:
+def _text(read: ReadValue) -> str | None:
     """Return one text for all that read as one number, or one moment; a number beyond what floats tell apart is written out."""
-    point = point_of(value)
-    return text_form(value) if point is None or abs(point) >= _EXACT else repr(point)
+    if read.value is None:
+        return None
+    return read.text if read.point is None or abs(read.point) >= _EXACT else repr(read.point)
 
 
 def require_order(*tables: Data) -> None:

@@ -90,7 +90,7 @@ class Tables:
         Of columns that say whose records they are (`owners`), an engine sends numbers for the values.
         """
         checked_nulls(nulls)
-        require_columns(wanted_columns(columns, weights), self.source.names)
+        require_columns(columns if weights is None else wanted_columns(columns, weights), self.source.names)
         question = _Question(frozenset(columns), nulls, weights, frozenset(owners if self.source.can_count else ()))
         with self._lock:
             found = self._wider(question) or self._counted(question, columns)
@@ -138,7 +138,7 @@ class Tables:
 
     def _counted(self, question: _Question, columns: Sequence[str]) -> CodedTable:
         """Ask the source for a table, and keep it."""
-        wanted = wanted_columns(columns, question.weights)
+        wanted = list(columns) if question.weights is None else [*columns, question.weights]
         plain = question.nulls == "category" and question.weights is None
         if self.source.can_count:
             numbered = question.numbered

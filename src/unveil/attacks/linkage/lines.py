@@ -15,7 +15,7 @@ from unveil.attacks.linkage.tables import coded
 from unveil.attributes import KINDS, Kind
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import Generalised, is_suppressed, parse_generalised, point_of, text_form
+from unveil.partitions.generalised import Generalised, ReadValue, point_of, read_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,28 +97,28 @@ class _Line:
     entry_of_text: NDArray[np.int64]
     drawn_in: float
 
-    def covered(self, value: Any) -> Sequence[Range] | None:
+    def covered(self, value: ReadValue) -> Sequence[Range] | None:
         """Return the ranges that a released value covers; None where it cannot stand in such a column."""
-        if is_suppressed(value):
+        if value.suppressed:
             return _EVERYTHING
-        plain = None if isinstance(value, (list, tuple, set, frozenset)) else self._plain(value)
+        plain = None if isinstance(value.value, (list, tuple, set, frozenset)) else self._plain(value)
         if plain is not None:
             return plain
-        cell = parse_generalised(value)
+        cell = value.generalised
         if cell is None:
             return [] if self.attribute.kind == "nominal" else None
         if cell.is_anything:
             return _EVERYTHING
         return self._on_numbers(cell) if self.attribute.kind == "continuous" else self._on_entries(cell)
 
-    def _plain(self, value: Any) -> Sequence[Range] | None:
+    def _plain(self, value: ReadValue) -> Sequence[Range] | None:
         """Return what a value covers that is one of the line, or a label of the hierarchy."""
-        text = text_form(value)
+        text = value.text
         label = self._runs(self.labels[text]) if text in self.labels else None
         if self.attribute.kind != "continuous":
             entry = self.place.get(text)
             return label if entry is None else [(self.at[entry], self.at[entry])]
-        point = point_of(value)
+        point = value.point
         if point is None or (label is not None and point not in self.at):
             return label
         return [(point, point)] if math.isfinite(point) else None
@@ -185,8 +185,9 @@ def line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple
     if attribute.kind == "continuous":
         return _line_of_numbers(attribute, original, drawn_in)
     codes, distinct = coded(original)
-    null = np.array([is_suppressed(value) for value in distinct], dtype=bool)
-    texts = [text_form(value) for value in distinct]
+    read = read_values(distinct)
+    null = np.array([value.suppressed for value in read], dtype=bool)
+    texts = [value.text for value in read]
     names = _ordered_texts(attribute, [text for text, missing in zip(texts, null, strict=True) if not missing])
     place = {text: entry for entry, text in enumerate(names)}
     unplaced = sum(text not in place for text, missing in zip(texts, null, strict=True) if not missing)
@@ -200,7 +201,7 @@ def line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple
         attribute,
         np.arange(len(names), dtype=np.float64),
         place,
-        np.array([math.nan if (point := point_of(name)) is None else point for name in names], dtype=np.float64),
+        np.array([math.nan if one.point is None else one.point for one in read_values(names)], dtype=np.float64),
         _labels_of(attribute.hierarchy, names),
         in_order,
         np.array([place[text] for text in in_order], dtype=np.int64),
@@ -214,7 +215,7 @@ def _line_of_numbers(attribute: LinkedAttribute, original: Any, drawn_in: float)
     at = np.unique(numbers[~np.isnan(numbers)])
     labels: Mapping[str, NDArray[np.int64]] = {}
     if attribute.hierarchy is not None:
-        value_at = {point_of(value): value for value in coded(original)[1]}
+        value_at = {one.point: one.value for one in read_values(coded(original)[1])}
         labels = _labels_of(attribute.hierarchy, [value_at[x] for x in at.tolist()])
     nothing = np.empty(0, dtype=np.int64)
     line = _Line(attribute, at, {}, np.empty(0), labels, [], nothing, drawn_in)
@@ -232,8 +233,8 @@ def _ordered_texts(attribute: LinkedAttribute, texts: Sequence[str]) -> list[str
     """Return the distinct values as text in the order of the line."""
     if attribute.kind == "ordinal":
         if attribute.order:
-            return list(dict.fromkeys(text_form(value) for value in attribute.order))
-        points = {text: point_of(text) for text in texts}
+            return list(dict.fromkeys(value.text for value in read_values(attribute.order)))
+        points = {value.text: value.point for value in read_values(texts)}
         if any(point is None for point in points.values()):
             raise ArgumentError(f"column {shown(attribute.name)} is ordinal and holds texts; give its order, from low to high.")
         return sorted(points, key=lambda text: (points[text] or 0.0, text))
@@ -275,11 +276,12 @@ def ranges_of(
         low, high = np.where(null, -np.inf, distinct), np.where(null, np.inf, distinct)
         return value.reshape(-1).astype(np.int64), np.arange(len(distinct) + 1), low, high
     value, distinct_values = coded(released)
-    covered = [line.covered(cell) for cell in distinct_values]
-    strange = [cell for cell, ranges in zip(distinct_values, covered, strict=True) if ranges is None]
+    cells = read_values(distinct_values)
+    covered = [line.covered(cell) for cell in cells]
+    strange = [cell for cell, ranges in zip(cells, covered, strict=True) if ranges is None]
     unread = len(strange)
     if unread and line.attribute.kind == "continuous":
-        if words and all(point_of(cell) is None for cell in strange):
+        if words and all(cell.point is None for cell in strange):
             return None
         raise _not_numbers(line.attribute.released, unread, len(covered))
     if unread:
@@ -312,7 +314,7 @@ def _numbers(name: str, values: Any) -> NDArray[np.float64]:
         numbers = values.astype(np.float64)
     else:
         codes, distinct = coded(values)
-        points = [_original_point(value) for value in distinct]
+        points = [math.nan if one.suppressed else one.point for one in read_values(distinct)]
         unread = sum(point is None for point in points)
         if unread:
             raise _not_numbers(name, unread, len(points))
@@ -321,10 +323,6 @@ def _numbers(name: str, values: Any) -> NDArray[np.float64]:
     if infinite:
         raise _not_numbers(name, infinite, len(numbers))
     return numbers
-
-
-def _original_point(value: Any) -> float | None:
-    return math.nan if is_suppressed(value) else point_of(value)
 
 
 def _not_numbers(name: str, bad: int, all_values: int) -> UnsupportedDataError:
