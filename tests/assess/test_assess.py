@@ -344,7 +344,7 @@ def test_of_very_many_attributes_those_that_say_most_are_combined() -> None:
     assert len(found.attributes) == 70
     shown = str(found.view())
     assert "10 that say least by themselves" in shown
-    assert "the first 60 of 70; --json has them all" in shown
+    assert "the first 60 of 70; the whole answer has them all" in shown
     assert not any("--key" in step.run for step in found.advice)
     all_of_them = unveil.assess(frame, key=frame.columns, max_size=1)
     assert all_of_them.combined == tuple(frame.columns)

@@ -51,7 +51,7 @@ def test_the_calls_that_are_advised_can_be_made(found: unveil.Assessment) -> Non
 
 def test_only_what_we_say_is_translated() -> None:
     view = View(
-        "a --title", (Figure("f", "--value", "--json gives all"),), (Table(("--c",), (("--cell",),), note="see --same-order"),),
+        "a --title", (Figure("f", "--value", "the whole answer has all"),), (Table(("--c",), (("--cell",),), note="see --same-order"),),
         ("Run: `unveil check x --policy p`",),
     )  # fmt: skip
     said = in_python(view, {"unveil check x --policy p": "unveil.check('x', 'p')"})

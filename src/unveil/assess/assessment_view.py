@@ -194,7 +194,7 @@ def _identity_notes(found: Assessment) -> Iterator[str]:
 
 
 def _cut(rows: int) -> str:
-    return f"the first {_MOST_ROWS} of {rows:,}; --json has them all" if rows > _MOST_ROWS else ""
+    return f"the first {_MOST_ROWS} of {rows:,}; the whole answer has them all" if rows > _MOST_ROWS else ""
 
 
 def _left_out(found: Assessment) -> Iterator[str]:
@@ -203,10 +203,10 @@ def _left_out(found: Assessment) -> Iterator[str]:
     if together < keys:
         yield (
             f"Left out: sets of attributes with one of the {keys - together:,} that say least by themselves; sets were looked at "
-            f"among the {together:,} that say most. Name fewer with --key, or all with --max-size N."
+            f"among the {together:,} that say most. Name fewer with `key`, or look at all with `max_size`."
         )
     if largest is not None and largest < together:
-        yield f"Left out: sets of more than {counted(largest, 'attribute')}, for want of time; --max-size N looks at larger ones."
+        yield f"Left out: sets of more than {counted(largest, 'attribute')}, for want of time; `max_size` looks at larger ones."
 
 
 def _more(rates: Sequence[AttributeRate]) -> str:

@@ -50,8 +50,8 @@ class Catalogue(Result):
         trees = tuple((name, len(rows), len(rows[0]) - 1) for name, rows in self.hierarchies.items())
         tables = (
             Table(("name", "records", "columns"), rows),
-            Table(("partition", "blocks"), blocks, title="Semantic partitions, for --partition"),
-            Table(("hierarchy", "values", "height"), trees, title="Hierarchies, for --hierarchy"),
+            Table(("partition", "blocks"), blocks, title="Semantic partitions, for `partitions`"),
+            Table(("hierarchy", "values", "height"), trees, title="Hierarchies, for `hierarchies`"),
         )
         return View("Built-in data sets", (), tables, notes)
 

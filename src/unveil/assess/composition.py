@@ -196,7 +196,7 @@ class Composition(Result):
         judged = [at for at, one in enumerate(self.tried) if one.figures is not None]
         order = sorted(judged, key=lambda at: marks[at] is None)[:_SHOWN_ROWS]
         rows = tuple((*(values[at] for values in columns.values()), marks[at]) for at in order)
-        note = f"{len(judged) - len(order)} more; --json gives all" if len(judged) > len(order) else ""
+        note = f"{len(judged) - len(order)} more; the whole answer has all" if len(judged) > len(order) else ""
         return Table((*columns, "mark"), rows, title="Protections, least risk first", note=note)
 
 

@@ -168,7 +168,7 @@ def _linkage_row(entry: Any) -> tuple[Any, ...]:
 def _notes(found: Attack) -> list[str]:
     notes = []
     if found.alignment is None:
-        notes.append("It was not said which record is which; attacks that need it were not made (--id, --link or --same-order).")
+        notes.append("It was not said which record is which; attacks that need it were not made (`id`, `link` or `same_order`).")
         notes += synthetic_notes(found.synthetic)
     else:
         told = found.alignment.to_dict()

@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 
 from unveil.cli.inputs import closed_at_end
 from unveil.cli.overwrite import check_parameters
+from unveil.cli.words import remember_options
 
 __all__ = ["Program", "app"]
 
@@ -29,6 +30,7 @@ class _Verb(TyperCommand):
             if single.count(option) > 1 and not getattr(option, "is_flag", False):
                 ctx.fail(f"{option.opts[0]} is given twice; it takes one value.")
         rest: list[str] = super().parse_args(ctx, args)
+        remember_options(self.get_params(ctx))
         check_parameters(ctx.params)
         return rest
 

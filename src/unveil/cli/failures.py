@@ -15,6 +15,7 @@ from pathlib import Path
 import unveil
 from unveil.cli import StoppedError
 from unveil.cli.process import ending, turned_away, was_heard
+from unveil.cli.words import said_in_options
 from unveil.errors import CancelledError, ModelNotMetError, UnveilError
 from unveil.output import placed
 
@@ -60,7 +61,7 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, CancelledError):
         return f"{str(error).removesuffix('.')}; {_written()}.", _CANCELLED
     if isinstance(error, UnveilError):
-        return str(error), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
+        return said_in_options(str(error)), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
     from typer.exceptions import TyperException  # here, as the program may have been interrupted while it was loaded
 
     if isinstance(error, TyperException):

@@ -180,11 +180,13 @@ def _show(result: Result) -> None:
     """Show an answer in the terminal."""
     from rich.console import Console
 
+    from unveil.cli.words import in_options
+
     class Terminal(Console):
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704 - what rich has caught; it would end the process with exit code 1
 
-    Terminal().print(result)
+    Terminal().print(result.terminal_form(in_options(result.displayed().terminal_view())))
 
 
 def _is_unicode(encoding: str | None) -> bool:

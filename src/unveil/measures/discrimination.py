@@ -145,7 +145,7 @@ class DiscriminationRate(Result):
             columns=tuple(shown_rows),
             rows=tuple(zip(*shown_rows.values(), strict=True)),
             title="Values of the key, most refined first",
-            note=f"and {more:,} more; --json gives all" if more > 0 else "",
+            note=f"and {more:,} more; the whole answer has all" if more > 0 else "",
             bars=frozenset({"posterior"}),
         )
         tables = (table,) if len(named) else ()

@@ -90,11 +90,11 @@ class Scan(Result):
         singles = [subset for subset in self.subsets if len(subset.key) == 1]
         several = [subset for subset in self.subsets if len(subset.key) > 1]
         more = len(singles) - _SHOWN_ROWS
-        note = f"and {more:,} more (--json: all)" if more > 0 else ""
+        note = f"and {more:,} more (the whole answer has all)" if more > 0 else ""
         tables = [self._table("Attributes, riskiest first", singles[:_SHOWN_ROWS], note)]
         if several:
             shown = _smallest_first(several)
-            note = f"of {len(several):,}; one that scores no higher than a smaller one within it is left out (--json: all)"
+            note = f"of {len(several):,}, without those that a smaller one within equals; the whole answer has all"
             tables.append(self._table("Riskiest combinations", shown, note if len(several) > len(shown) else ""))
         figures = (
             Figure("subsets", len(self.subsets), f"of {counted(len(self.made.key), 'key attribute')}"),

@@ -130,7 +130,8 @@ def _notes(found: Measurement) -> list[str]:
     if "special" in found.uniqueness:
         special = found.uniqueness["special"]
         notes.append(
-            f"SUDA: {special['special_uniques']:,} special uniques, highest score {special['max_score']:,}; --json gives all."
+            f"SUDA: {special['special_uniques']:,} special uniques, highest score {special['max_score']:,}; "
+            "the whole answer has all."
         )
     if "simple" in found.uniqueness:
         simple = found.uniqueness["simple"]

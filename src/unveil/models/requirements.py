@@ -79,7 +79,7 @@ def _count(value: Any) -> Any:
 def parse_p(text: str, sensitive: Sequence[str]) -> Model:
     """Read P[:ATTRIBUTE] as p-sensitivity."""
     number, rest = _split(text)
-    return PSensitiveKAnonymity(_attribute(rest, sensitive, text), _whole(number, "--p", text))
+    return PSensitiveKAnonymity(_attribute(rest, sensitive, text), _whole(number, "`p`", text))
 
 
 def parse_l(text: str, sensitive: Sequence[str]) -> Model:
@@ -93,15 +93,15 @@ def parse_l(text: str, sensitive: Sequence[str]) -> Model:
     kind, rest = _split(text)
     number, after = _split(rest or "")
     if kind == "distinct":
-        return DistinctLDiversity(_attribute(after, sensitive, text), _whole(number, "--l", text))
+        return DistinctLDiversity(_attribute(after, sensitive, text), _whole(number, "`l`", text))
     if kind in ("entropy", "grassberger"):
         model = EntropyLDiversity if kind == "entropy" else GrassbergerLDiversity
-        return model(_attribute(after, sensitive, text), _positive(number, "--l", text))
+        return model(_attribute(after, sensitive, text), _positive(number, "`l`", text))
     if kind == "recursive":
         length, last = _split(after or "")
-        c, l = _positive(number, "--l", text), _whole(length, "--l", text)  # noqa: E741 - the model's own letters
+        c, l = _positive(number, "`l`", text), _whole(length, "`l`", text)  # noqa: E741 - the model's own letters
         return RecursiveLDiversity(_attribute(last, sensitive, text), l, c)
-    raise ArgumentError(f"--l takes distinct:L, entropy:L, grassberger:L or recursive:C:L, then :ATTRIBUTE, not {shown(text)}.")
+    raise ArgumentError(f"`l` takes distinct:L, entropy:L, grassberger:L or recursive:C:L, then :ATTRIBUTE, not {shown(text)}.")
 
 
 def parse_t(text: str, sensitive: Sequence[str]) -> Model:
@@ -114,13 +114,13 @@ def parse_t(text: str, sensitive: Sequence[str]) -> Model:
             distance, rest = known, after
     if rest and rest not in (*sensitive, " + ".join(sensitive)):
         raise ArgumentError.not_one_of("distance or sensitive attribute", rest, (*DISTANCES, *sensitive))
-    return TCloseness(_attribute(rest, sensitive, text), _share(number, "--t", text, above=distance == "kl"), distance)
+    return TCloseness(_attribute(rest, sensitive, text), _share(number, "`t`", text, above=distance == "kl"), distance)
 
 
 def parse_alpha(text: str, sensitive: Sequence[str]) -> Model:
     """Read ALPHA[:ATTRIBUTE] as the highest share of a value in a class."""
     number, rest = _split(text)
-    return AlphaK(_attribute(rest, sensitive, text), _share(number, "--alpha", text))
+    return AlphaK(_attribute(rest, sensitive, text), _share(number, "`alpha`", text))
 
 
 def parse_beta(text: str, sensitive: Sequence[str]) -> Model:
@@ -129,19 +129,19 @@ def parse_beta(text: str, sensitive: Sequence[str]) -> Model:
     kind, rest = _split(text)
     model = kinds.get(kind)
     number, after = _split(rest or "") if model is not None else (kind, rest)
-    return (model or BasicBetaLikeness)(_attribute(after, sensitive, text), _positive(number, "--beta", text))
+    return (model or BasicBetaLikeness)(_attribute(after, sensitive, text), _positive(number, "`beta`", text))
 
 
 def parse_delta(text: str, sensitive: Sequence[str]) -> Model:
     """Read DELTA[:ATTRIBUTE] as delta-disclosure."""
     number, rest = _split(text)
-    return DeltaDisclosure(_attribute(rest, sensitive, text), _positive(number, "--delta", text))
+    return DeltaDisclosure(_attribute(rest, sensitive, text), _positive(number, "`delta`", text))
 
 
 def parse_presence(text: str) -> DeltaPresence:
     """Read LOW:HIGH as delta-presence."""
     low, high = _split(text)
-    return DeltaPresence(_share(low, "--presence", text), _share(high or "", "--presence", text))
+    return DeltaPresence(_share(low, "`presence`", text), _share(high or "", "`presence`", text))
 
 
 def parse_k_map(text: str) -> Model:
@@ -154,12 +154,12 @@ def parse_k_map(text: str) -> Model:
     """
     k, rest = _split(text)
     if rest is None:
-        return KMap(_whole(k, "--k-map", text))
+        return KMap(_whole(k, "`k_map`", text))
     fraction, after = _split(rest)
     significance, word = _split(after or "0.01")
     estimator: CellEstimator = _word(word or "poisson", CELL_ESTIMATORS)
     return EstimatedKMap(
-        _whole(k, "--k-map", text), _share(fraction, "--k-map", text), _share(significance, "--k-map", text), estimator
+        _whole(k, "`k_map`", text), _share(fraction, "`k_map`", text), _share(significance, "`k_map`", text), estimator
     )
 
 
@@ -174,18 +174,18 @@ def parse_uniqueness(text: str) -> Model:
     kind, rest = _split(text)
     number, after = _split(rest or "")
     if kind == "sample" and after is None:
-        return SampleUniques(_share(number, "--uniqueness", text))
+        return SampleUniques(_share(number, "`uniqueness`", text))
     if kind == "population":
         fraction, word = _split(after or "")
         estimator: Estimator = _word(word or "dankar", ESTIMATORS)
-        return PopulationUniques(_share(number, "--uniqueness", text), _share(fraction, "--uniqueness", text), estimator)
-    raise ArgumentError(f"--uniqueness takes sample:SHARE or population:SHARE:FRACTION[:ESTIMATOR], not {shown(text)}.")
+        return PopulationUniques(_share(number, "`uniqueness`", text), _share(fraction, "`uniqueness`", text), estimator)
+    raise ArgumentError(f"`uniqueness` takes sample:SHARE or population:SHARE:FRACTION[:ESTIMATOR], not {shown(text)}.")
 
 
 def parse_no_attack(text: str) -> Model:
     """Read GAIN:COST as the requirement that no attack pays."""
     gain, cost = _split(text)
-    return NoAttack(_positive(gain, "--no-attack", text), _positive(cost or "", "--no-attack", text))
+    return NoAttack(_positive(gain, "`no_attack`", text), _positive(cost or "", "`no_attack`", text))
 
 
 def _word(word: str, among: Sequence[Any]) -> Any:

@@ -149,7 +149,7 @@ RULES: dict[str, Form] = {
         math.inf,
         whole=True,
         parameters={"by": None, "value": None, "rule": (), "attacker": None, "insiders": "singletons", "total": "Total"},
-        about="cells of a published table that an attacker can compute too closely; `rule` needs `--original`",
+        about="cells of a published table that an attacker can compute too closely; `rule` needs the original",
     ),
 }
 """Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""

@@ -77,7 +77,7 @@ class ColumnScreen:
         """Say what was left out and why, what the user vouches for, and what nobody measured."""
         if self.left_out:
             told = [f"{in_line([name])} ({why})" for name, why in self.left_out.items()]
-            yield f"Left out: {_short(told, _MOST_LISTED)}; a column that you vouch for stays with keep (--keep COLUMN)."
+            yield f"Left out: {_short(told, _MOST_LISTED)}; a column that you vouch for stays with `keep`."
         if self.vouched:
             yield f"Kept because you vouch for them: {listed(self.vouched)}."
         if self.unmeasured:

@@ -1,4 +1,4 @@
-"""A view for a notebook: where a page or a terminal speaks of options and commands, Python code has arguments and calls.
+"""A view in the words of its reader: where a page or a terminal speaks of commands, a notebook has Python calls.
 
 Only what we say ourselves is translated (titles, remarks, definitions), never a cell of a table, which is data.
 """
@@ -6,20 +6,17 @@ Only what we say ourselves is translated (titles, remarks, definitions), never a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unveil.results import View
 
-__all__ = ["in_python"]
+__all__ = ["in_python", "worded"]
 
 _PHRASES = {
-    "--json gives all": "`to_dict()` has all",
-    "(--json: all)": "(all: `to_dict()`)",
-    "for --partition": "for `partitions`",
-    "for --hierarchy": "for `hierarchies`",
+    "the whole answer has": "`to_dict()` has",
     "Run: `": "In Python: `",
 }
 _OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
@@ -42,6 +39,11 @@ def in_python(view: View, calls: Mapping[str, str]) -> View:
             text = text.replace(command, python)
         return _OPTION.sub(lambda found: f"`{found[1].replace('-', '_')}`", text)
 
+    return worded(view, said)
+
+
+def worded(view: View, said: Callable[[str], str]) -> View:
+    """Return a view with other words for what we say ourselves, never for data."""
     return replace(
         view,
         banner=said(view.banner),
@@ -52,5 +54,5 @@ def in_python(view: View, calls: Mapping[str, str]) -> View:
         ),
         charts=tuple(replace(one, note=said(one.note), definition=said(one.definition)) for one in view.charts),
         notes=tuple(map(said, view.notes)),
-        parts=tuple(in_python(part, calls) for part in view.parts),
+        parts=tuple(worded(part, said) for part in view.parts),
     )

@@ -218,7 +218,7 @@ def attack_table(
         table = data
     else:
         if by is None:
-            raise ArgumentError("no dimension is named; name the columns that span the table (by, --by).")
+            raise ArgumentError("no dimension is named; name the columns that span the table (`by`).")
         known = inspect.signature(build).parameters
         if unknown := [name for name in options if name not in known]:
             raise ArgumentError(f"a table takes no {quoted(unknown[0])}; it takes: {listed(list(known))}.")

@@ -106,9 +106,7 @@ def table(  # noqa: PLR0913 - what a table is made of
     rows = _Rows.read(counted, dimensions, leaves, None if there is not None else value, holding, request)
     below = rows.x is not None and bool((rows.x < 0).any()) if there is None else bool((there.total < there.size).any())
     if below and not signed:
-        raise TableError(
-            f"column {shown(value)} has negative values; say so (signed=True, --signed), and contributions are ranked by size."
-        )
+        raise TableError(f"column {shown(value)} has negative values; say so (`signed`), and contributions are ranked by size.")
     return CrossTable(
         dimensions=dimensions,
         n=rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel(),
@@ -145,7 +143,7 @@ def leaves_of(
 def _columns(names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None) -> list[str]:
     """Return the columns to be read, each named once."""
     if not names:
-        raise ArgumentError("no dimension is named; name the columns that span the table (by, --by).")
+        raise ArgumentError("no dimension is named; name the columns that span the table (`by`).")
     columns = [*names, *(one for one in (value, holding, request) if one is not None)]
     for name in columns:
         if columns.count(name) > 1 or name == weights:

@@ -203,7 +203,7 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
         rows = read_published(published, by, figures or value, dict(hierarchies or {}), total)
     if original is None:
         if rules:
-            raise ArgumentError("rules need to know who contributes to each cell; give the original data (original, --original).")
+            raise ArgumentError("rules need to know who contributes to each cell; give the original data (`original`).")
         return _blind(rows, aim, intervals)
     table = _original(original, rows, value, dict(hierarchies or {}), total)
     asked = rules_of(rules)

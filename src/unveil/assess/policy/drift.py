@@ -87,7 +87,7 @@ def read_baseline(given: PathLike | Mapping[str, Any]) -> Baseline:
         key, nulls = tuple(made["key"]), str(made["nulls"])
         figures = {rule.place: _number(value) for rule, value in pairs if value is not None}
     except (KeyError, TypeError, AttributeError, ValueError, ProjectError):
-        raise DataFileError(f"{place}: this is no answer of 'unveil check --json' or 'unveil measure --json'.") from None
+        raise DataFileError(f"{place}: this is no answer of `check` or `measure`, as JSON.") from None
     return Baseline(place, key, nulls, figures, tuple(rule for rule, value in pairs if value is not None), profile)
 
 
@@ -127,7 +127,7 @@ def _document(path: Path) -> Mapping[str, Any]:
     except DocumentError as problem:
         raise DataFileError(f"{path}: {problem.problem}") from None
     if not isinstance(found, Mapping):
-        raise DataFileError(f"{path}: this is no answer of 'unveil check --json' or 'unveil measure --json'.")
+        raise DataFileError(f"{path}: this is no answer of `check` or `measure`, as JSON.")
     return found
 
 

@@ -69,7 +69,7 @@ def _secrets(found: Mapping[str, Any]) -> Table:
 def synthetic_notes(found: Mapping[str, Any]) -> list[str]:
     """Return in words what was copied and how near the release is, or why the release was not audited as synthetic data."""
     if found["control"] is None:
-        return [f"If the release is synthetic: {found['membership']['reason']} (--control)."]
+        return [f"If the release is synthetic: {found['membership']['reason']} (`control`)."]
     copied, near = found["copies"], found["closest"]
     one, other = copied["unique"], copied["control_unique"]
     equal = f"{counted(copied['records'], 'synthetic record')} ({copied['share']:.2%}) equal an original one."

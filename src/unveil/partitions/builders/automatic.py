@@ -182,7 +182,7 @@ def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
     if lost:
         said += (
             f"; {_number_of(lost, 'value')} of fewer than {width} digits lost the zeros in front, which are put back "
-            "(--text COLUMN reads the column so)"
+            "(`text` reads the column so)"
         )
     return PostalCodes(tuple(useful), width), said
 

@@ -69,8 +69,8 @@ def require_delimited(place: str | os.PathLike[str] | Address) -> None:
     else:
         named, kind = os.fspath(place), "no delimited text"
     raise ArgumentError(
-        f"{shown(named)} is {kind}, and only cells of delimited text are taken for formulas; leave --spreadsheet-safe "
-        "(spreadsheet_safe) out, or write a .csv or .tsv file."
+        f"{shown(named)} is {kind}, and only cells of delimited text are taken for formulas; leave "
+        "`spreadsheet_safe` out, or write a .csv or .tsv file."
     )
 
 

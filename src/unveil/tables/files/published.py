@@ -110,7 +110,7 @@ def _dimension(name: str, codes: Sequence[Any], trees: Sequence[Hierarchy], tota
     texts = list(dict.fromkeys(str(code) for code in codes))
     if total not in texts:
         raise TableError(
-            f"dimension {shown(name)} has no code {shown(total)} for its total; name the code of the total (total, --total), or "
+            f"dimension {shown(name)} has no code {shown(total)} for its total; name the code of the total (`total`), or "
             "give a hierarchy."
         )
     return Classification.flat(name, [code for code in texts if code != total], total=total)

@@ -45,7 +45,7 @@ class RequestRule:
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
         """Return the cells whose largest contributor asked."""
         if table.asked is None:
-            raise TableError("the request rule needs to know who asked; name the column that says so (request, --request).")
+            raise TableError("the request rule needs to know who asked; name the column that says so (`request`).")
         first = contributions(table, 1)[:, 0]
         return (table.units > 0) & (table.asked > 0) & (table.asked >= first) & (100 * first >= self.share * values(table))
 

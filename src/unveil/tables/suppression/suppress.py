@@ -127,7 +127,7 @@ def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> N
 
 def _told(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> TableError:
     why = (
-        "whoever is alone in another cell can compute it (--insiders none would let them)"
+        "whoever is alone in another cell can compute it (`insiders` of 'none' would let them)"
         if failure.insider
         else "its sums leave no room, or what everybody knows is too near; lower the level or the width, or publish fewer totals"
     )

@@ -1,0 +1,60 @@
+"""The library speaks of arguments; only the command line speaks of options."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import unveil
+from unveil.cli import run
+from unveil.cli.words import said_in_options
+
+HOME = Path(unveil.__file__).parent
+OPTION = re.compile(r"(?<![\w-])--[a-z]")
+COMMANDS = {"assess/advice.py", "assess/init.py", "report/page.py"}
+"""What writes commands out, for people to run them, and a style sheet, whose variables begin so."""
+
+
+def _docstrings(tree: ast.AST) -> set[ast.Constant]:
+    alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    return {value for value in alone if isinstance(value, ast.Constant)}
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the texts that a module may show, with their lines: all but docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = _docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in documented:
+            yield node.lineno, node.value
+
+
+LIBRARY = [path for path in sorted(HOME.rglob("*.py")) if path.relative_to(HOME).parts[0] not in ("cli", "app")]
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(HOME).as_posix())
+def test_no_message_of_the_library_names_an_option(path: Path) -> None:
+    if path.relative_to(HOME).as_posix() in COMMANDS:
+        return
+    assert [(line, text) for line, text in texts(path) if OPTION.search(text)] == []
+
+
+def test_the_command_line_says_the_option_of_an_argument(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", "adult"]) == 2
+    assert run(["measure", "adult", "--key", "sex", "--sensitive", "race", "--l", "odd:3"]) == 2
+    assert run(["dr", "adult", "--key", "age", "--sensitive", "sex"]) == 0
+    shown = capsys.readouterr()
+    assert "--l takes distinct:L" in shown.err
+    assert "`" not in shown.err
+    assert "more; --json has all" in shown.out
+
+
+def test_what_is_no_option_of_the_verb_stays_an_argument() -> None:
+    assert run(["datasets"]) == 0
+    assert said_in_options("see `signed`, the whole answer has all") == "see `signed`, --json has all"
+    assert run(["table", "adult", "--by", "sex", "--by", "race"]) == 0
+    assert said_in_options("see `signed` and `hierarchies`") == "see --signed and --hierarchy"
