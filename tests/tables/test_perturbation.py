@@ -15,6 +15,7 @@ import unveil
 from unveil import tables
 from unveil.errors import ArgumentError, TableError
 from unveil.tables import CrossTable
+from unveil.tables.comparison import ProtectedTable
 from unveil.tables.perturbation.cell_key import perturbation_row
 from unveil.tables.problem import Aim, posed
 from unveil.tables.rules import rules_of
@@ -207,3 +208,29 @@ def test_protections_are_compared_on_one_scale() -> None:
     exact = found["whole"]["rate"][0]
     assert low <= exact <= high
     assert exact == pytest.approx(unveil.discrimination_rate("adult", "race", "marital-status").value)
+
+
+def test_compare_takes_a_table_and_its_protections() -> None:
+    table = unveil.table("adult", ["race", "marital-status"])
+    ways: dict[str, ProtectedTable] = {
+        "suppressed": table.suppress("threshold=5"),
+        "rounded": unveil.tables.round_table(table, base=5),
+        "bare": table,
+    }
+    found = unveil.compare({"true": table, **ways}, original="true")
+    assert found.to_dict() == unveil.tables.compare_tables(table, ways).to_dict()
+    assert found.figures["suppressed"].lost > 0 == found.figures["suppressed"].exposed
+    assert found.figures["bare"].exposed == found.figures["bare"].sensitive
+    assert found.figures["rounded"].deviation > 0 == found.figures["rounded"].lost
+
+
+def test_tables_and_records_are_not_compared_with_each_other() -> None:
+    table = unveil.table("adult", ["race", "sex"])
+    mixtures: list[dict[str, Any]] = [
+        {"original": table, "records": "adult"},
+        {"original": "adult", "table": table},
+        {"original": table.suppress("threshold=5"), "table": table},
+    ]
+    for mixture in mixtures:
+        with pytest.raises(ArgumentError, match="tables are compared with the table that they protect"):
+            unveil.compare(mixture)

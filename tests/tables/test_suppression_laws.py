@@ -299,7 +299,7 @@ def test_patterns_safe_from_outsiders_are_judged_for_insiders_as_defined(some: l
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_solvers_agree_where_symmetry_is_high(seed: int) -> None:
-    """All cells alike: SCIP's handling of symmetry would cut the optimum off if it were on."""
+    """All cells alike: what SCIP does about symmetry must not cut the optimum off."""
     chance = np.random.default_rng(seed)
     counts = np.full((6, 6), 10)
     counts[chance.integers(0, 6, 5), chance.integers(0, 6, 5)] = 1

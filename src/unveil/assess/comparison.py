@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args, overload
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
@@ -23,6 +23,8 @@ from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied
+from unveil.tables.comparison import ProtectedTable, TableComparison, compare_tables
+from unveil.tables.crosstable import CrossTable
 from unveil.utility.needs import utility
 from unveil.utility.tasks import Task
 
@@ -139,10 +141,35 @@ class Comparison(Result):
         return self.trade_off.svg(privacy, utility)
 
 
+@overload
+def compare(releases: Mapping[str, ProtectedTable], *, original: str = "original") -> TableComparison: ...
+
+
+@overload
+def compare(
+    releases: Mapping[str, Data],
+    key: Names | None = None,
+    sensitive: Names | None = None,
+    *,
+    original: str = "original",
+    privacy: Names = ("k", "prosecutor"),
+    needs: Need | Sequence[Need] = (),
+    tasks: Task | Sequence[Task] = (),
+    losses: Names = ("entropy_loss", "suppressed"),
+    id: str | None = None,
+    link: Mapping[str, Data] | None = None,
+    same_order: bool | Names = False,
+    seed: int = 0,
+    key_file: str | os.PathLike[str] | None = None,
+    policy: AnyPolicy | None = None,
+    progress: Progress | None = None,
+) -> Comparison: ...
+
+
 @checked_arguments
 @in_run
 def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
-    releases: Mapping[str, Data],
+    releases: Mapping[str, Data | ProtectedTable],
     key: Names | None = None,
     sensitive: Names | None = None,
     *,
@@ -158,14 +185,15 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     key_file: str | os.PathLike[str] | None = None,
     policy: AnyPolicy | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
-) -> Comparison:
+) -> Comparison | TableComparison:
     """Compare any number of releases of one original, from any tool, on one scale.
 
     Parameters
     ----------
     releases
         The original and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
-        studies or project files. Never changed.
+        studies or project files. Never changed. Or a table (`unveil.table`) and its protections: nothing else is then
+        asked, and the sensitive cells are those of the first suppressed one (others: `unveil.tables.compare_tables`).
     key, sensitive
         The key and the sensitive attributes; none: those of the original's study or project.
     original
@@ -190,6 +218,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     -------
     Comparison
         The figures side by side, the releases that no other dominates, and why each lost what it lost.
+    TableComparison
+        Of tables: cells and value lost, deviation, ranks, exposed cells and the Discrimination Rate.
 
     Examples
     --------
@@ -205,11 +235,16 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     ... )
     >>> found.reasons["no age"]
     ('illness: 0.0000 instead of 1.0000; most was lost on age: the release leaves it out.',)
+    >>> counts = unveil.table("adult", ["race", "marital-status"])
+    >>> unveil.compare({"original": counts, "suppressed": counts.suppress("threshold=5")})
+    TableComparison(race x marital-status: suppressed)
     """
     if original not in releases:
         raise ArgumentError.not_one_of("the original", original, list(releases))
     if len(releases) < 2:  # noqa: PLR2004 - the original and one release
         raise ArgumentError("there is no release to compare with the original; give at least one, by its name.")
+    if (tables := _protected(releases, original)) is not None:
+        return compare_tables(*tables)
     files = table_files(releases, original, key_file)
     wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
     made = {name: data for name, data in releases.items() if name != original}
@@ -231,6 +266,20 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         }
     reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
     return Comparison(found, changes, reasons, files)
+
+
+def _protected(releases: Mapping[str, Any], original: str) -> tuple[CrossTable, dict[str, ProtectedTable]] | None:
+    """Return a table and its protections; None where records are compared. A mixture of both is refused."""
+    tabular = {name for name, one in releases.items() if isinstance(one, get_args(ProtectedTable))}
+    if not tabular:
+        return None
+    whole = releases[original]
+    if not isinstance(whole, CrossTable) or tabular != set(releases):
+        strange = next(name for name in releases if name not in tabular or name == original)
+        raise ArgumentError(
+            f"tables are compared with the table that they protect, and {shown(strange)} is none; make it by unveil.table()."
+        )
+    return whole, {name: one for name, one in releases.items() if name != original}
 
 
 Degrees = dict[str, tuple[float | None, Mapping[str, float | None]]]

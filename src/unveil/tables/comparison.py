@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
@@ -30,7 +30,10 @@ from unveil.tables.suppression.result import SuppressedTable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TableComparison", "TableFigures", "compare_tables"]
+__all__ = ["ProtectedTable", "TableComparison", "TableFigures", "compare_tables"]
+
+ProtectedTable: TypeAlias = SuppressedTable | PerturbedTable | CrossTable | PublishedTable
+"""A table as it would be published, whatever made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ class TableComparison(Result):
 @checked_arguments
 def compare_tables(
     table: CrossTable,
-    protected: Mapping[str, SuppressedTable | PerturbedTable | CrossTable | PublishedTable],
+    protected: Mapping[str, ProtectedTable],
     *,
     rules: str | TableRule | Sequence[str | TableRule] = (),
     attacker: str | None = None,
@@ -162,9 +165,7 @@ def compare_tables(
     return TableComparison(table, found)
 
 
-def _published(
-    name: str, table: CrossTable, one: SuppressedTable | PerturbedTable | CrossTable | PublishedTable
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], Any]:
+def _published(name: str, table: CrossTable, one: ProtectedTable) -> tuple[NDArray[np.float64], NDArray[np.bool_], Any]:
     """Return the figures that a protection publishes, which cells it hides, and what the figures are."""
     nothing = np.zeros(len(table.n), dtype=bool)
     dimensions = one.dimensions if isinstance(one, CrossTable | PublishedTable) else one.table.dimensions

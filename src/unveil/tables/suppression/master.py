@@ -1,7 +1,7 @@
 """The master problem of the cheapest pattern, and the solvers it can be given to: one line per solver.
 
 HiGHS (MIT licence) starts anew after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of
-symmetry knows nothing of cuts that are still to come and can cut the optimum off, so it is switched off.
+symmetry is switched off as a precaution: it knows nothing of cuts that are still to come.
 """
 
 from __future__ import annotations
