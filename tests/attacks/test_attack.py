@@ -29,7 +29,7 @@ PUBLISHED = unveil.datasets.published()
 
 
 def attacked(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    assert run(["attack", *arguments, "--json"]) == 0
+    assert run(["attack", *arguments, "--json", "--unmasked"]) == 0
     return json.loads(capsys.readouterr().out)
 
 

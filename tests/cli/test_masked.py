@@ -18,6 +18,7 @@ SECRETS = ("Soloville", "Tinyville", "zq-plague", "zq-rabies", "987654", "Zqolom
 """A town of one person, a town whose six people all have one illness, that illness, another that one person has, one person's pay,
 and one person's name."""
 
+COLUMNS = ("name", "town", "sex", "illness", "pay", "age")
 STUDY = ["--key", "town", "--key", "sex", "--sensitive", "illness"]
 NAMED = ["--key", "name", "--sensitive", "pay"]
 COMMANDS: dict[str, list[str]] = {
@@ -29,9 +30,16 @@ COMMANDS: dict[str, list[str]] = {
     "measure-name": ["measure", "people.csv", *NAMED, "--sensitive", "illness", "--suda"],
     "assess": ["assess", "people.csv", *STUDY],
     "identifiers": ["identifiers", "people.csv"],
+    "attack": ["attack", "people.csv", "release.csv", "--id", "name", *STUDY, "--sensitive", "pay"],
+    "attack-name": ["attack", "people.csv", "release.csv", "--same-order", *NAMED],
+    "attack-by-meaning": ["attack", "people.csv", "release.csv", "--same-order", *STUDY, "--partition", "kinds:sex=sexes.json"],
+    "attack-synthetic": ["attack", "people.csv", "release.csv", "--control", "others.csv", *STUDY],
+    "utility": ["utility", "people.csv", "--need", "care: illness given town, sex", "--need", "wages: pay given name"],
+    "loss": ["loss", "people.csv", "release.csv", "--id", "name"],
+    "compare": ["compare", "people.csv", "one=release.csv", *STUDY, "--same-order", "--privacy", "k", "--privacy", "attack"],
 }
 """Every verb that answers with figures about people."""
-SILENT = {"scan", "identifiers"}
+SILENT = {"scan", "identifiers", "loss", "compare"}
 """Verbs whose answers hold no value of the data, masked or not."""
 
 
@@ -48,7 +56,13 @@ def people() -> list[tuple[object, ...]]:
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with (tmp_path / "people.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("name", "town", "sex", "illness", "pay", "age"), *people()])
+        csv.writer(file).writerows([COLUMNS, *people()])
+    with (tmp_path / "release.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([COLUMNS, *((*row[:5], "*") for row in people())])
+    with (tmp_path / "others.csv").open("w", newline="", encoding="utf-8") as file:
+        others = [(f"O{at:02}", "Metz", "fm"[at % 2], ("flu", "cold", "gout")[at % 3], 1200 + at, 30 + at) for at in range(40)]
+        csv.writer(file).writerows([COLUMNS, *others])
+    (tmp_path / "sexes.json").write_text('[["f"], ["m"]]', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import __version__
@@ -20,6 +20,8 @@ from unveil.measures.equivalence import suppressed_cells
 from unveil.measures.rates import columns_of, mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Provenance, Result, View
+from unveil.results.masked_rows import masked_parts
+from unveil.results.masking import MASK, SMALL
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import CodedTable, Data, open_source
@@ -118,6 +120,16 @@ class Attack(Result):
         rows += [(name.replace("_", " "), None, key, self.synthetic[name]["risk"]) for name in RISKS]
         names = ("attack", "attribute", "given", "figure")
         return {name: [row[at] for row in rows] for at, name in enumerate(names)}
+
+    def masked(self, small: int = SMALL) -> Attack:
+        """Return the answer without the values of fewer than `small` records, and of classes that disclose."""
+        sections = ("identity", "homogeneity", "background", "skewness", "similarity", "linkage", "synthetic")
+        found, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
+        for name, entry in found["skewness"]["by_sensitive"].items():
+            belief = entry["belief"]
+            if (belief["worst_class"] or {}).get("masked") or (belief["value"],) in hidden.get((name,), ()):
+                belief["value"] = MASK
+        return replace(self, **found)
 
     def view(self) -> View:
         """Return what a person should see."""

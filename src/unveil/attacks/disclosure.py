@@ -19,6 +19,8 @@ from unveil.measures.equivalence import Equivalence, Spread, equivalence
 from unveil.measures.rates import columns_of, mean, rate
 from unveil.partitions import Partition
 from unveil.results import jsonable
+from unveil.results.masked_rows import Rows
+from unveil.results.masking import disclosing
 from unveil.sources import CodedTable
 from unveil.study import ColumnPair, Pair
 
@@ -80,10 +82,11 @@ def _missing(entry: Mapping[str, Any]) -> dict[str, Any]:
         {**{name: value for name, value in row.items() if name not in figures}, "count": row["count"], "missing": 1.0 - row["dr"]}
         for row in entry["by_value"]
     ]
-    return {"missing": None if entry["value"] is None else 1.0 - entry["value"], "by_value": rows}
+    named = entry["by_value"].with_figures(rows) if isinstance(entry["by_value"], Rows) else rows
+    return {"missing": None if entry["value"] is None else 1.0 - entry["value"], "by_value": named}
 
 
-def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> list[dict[str, Any]]:
+def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     """Rank the pieces of knowledge "not v": how many more records would be certain, and what would stay uncertain, in bits.
 
     Parameters
@@ -95,7 +98,7 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> list[dic
 
     Returns
     -------
-    list
+    Rows
         For each value v, most telling first: `not`, the records `newly_certain` once v is ruled out for everyone who does not
         hold it, their `share` of these, and the `uncertainty_left` among them, in bits.
     """
@@ -113,15 +116,19 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> list[dic
     newly = summed(spread.value, np.where(settled, rest, 0.0), values)
     share, bits = newly / np.maximum(left, 1.0), np.maximum(left_uncertain, 0.0) / np.maximum(left, 1.0)
     shown_values = jsonable(list(spread.values))
-    return [
+    order = np.lexsort((np.round(bits, 12), -newly)).tolist()
+    rows = [
         {
             "not": shown_values[at],
             "newly_certain": int(newly[at]),
             "share": float(share[at]),
             "uncertainty_left": float(bits[at]),
         }
-        for at in np.lexsort((np.round(bits, 12), -newly)).tolist()
+        for at in order
     ]
+    given_away = disclosing(spread.n, spread.size[spread.of_class], spread.whole[spread.value])
+    telling = summed(spread.value, given_away.astype(np.float64), values) > 0
+    return Rows(rows, {"not": spread.name}, [int(spread.n.sum() - left[at]) for at in order], telling[order].tolist())
 
 
 def skewness(pair: Pair, release: CodedTable, classes: Equivalence) -> dict[str, Any]:
@@ -169,7 +176,8 @@ def _by_value(
         for old, new, n in pairs
         if old in rates[0] and new in rates[1]
     ]
-    return {"by_value": [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]}
+    told = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
+    return {"by_value": Rows(told, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])}
 
 
 def _standing_for(pair: Pair, original: str, released: str) -> list[tuple[Any, Any, int]] | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from unveil.counts import Classes
 from unveil.results import jsonable
+from unveil.results.masked_rows import Rows
 from unveil.results.masking import MASK, masked_values
 
 if TYPE_CHECKING:
@@ -64,17 +65,24 @@ class ByValue:
         uncounted = hidden & (self.classes.n[rows] >= self.small)
         found: dict[str, list[Any]] = {}
         for column, codes in zip(self.classes.columns, self.classes.codes, strict=True):
-            name = f"key.{column.name}" if column.name in ("count", "dr", "posterior") else column.name
-            found[name] = _without([column.values[code] for code in codes[rows].tolist()], hidden, MASK)
+            found[_called(column.name)] = _without([column.values[code] for code in codes[rows].tolist()], hidden, MASK)
         found["count"] = _without(self.classes.n[rows].tolist(), uncounted, None)
         found["dr"] = _without(self.dr[rows].tolist(), uncounted, None)
         found["posterior"] = self.posterior[rows].tolist()
         return found
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> Rows:
         """Return one object per class, riskiest first."""
-        columns = jsonable(self.to_columns(self.riskiest()))
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        order = self.riskiest()
+        columns = jsonable(self.to_columns(order))
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        attributes = {_called(column.name): column.name for column in self.classes.columns}
+        return Rows(rows, attributes, self.classes.n[order].tolist(), self.telling[order].tolist())
+
+
+def _called(name: str) -> str:
+    """Return what a key column is called beside the figures."""
+    return f"key.{name}" if name in ("count", "dr", "posterior") else name
 
 
 def _without(values: list[Any], which: NDArray[np.bool_], instead: Any) -> list[Any]:

@@ -25,6 +25,7 @@ from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.partitions import Partition
 from unveil.results import Figure, Provenance, Result, Table, View
+from unveil.results.masked_rows import Rows
 from unveil.results.masking import SMALL, disclosing, masking_in_words
 from unveil.results.numbers import counted, number
 from unveil.sources import CodedTable, Data
@@ -97,9 +98,9 @@ class DiscriminationRate(Result):
         return self.made.records
 
     @property
-    def by_value(self) -> list[dict[str, Any]]:
+    def by_value(self) -> Rows:
         """For each value of the key, riskiest first: its values, `count`, `dr` and `posterior`."""
-        return self.table.to_list()
+        return self.table.to_rows()
 
     def __repr__(self) -> str:
         """Return one line: the question, the rate and the kind."""

@@ -10,7 +10,7 @@ rate adjusted for chance, which is 0 for attributes that have nothing to do with
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unveil import __version__
@@ -22,6 +22,8 @@ from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
+from unveil.results.masked_rows import masked_parts
+from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.sources import CodedTable, Data
 from unveil.study import Study, studied
@@ -127,6 +129,11 @@ class Utility(Result):
             "at_least": [served.need.at_least for served in found],
             "met": [served.met for served in found],
         }
+
+    def masked(self, small: int = SMALL) -> Utility:
+        """Return the answer without the values of fewer than `small` records, and of classes that give the target away."""
+        rows, _ = masked_parts({name: served.by_value for name, served in self.needs.items()}, small)
+        return replace(self, needs={name: replace(served, by_value=rows[name]) for name, served in self.needs.items()})
 
     def view(self) -> View:
         """Return what a person should see: every need, then what each given attribute contributes."""
