@@ -475,6 +475,7 @@ RIGHT: dict[str, Draw] = {
     "edges": _one_of([0, 10, 50, 100]),
     "tables": _each(Scene.names, 1),
     "domains": _domains,
+    "m": _one_of(1, 2, 3),
     "workload": _each(Scene.names, 1),
     "shared": _one_of(None),
     "records": _one_of(None, 10, 50),

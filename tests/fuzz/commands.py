@@ -226,6 +226,7 @@ VALUES: dict[str, Draw] = {
     "--shared-ledger": _one_of("people.db", "tree.csv"),
     "--budget": _one_of("1", "1:1e-6", "much"),
     "--neighbours": _one_of("change one", "add or remove"),
+    "--km": lambda rng, table: f"2:2:{_column(rng, table)}",
     "--as": _one_of("analyst", "ann"),
     "--epsilon": _one_of("0.1", "1"),
     "--postal": _one_of("1", "3", "5"),

@@ -6,9 +6,19 @@
 from __future__ import annotations
 
 from unveil.attacks.attack import Attack, attack
+from unveil.attacks.items import KnownItems, known_items
 from unveil.attacks.linkage.distance import distance_linkage
 from unveil.attacks.linkage.intervals import interval_disclosure
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
 
-__all__ = ["Attack", "attack", "distance_linkage", "interval_disclosure", "probabilistic_linkage", "structure_linkage"]
+__all__ = [
+    "Attack",
+    "KnownItems",
+    "attack",
+    "distance_linkage",
+    "interval_disclosure",
+    "known_items",
+    "probabilistic_linkage",
+    "structure_linkage",
+]

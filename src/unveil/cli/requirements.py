@@ -60,6 +60,9 @@ Beta = Annotated[
     list[str] | None, typer.Option("--beta", metavar="[KIND:]B[:COLUMN]", help="Require basic or enhanced beta-likeness.")
 ]
 Delta = Annotated[list[str] | None, typer.Option("--delta", metavar="D[:COLUMN]", help="Require delta-disclosure privacy.")]
+Km = Annotated[
+    list[str] | None, typer.Option("--km", metavar="K:M:COLUMN", help="Require k^m-anonymity of a key column of sets.")
+]
 KMap = Annotated[
     str | None,
     typer.Option(
@@ -89,6 +92,7 @@ class AskedModels:
     """The models of classes that a table must meet."""
 
     k: K = None
+    km: Km = None
     p: P = None
     l_diversity: LDiversity = None
     t: TCloseness = None
@@ -105,7 +109,7 @@ class AskedModels:
         from unveil.models.requirements import parse_models
 
         words = {
-            "k": self.k, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
+            "k": self.k, "km": self.km, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
             "delta": self.delta, "average_risk": self.average_risk, "uniqueness": self.uniqueness, "no_attack": self.no_attack,
         }  # fmt: skip
         return parse_models({**words, **self.of_population()}, sensitive)

@@ -188,6 +188,12 @@ FACTS: dict[str, MechanismFacts] = {
         guarantee="epsilon and delta, per record or person", intruder="the stated epsilon and delta",
         section="3.3.2", page="mechanisms/differential-privacy.md",
     ),
+    "generalize_sets": MechanismFacts(
+        home="sets", about="items of sets become coarser, or are left out", family="masking",
+        perturbative=False, drawn=False, data="sets of items", counters="identity",
+        guarantee="k records hold any m items of a record", intruder="one of k, if no more than m items are known",
+        section="-", page="mechanisms/sets.md",
+    ),
     "pseudonymize": MechanismFacts(
         home="pseudonyms", about="names become keyed hashes or numbers", family="pseudonyms",
         perturbative=True, drawn=True, data="names of people", counters="direct identification",

@@ -19,6 +19,7 @@ from unveil.models.derived import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
 from unveil.models.registry import register
+from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "GrassbergerLDiversity",
     "KAnonymity",
     "KMap",
+    "KmAnonymity",
     "Measured",
     "Model",
     "NoAttack",

@@ -29,6 +29,7 @@ from unveil.models.derived import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.orders import Scale
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
 
 __all__ = ["MODELS", "label_of", "measures", "register"]
@@ -44,6 +45,7 @@ MODELS: list[type[Model]] = [
     NoAttack,
     SampleUniques,
     PopulationUniques,
+    KmAnonymity,
     PSensitiveKAnonymity,
     DistinctLDiversity,
     EntropyLDiversity,

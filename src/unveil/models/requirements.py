@@ -27,16 +27,18 @@ from unveil.models.closeness import DISTANCES, Distance, TCloseness
 from unveil.models.derived import CELL_ESTIMATORS, CellEstimator, EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques
 
 __all__ = [
-    "MODEL_WORDS", "parse_alpha", "parse_beta", "parse_delta", "parse_k_map", "parse_l", "parse_models", "parse_no_attack",
+    "MODEL_WORDS", "parse_alpha", "parse_beta", "parse_delta", "parse_k_map", "parse_km",
+    "parse_l", "parse_models", "parse_no_attack",
     "parse_p", "parse_presence", "parse_t", "parse_uniqueness",
 ]  # fmt: skip
 
 
 MODEL_WORDS = (
-    "k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
+    "k", "km", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
 )  # fmt: skip
 """The words that name a requirement, in a project file and, with dashes, on a command line."""
 
@@ -50,7 +52,8 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
     [KAnonymity(k=5), DistinctLDiversity(attribute='disease', l=3)]
     """
     several: Mapping[str, Callable[[str, Sequence[str]], Model]] = {
-        "p": parse_p, "l": parse_l, "t": parse_t, "alpha": parse_alpha, "beta": parse_beta, "delta": parse_delta,
+        "km": parse_km, "p": parse_p, "l": parse_l, "t": parse_t, "alpha": parse_alpha, "beta": parse_beta,
+        "delta": parse_delta,
         "uniqueness": lambda text, _: parse_uniqueness(text),
     }  # fmt: skip
     single: Mapping[str, Callable[[Any], Model]] = {
@@ -74,6 +77,21 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
 def _count(value: Any) -> Any:
     """Return a count that a file holds as a decimal number as the integer it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def parse_km(text: str, sensitive: Sequence[str]) -> Model:  # noqa: ARG001 - its attribute is one of the key
+    """Read K:M:ATTRIBUTE as k^m-anonymity of a column of sets.
+
+    Examples
+    --------
+    >>> parse_km("5:2:cart", [])
+    KmAnonymity(attribute='cart', k=5, m=2, separator=';')
+    """
+    number, rest = _split(text)
+    most, attribute = _split(rest or "")
+    if not attribute:
+        raise ArgumentError(f"--km takes K:M:COLUMN, such as 5:2:items, not {shown(text)}.")
+    return KmAnonymity(attribute, _whole(number, "--km", text), _whole(most, "--km", text))
 
 
 def parse_p(text: str, sensitive: Sequence[str]) -> Model:

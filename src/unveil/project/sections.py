@@ -283,7 +283,7 @@ def _write_needs(needs: Mapping[str, Need], relative: Callable[[Path], str]) -> 
 
 
 _MODEL_WORDS = (
-    "k", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
+    "k", "km", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
 )  # fmt: skip
 
 

@@ -1,0 +1,118 @@
+"""Whom do a few known items single out? An intruder who knows some of what somebody bought, visited or suffers from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_count
+from unveil.attributes import require_columns
+from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items_of, supports
+from unveil.results import Figure, Result, Table, View
+from unveil.sources.microdata import open_microdata
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from unveil.sources import Data
+
+__all__ = ["KnownItems", "known_items"]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class KnownItems(Result):
+    """What an intruder gains who knows up to m items of a record.
+
+    Attributes
+    ----------
+    attribute, records, m
+        The column of sets, how many records it has, and how many items are known at most.
+    worst
+        For 1 to m items the share of records that some so many of their items, the worst for them, single out.
+    drawn
+        For 1 to m items the chance that so many items, drawn at random from a random record, single it out.
+    least
+        For 1 to m items the fewest records that hold some so many: k of k^m-anonymity.
+    """
+
+    attribute: str
+    records: int
+    m: int
+    worst: tuple[float, ...]
+    drawn: tuple[float, ...]
+    least: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        """Return one line: the share singled out."""
+        return f"KnownItems({self.attribute}: {self.m} items single out {self.worst[-1]:.4f} of {self.records:,} records)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures."""
+        from unveil import __version__
+
+        return {
+            "attribute": self.attribute, "records": self.records, "m": self.m, "worst": list(self.worst),
+            "drawn": list(self.drawn), "least": list(self.least), "version": __version__,
+        }  # fmt: skip
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return a row for each number of items known."""
+        known = list(range(1, self.m + 1))
+        return {"known": known, "worst": list(self.worst), "drawn": list(self.drawn), "least": list(self.least)}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        rows = tuple(zip(range(1, self.m + 1), self.worst, self.drawn, self.least, strict=True))
+        table = Table(("items known", "worst items", "items by chance", "fewest records"), rows)
+        return View(f"Known items of {self.attribute}", (Figure("singled out", self.worst[-1]),), (table,), ())
+
+
+@checked_arguments
+def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";") -> KnownItems:
+    """Say how many records are singled out by whoever knows a few of their items.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set or a data frame: the release.
+    attribute
+        The column of sets: lists, or texts with separators between items.
+    m
+        The most items that are known.
+    separator
+        What stands between the items of a text.
+
+    References
+    ----------
+    .. [1] Terrovitis, Mamoulis, Kalnis (2008), Privacy-preserving anonymization of set-valued data, Proceedings of the VLDB
+       Endowment 1(1), 115-125. doi:10.14778/1453856.1453874
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from unveil import attacks
+    >>> carts = pl.DataFrame({"cart": ["beer;milk", "beer;milk", "beer;tea", "beer"]})
+    >>> attacks.known_items(carts, "cart")
+    KnownItems(cart: 2 items single out 0.2500 of 4 records)
+    """
+    most, between = checked_count("m", m, least=1, most=MOST_KNOWN), checked_separator(separator)
+    records = open_microdata(data)
+    require_columns((attribute,), records.names)
+    sets = [items_of(value, between) for value in records.column(attribute).to_list()]
+    found = supports(sets, [1] * len(sets), most)
+    rates = [_rates(sets, found, known) for known in range(1, most + 1)]
+    least = [min((n for items, n in found.items() if len(items) <= known), default=len(sets)) for known in range(1, most + 1)]
+    worst, drawn = zip(*rates, strict=True)
+    return KnownItems(attribute, len(sets), most, worst, drawn, tuple(least))
+
+
+def _rates(sets: Sequence[Items], found: Counter[Items], known: int) -> tuple[float, float]:
+    """Return the shares of records that their worst items, and items drawn at random, single out."""
+    alone = np.array(
+        [np.mean([found[some] == 1 for some in combinations(items, min(known, len(items)))]) if items else 0.0 for items in sets]
+    )
+    return float(np.mean(alone > 0.0)), float(alone.mean())

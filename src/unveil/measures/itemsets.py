@@ -1,0 +1,96 @@
+"""How many records hold some items together? Supports of small sets of items, in a column of sets.
+
+A set is written as a list, or as a text whose items stand between separators. An item held twice is held once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from unveil.arguments import checked_count
+from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_KNOWN", "Items", "checked_separator", "items_of", "least_supports", "subsets", "supports"]
+
+Items: TypeAlias = tuple[str, ...]
+"""Items in order, each once."""
+
+MOST_KNOWN = 10
+_MOST_SUBSETS = 30_000_000
+"""More than these are not counted: they take gigabytes."""
+
+
+def checked_separator(separator: Any) -> str:
+    """Return what stands between items, or refuse it."""
+    if not isinstance(separator, str) or not separator:
+        raise ArgumentError("the separator is the text that stands between items, such as ';'.")
+    return separator
+
+
+def items_of(value: Any, separator: str) -> Items:
+    """Return the items of a set: of a list its entries, of a text what stands between separators; of a null none.
+
+    Examples
+    --------
+    >>> items_of("bread; milk;bread;", ";"), items_of(["b", "a"], ";"), items_of(None, ";")
+    (('bread', 'milk'), ('a', 'b'), ())
+    """
+    if value is None:
+        return ()
+    parts: Iterable[Any] = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(separator)
+    return tuple(sorted({str(part).strip() for part in parts if part is not None} - {""}))
+
+
+def subsets(items: Items, most: int) -> Iterator[Items]:
+    """Give the subsets of at least one and at most so many items."""
+    for size in range(1, min(most, len(items)) + 1):
+        yield from combinations(items, size)
+
+
+def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counter[Items]:
+    """Return how many records hold each set of at most so many items that any record holds.
+
+    Parameters
+    ----------
+    sets, records
+        The sets that occur, and how many records hold each.
+    most
+        The most items of a set that is counted.
+    """
+    checked_count("m", most, least=1, most=MOST_KNOWN)
+    cost = sum(math.comb(len(items), size) for items in sets for size in range(1, most + 1))
+    if cost > _MOST_SUBSETS:
+        raise ArgumentError(
+            f"the sets have {cost:,} subsets of at most {most} items, and up to {_MOST_SUBSETS:,} are counted; ask for a lower "
+            "m, or group items first."
+        )
+    found: Counter[Items] = Counter()
+    for items, n in zip(sets, records, strict=True):
+        for known in subsets(items, most):
+            found[known] += n
+    return found
+
+
+def least_supports(sets: Sequence[Items], records: Sequence[int], most: int) -> NDArray[np.int64]:
+    """Return for each set how few records hold what somebody may know of it: at most so many of its items.
+
+    Whoever knows more leaves fewer records, so the largest subsets decide. Of an empty set nothing can be known: all are left.
+
+    Examples
+    --------
+    >>> least_supports([("a", "b"), ("a",), ()], [1, 3, 2], 2).tolist()
+    [1, 4, 6]
+    """
+    found, everybody = supports(sets, records, most), sum(records)
+    decisive = (combinations(items, min(most, len(items))) for items in sets)
+    least = [min(map(found.__getitem__, known)) if items else everybody for items, known in zip(sets, decisive, strict=True)]
+    return np.array(least, dtype=np.int64)

@@ -1,0 +1,87 @@
+"""Does anybody stand out by a few of the items that they bought, visited or suffer from? k^m-anonymity of a column of sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_count
+from unveil.errors import ArgumentError, listed, shown
+from unveil.measures.equivalence import Equivalence
+from unveil.measures.itemsets import MOST_KNOWN, checked_separator, items_of, least_supports
+from unveil.models.base import Model, Place
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["KmAnonymity"]
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class KmAnonymity(Model):
+    """Whoever knows any m items of somebody's set, or fewer, finds at least k records that hold them (Terrovitis 2008).
+
+    The attribute stands among the key: a text of items with separators between. The figure of a class is the number of records
+    that hold what is rarest among m of its items.
+
+    Examples
+    --------
+    >>> import polars as pl, unveil
+    >>> carts = pl.DataFrame({"cart": ["beer;milk", "beer;milk", "beer;tea", "beer"]})
+    >>> model = unveil.models.KmAnonymity("cart", k=2, m=1)
+    >>> measured = unveil.measure(carts, "cart", models=[model])["km_anonymity", "cart"]
+    >>> measured.value, measured.met, measured.worst_class["key"]
+    (1, False, {'cart': 'beer;tea'})
+    """
+
+    attribute: str
+    k: int | None = None
+    m: int = 2
+    separator: str = ";"
+    name: ClassVar[str] = "km_anonymity"
+    label: ClassVar[str] = "k^m-anonymity"
+    whole: ClassVar[bool] = True
+    safe_is_high: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse a threshold, an m or a separator that is none."""
+        Model.__post_init__(self)
+        checked_count("the m of km_anonymity", self.m, least=1, most=MOST_KNOWN)
+        checked_separator(self.separator)
+
+    @classmethod
+    def measures(cls) -> Iterator[Model]:
+        """Give none: which columns hold sets, only the user knows."""
+        return iter(())
+
+    @property
+    def place(self) -> Place:
+        """Its name and its attribute."""
+        return self.name, self.attribute
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return how few records hold some m items of each class's set."""
+        names = [column.name for column in classes.classes.columns]
+        if self.attribute not in names:
+            raise ArgumentError(
+                f"{self.name} asks for {shown(self.attribute)}, which is not among the key; key attributes are: {listed(names)}."
+            )
+        at = names.index(self.attribute)
+        values, of_class = classes.classes.columns[at].values, classes.classes.codes[at]
+        records = np.bincount(of_class, weights=classes.own, minlength=len(values)).astype(np.int64)
+        sets = [items_of(value, self.separator) for value in values]
+        return least_supports(sets, records.tolist(), self.m)[of_class].astype(np.float64)
+
+    @property
+    def threshold(self) -> float | None:
+        """The k asked for."""
+        return self.k
+
+    @property
+    def requirement(self) -> str | None:
+        """The threshold in words, with m."""
+        return None if self.k is None else f"{self.name} >= {self.k} (m = {self.m})"
