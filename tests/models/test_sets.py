@@ -61,6 +61,18 @@ def test_the_model_and_the_attack_count_as_the_definition_does(seed: int, m: int
     assert attacks.known_items(lists, "cart", m=m).to_dict() == found.to_dict()
 
 
+def test_row_order_changes_nothing_doubling_doubles_and_knowing_more_is_never_safer() -> None:
+    sets = drawn(9)
+
+    def figure(some: Sequence[set[str]], m: int) -> float:
+        return float(unveil.measure(texts(some), "cart", models=[KmAnonymity("cart", m=m)])["km_anonymity", "cart"].value or 0)
+
+    for m in (1, 2, 3):
+        assert figure(sets[::-1], m) == figure(sets, m)
+        assert figure([*sets, *sets], m) == 2 * figure(sets, m)
+        assert figure(sets, m + 1) <= figure(sets, m)
+
+
 @pytest.mark.parametrize("tree", [None, TREE])
 @pytest.mark.parametrize(("seed", "k", "m"), [(0, 2, 2), (1, 3, 2), (2, 5, 1), (3, 4, 3), (4, 41, 2)])
 def test_a_release_meets_the_model_and_items_are_true_or_coarser(seed: int, k: int, m: int, tree: Hierarchy | None) -> None:
