@@ -223,6 +223,23 @@ def test_the_sentence_is_what_counting_gives(adult: tuple[Desk, Browser], known:
     assert f"<dd>{int(sizes.min()):,}</dd>" in text
 
 
+def test_people_stand_alone_where_persons_are_told_apart(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"visit": range(60), "patient": [f"p{row // 3}" for row in range(60)], "age": [row // 6 for row in range(60)]}
+    )
+    frame = frame.with_columns(age=pl.when(pl.col("patient") == "p7").then(99).otherwise("age"))
+    frame.write_csv(tmp_path / "visits.csv")
+    desk, browser = opened(tmp_path, str(tmp_path / "visits.csv"))
+    asked = f"/exposure?asked=1&c={desk.code('age')}&example=1"
+    browser.post("/columns/role", {"column": desk.code("visit"), "role": "identifier"})
+    browser.post("/columns/role", {"column": desk.code("patient"), "role": "other"})
+    assert "Nobody</strong> of 60 records stands alone" in browser.get(asked).text
+    browser.post("/columns/role", {"column": desk.code("patient"), "role": "person"})
+    assert figures(browser.get(asked).text) == (2, 20)  # p7, and p6 who is left of a pair
+    assert "of 20 people stand alone" in browser.get(asked).text
+    assert "Nobody else has this combination" in browser.get(asked).text
+
+
 def test_what_is_learnt_about_a_secret_is_the_rate_of_the_verb(adult: tuple[Desk, Browser]) -> None:
     desk, browser = adult
     text = browser.get(f"/exposure?asked=1&c={desk.code('age')}&about={desk.code('occupation')}").text

@@ -60,7 +60,8 @@ def test_k_uniques_and_risks_are_those_of_the_definition(rows: list[tuple[Any, .
     alone = {who for members in classes.values() if len(members) == 1 for who in members}
     assert found["k_anonymity"].value == min(map(len, classes.values()))
     assert found.persons == len(risk)
-    assert found.uniqueness["sample"] == {"uniques": len(alone), "share": len(alone) / len(risk)}
+    sample = found.uniqueness["sample"]
+    assert (sample["uniques"], sample["share"]) == (len(alone), len(alone) / len(risk))
     prosecutor = found.risk["prosecutor"]
     assert prosecutor["highest"] == max(risk.values())
     assert prosecutor["average"] == pytest.approx(sum(risk.values()) / len(risk))
@@ -215,6 +216,9 @@ def test_an_assessment_counts_persons_throughout() -> None:
     assert sum(found.class_sizes.records) == 4
     assert {one.name: (one.uniques, one.k) for one in found.without} == {"town": (1, 1), "age": (0, 2)}
     assert "2 of the 4 people (50.0%)" in found.view().lead
+    told = {step.run.split()[1]: (step.run, step.python) for step in found.advice}
+    assert "--person who" in told["anonymize"][0]
+    assert "unveil.Study(data, person='who')" in told["anonymize"][1]
 
 
 def test_sentences_say_records_where_nobody_is_told_apart() -> None:

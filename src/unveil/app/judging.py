@@ -12,6 +12,7 @@ from unveil.assess.policy.verdict import Verdict
 from unveil.assess.policy.waivers import Waiver
 from unveil.attacks.attack import Attack, attack
 from unveil.errors import UnveilError
+from unveil.measures.units import noun, people
 from unveil.project import Project
 from unveil.results.numbers import counted
 from unveil.sources import ReadOptions, open_source
@@ -85,13 +86,14 @@ def stories_of(found: Attack) -> list[Story]:
 
 
 def _linked(ways: Mapping[str, Any], known: str) -> list[Story]:
-    """Return how many people are found by the linkage that finds most."""
+    """Return how many are found by the linkage that finds most."""
     rates = {name: way for name, way in ways.items() if isinstance(way, Mapping) and way.get("linked") is not None}
     if not rates:
         return []
     name, best = max(rates.items(), key=lambda one: one[1]["linked"])
     bounds, chance = best.get("interval"), best.get("baseline")
-    told = f"An intruder who knows {known} finds {_of_hundred(best['linked'])} records ({name.replace('_', ' ')})."
+    many = noun("persons" if "persons" in best else "records")
+    told = f"An intruder who knows {known} finds {_of_hundred(best['linked'])} {many} ({name.replace('_', ' ')})."
     if bounds:
         told += f" Between {_HUNDRED * bounds['low']:.1f} and {_HUNDRED * bounds['high']:.1f}, as far as a sample tells."
     if chance is not None:
@@ -110,13 +112,14 @@ def _alone(answer: Mapping[str, Any], known: str) -> list[Story]:
 
 
 def _certain(answer: Mapping[str, Any], known: str) -> list[Story]:
-    """Return for how many records a sensitive value is certain."""
+    """Return for how many records, or persons, a sensitive value is certain."""
     found, records = [], max(int(answer["records"]), 1)
     for name, entry in answer["homogeneity"]["by_sensitive"].items():
         certain = entry.get("certain")
         if certain is None:
             continue
-        told = f"Of {counted(certain['records'], 'record')} the {name} is certain for whoever knows {known}."
+        whose = f" of {people(certain['persons'], 'persons')}" if "persons" in certain else ""
+        told = f"Of {counted(certain['records'], 'record')}{whose} the {name} is certain for whoever knows {known}."
         if (gaps := entry["without_value"])["records"] and not gaps["missing_is_sensitive"]:
             told += f" {counted(gaps['records'], 'record')} more can be told to have no value."
         found.append(

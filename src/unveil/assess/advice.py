@@ -32,6 +32,10 @@ class Command:
     python: str
 
 
+_OWNERS = {"person": ("assess", "measure", "check", "anonymize"), "household": ("assess", "measure", "anonymize")}
+"""The verbs that are told who people are, and who lives together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One step: what to do, why, and the command that does it or shows more; a word in capitals is yours to choose."""
@@ -82,9 +86,13 @@ def _command(found: Assessment, verb: str, *words: str, call: str, roles: bool =
     sides = [word for name in found.made.key for word in ("--key", name)] if named else []
     if "--identity" not in words:
         sides += [word for name in found.made.sensitive for word in ("--sensitive", name)]
+    owners = {name: getattr(found.made, name) for name, verbs in _OWNERS.items() if verb in verbs and getattr(found.made, name)}
+    sides += [word for name, column in owners.items() for word in (f"--{name}", column)]
     key = f", key={list(found.made.key)!r}" if named and roles else ""
     secrets = f", sensitive={list(found.made.sensitive)!r}" if found.made.sensitive and roles else ""
     data = "data" if found.place == "the data frame" else repr(found.place)
+    if owners and roles:
+        data = f"unveil.Study({data}, {', '.join(f'{name}={column!r}' for name, column in owners.items())})"
     python = call.format(data=data, key=key, sides=key + secrets, names=repr(list(found.made.key)))
     return Command(shlex.join(["unveil", verb, place, *(sides if roles else []), *words]), python)
 
@@ -131,13 +139,14 @@ def _on_identity(found: Assessment) -> Iterator[Advice]:
     uniques = found.measurement.uniqueness["sample"]["uniques"]
     if not uniques:
         return
-    unit, best = found.measurement.unit, min(found.without, key=lambda one: one.uniques, default=None)
+    unit, shared = found.measurement.unit, "shares" if uniques == 1 else "share"
+    best = min(found.without, key=lambda one: one.uniques, default=None)
     helps = ""
     if best is not None and best.uniques < uniques:
         helps = f" Most of that comes through {best.name}: without it {people(best.uniques, unit)} would be alone."
     yield Advice(
         "Make the key attributes coarser, or suppress, until nobody stands alone.",
-        f"{people(uniques, unit)} of {found.measurement.number:,} share the key with no other {noun(unit, one=True)}.{helps}",
+        f"{people(uniques, unit)} of {found.measurement.number:,} {shared} the key with no other {noun(unit, one=True)}.{helps}",
         _command(
             found,
             "anonymize",

@@ -161,7 +161,7 @@ class Model:
     @property
     def least_size(self) -> int | None:
         """The fewest records, or persons, that a class must hold; None: it does not ask for a size."""
-        return None
+        return int(self.threshold) if self.asked_of == "size" and self.threshold is not None else None
 
     @property
     def place(self) -> Place:

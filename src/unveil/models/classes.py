@@ -62,11 +62,6 @@ class KAnonymity(Model):
         return classes.size
 
     @property
-    def least_size(self) -> int | None:
-        """The k asked for."""
-        return self.k
-
-    @property
     def threshold(self) -> float | None:
         """The k asked for."""
         return self.k

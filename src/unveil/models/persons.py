@@ -50,9 +50,9 @@ def in_persons(models: Sequence[Model], person: str | None) -> tuple[Model, ...]
     sizes = [model.least_size for model in models if model.least_size is not None]
     if person is None:
         return tuple(models)
-    if any(model.asked_of == "average" for model in models):
+    if of_records := [model.name for model in models if model.asked_of in ("average", "sizes")]:
         raise ArgumentError(
-            f"the average risk of a release is kept low in records, and {shown(person)} tells persons apart; ask for a k, which "
-            "is met in persons, or leave the column of persons unnamed."
+            f"{of_records[0]} is met in records, and {shown(person)} tells persons apart; ask for a k, which is met in persons, "
+            "or do not name the column of persons."
         )
     return (*models, PersonAnonymity(person, max(sizes))) if sizes else tuple(models)

@@ -20,6 +20,8 @@ from unveil.assess.rates import Measure, attribute_rate
 from unveil.errors import UndefinedMeasureError
 from unveil.measures.column_exposure import column_exposure
 from unveil.measures.discrimination import DiscriminationRate, rate_of
+from unveil.measures.equivalence import equivalence
+from unveil.measures.units import Unit, noun
 from unveil.results import Chart, Provenance, Table
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
@@ -38,31 +40,43 @@ _SIZES = ((1, 1, "1"), (2, 2, "2"), (3, 4, "3-4"), (5, 9, "5-9"), (10, 19, "10-1
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What an intruder finds who knows some columns."""
+    """What an intruder finds who knows some columns, counted in persons where they are told apart, else in records."""
 
-    people: int
+    everyone: int
     alone: int
     nearly: int
     classes: int
     smallest: int
     rate: float
     sizes: Chart
+    unit: Unit
+    one_alone: int | None
+
+    @property
+    def noun(self) -> str:
+        """The word for what is counted."""
+        return noun(self.unit)
 
     @classmethod
-    def of(cls, counts: Counts) -> _Found:
-        n: NDArray[np.int64] = counts.n
-        people = int(n.sum())
-        figures = column_exposure(n)
+    def of(cls, counts: Counts, known: Sequence[str], person: str | None) -> _Found:
+        """Count who looks alike by what is known; `counts` has the column of persons as well, where there is one."""
+        classes = equivalence(counts, known, suppressed="class", person=person)
+        size, own = classes.size.astype(np.int64), classes.worst(classes.size)
+        alone = np.flatnonzero(size == 1)
         return cls(
-            people, figures.uniques, int(n[n < SMALL].sum()), len(n), int(n.min()), figures.rate, _sizes_chart(n)
+            int(own.sum()), classes.among(size == 1), int(own[size < SMALL].sum()), len(size), int(size.min()),
+            column_exposure(classes.own).rate, _sizes_chart(size, own, classes.unit), classes.unit,
+            int(alone[len(alone) // 2]) if len(alone) else None,
         )  # fmt: skip
 
 
-def _sizes_chart(n: NDArray[np.int64]) -> Chart:
-    """Return how many people share all they are known by with how many."""
-    rows = [(title, int(n[(n >= low) & (n <= (high or n.max()))].sum())) for low, high, title in _SIZES]
-    note = "How many people have this many in their group, themselves among them."
-    return Chart("sizes", "columns", "People by the size of their group", ("people who look alike", "people"), tuple(rows), note)
+def _sizes_chart(size: NDArray[np.int64], own: NDArray[np.int64], unit: Unit) -> Chart:
+    """Return how many share all they are known by with how many."""
+    rows = [(title, int(own[(size >= low) & (size <= (high or size.max()))].sum())) for low, high, title in _SIZES]
+    many = noun(unit)
+    note = f"How many {many} have this many in their group, themselves among them."
+    title = f"{many.capitalize()} by the size of their group"
+    return Chart("sizes", "columns", title, (f"{many} that look alike", many), tuple(rows), note)
 
 
 def _page(visit: Visit) -> Answer:
@@ -79,12 +93,19 @@ def _page(visit: Visit) -> Answer:
         "told": None,
     }
     if known:
-        counts = _counts(desk, known)
-        values["found"] = _Found.of(counts)
+        found, counts = _found(desk, known), _counts(desk, known)
+        values["found"] = found
         values["told"] = None if about is None else _told(desk, known, about)
         values |= _details(visit, desk, known, about)
-        values["example"] = _example(counts) if visit.query.get("example") else None
+        values["example"] = _example(counts, found.one_alone) if visit.query.get("example") else None
     return Page("exposure.html", values, _same(desk, known, about))
+
+
+def _found(desk: Desk, known: Sequence[str]) -> _Found:
+    """Count who stands alone: persons, where a column that the intruder does not know tells them apart."""
+    person = desk.study.person
+    told = person is not None and person not in known
+    return _Found.of(_counts(desk, [*known, *([person] if told and person is not None else [])]), known, person if told else None)
 
 
 def _countable(desk: Desk) -> list[str]:
@@ -118,8 +139,9 @@ def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
 def _counts(desk: Desk, columns: Sequence[str]) -> Counts:
     """Count some columns from the table of all, which is counted once; what is asked is not kept, or every click would be."""
     wide: Counts | None = desk.memory.get("wide")
-    if wide is None:
-        wide = desk.memory["wide"] = desk.opened.whole.counts(_countable(desk))
+    if wide is None or not {*columns} <= {*wide.names}:
+        every = dict.fromkeys([*_countable(desk), *columns])
+        wide = desk.memory["wide"] = desk.opened.whole.counts(list(every))
     return wide.over(columns)
 
 
@@ -183,12 +205,12 @@ def _by_value(desk: Desk, names: Sequence[str], about: str | None) -> tuple[str,
             break
     rows = tuple((one.value, one.count, one.dr, one.posterior) for one in found.riskiest)
     masked_too = (
-        f"{counted(found.masked, 'value')} of {found.values:,} masked: fewer than {SMALL} people hold them, or they disclose."
+        f"{counted(found.masked, 'value')} of {found.values:,} masked: fewer than {SMALL} records hold them, or they disclose."
     )
     note = (
         f"dr: weighted by how common the value is; posterior: for those who hold it. {masked_too if found.masked else ''}".strip()
     )
-    return name, Table(("value", "people", "dr", "posterior"), rows, note=note, bars=frozenset({"posterior"}))
+    return name, Table(("value", "records", "dr", "posterior"), rows, note=note, bars=frozenset({"posterior"}))
 
 
 def _pairs(desk: Desk, rates: Sequence[tuple[str, float]], about: str | None, target: str) -> Chart | None:
@@ -219,12 +241,10 @@ def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
     return known[question]
 
 
-def _example(counts: Counts) -> list[tuple[str, str]] | None:
-    """Return one person who stands alone, with every value masked but for its form; None: nobody does."""
-    alone = np.flatnonzero(counts.n == 1)
-    if not len(alone):
+def _example(counts: Counts, at: int | None) -> list[tuple[str, str]] | None:
+    """Return one who stands alone, with every value masked but for its form; None: nobody does."""
+    if at is None:
         return None
-    at = int(alone[len(alone) // 2])
     return [
         (column.name, masked(column.values[int(codes[at])])) for column, codes in zip(counts.columns, counts.codes, strict=True)
     ]  # fmt: skip
