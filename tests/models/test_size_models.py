@@ -171,7 +171,7 @@ def test_measures_say_them_only_where_they_are_asked_for() -> None:
         (lambda: EstimatedKMap(5, 0.5, 2.0), "significance"),
         (lambda: NoAttack(-1.0, 2.0), "gain"),
         (lambda: NoAttack(1.0, 0.0), "cost"),
-        (lambda: parse_uniqueness("sample:0.1:0.2"), "--uniqueness takes"),
+        (lambda: parse_uniqueness("sample:0.1:0.2"), "`uniqueness` takes"),
         (lambda: parse_uniqueness("sample:2"), "between 0 and 1"),
         (lambda: parse_uniqueness("population:0.1"), "a number is missing"),
         (lambda: parse_uniqueness("population:0.1:0.2:guess"), "estimator"),

@@ -7,6 +7,7 @@ nothing else, 2 bad usage, bad input or no room (one line, no traceback), 3 an u
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,11 @@ from typing import Any
 
 __all__ = ["StoppedError", "main"]
 
+_COMPLETION = {"--install-completion", "--show-completion"}
+"""Options that end the program themselves."""
+_COMPLETING = "_UNVEIL_COMPLETE"
+"""What a shell sets where it asks how the words typed so far may go on."""
+
 
 class StoppedError(Exception):
     """An interrupt after which a file is kept: which, and how to go on with it."""
@@ -22,6 +28,8 @@ class StoppedError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    if os.environ.get(_COMPLETING):
+        _program().main(args=[], prog_name="unveil")
     from unveil.cli.process import flushed, listening, own_streams, supervised
 
     words, debug = _words(arguments)
@@ -88,6 +96,10 @@ def _done(words: Sequence[str]) -> int:
             program.invoke(context)
     except typer.Exit as done:
         return done.exit_code
+    except SystemExit as done:
+        if not _COMPLETION & set(words):
+            raise
+        return int(done.code or 0)
     return 0
 
 

@@ -55,7 +55,6 @@ class Program(typer.Typer):
 app = Program(
     help="See what a table of personal data gives away before you publish it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog="Exit codes: 0 done; 1 a policy or a model is not met, and nothing else; 2 bad usage or bad input, no memory or no "
