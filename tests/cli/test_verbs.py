@@ -15,15 +15,16 @@ import pytest
 import typer
 
 import unveil
-from unveil.cli import main
+from unveil.cli import main, run
 from unveil.cli.application import Program
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import closed_at_end
+from unveil.cli.verbs import VERBS, app
 
 SOURCE = Path(unveil.__file__).parent
 LINES = 15
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
-VERBS = [
+FUNCTIONS = [
     node
     for path, tree in TREES.items()
     if path.is_relative_to(SOURCE / "cli/verbs")
@@ -32,7 +33,7 @@ VERBS = [
 ]
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", FUNCTIONS, ids=lambda verb: verb.name)
 def test_a_verb_reads_its_options_calls_one_function_and_gives_the_answer(verb: ast.FunctionDef) -> None:
     body = [line for line in verb.body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))]
     assert (body[-1].end_lineno or 0) - body[0].lineno < LINES, "move what the verb does into a group of options, or below cli/"
@@ -137,3 +138,17 @@ def test_completion_is_installed_where_the_home_is(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=True, timeout=120)
     assert "ended with 0" in done.stdout, done.stderr
     assert "complete" in (tmp_path / ".bash_completions" / "unveil.sh").read_text()
+
+
+def test_a_verb_loads_no_other() -> None:
+    told = "import sys; from unveil.cli import run; run(['datasets']); print(*[n for n in sys.modules if '.verbs.' in n])"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines()[-1].split() == ["unveil.cli.verbs.datasets"]
+
+
+def test_all_verbs_are_listed_in_order() -> None:
+    run(["datasets"])
+    groups = {one.name for one in app.registered_groups}
+    assert [one.name or getattr(one.callback, "__name__", "") for one in app.registered_commands] == [
+        name for name in VERBS if name not in groups
+    ]

@@ -29,7 +29,7 @@ class StoppedError(Exception):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     if os.environ.get(_COMPLETING):
-        _program().main(args=[], prog_name="unveil")
+        _program(None).main(args=[], prog_name="unveil")
     from unveil.cli.process import flushed, listening, own_streams, supervised
 
     words, debug = _words(arguments)
@@ -90,7 +90,7 @@ def _told(error: BaseException, words: Sequence[str]) -> int:
 def _done(words: Sequence[str]) -> int:
     import typer
 
-    program = _program()
+    program = _program(_verb(words))
     try:
         with _running(words), program.make_context("unveil", list(words), obj=tuple(words)) as context:
             program.invoke(context)
@@ -118,11 +118,18 @@ def _running(words: Sequence[str]) -> Iterator[None]:
         yield
 
 
+def _verb(words: Sequence[str]) -> str | None:
+    """Return the verb, where the words begin with one; None: all verbs are needed, to be listed."""
+    from unveil.cli.verbs import VERBS
+
+    return words[0] if words and words[0] in VERBS else None
+
+
 @cache
-def _program() -> Any:
-    """Return the verbs with their options, read from their signatures once."""
+def _program(verb: str | None) -> Any:
+    """Return the program, with one verb or with all, its options read from signatures once."""
     import typer
 
-    from unveil.cli.verbs import app
+    from unveil.cli.verbs import with_verb
 
-    return typer.main.get_command(app)
+    return typer.main.get_command(with_verb(verb))

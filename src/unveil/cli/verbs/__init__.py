@@ -1,34 +1,56 @@
 """The verbs, in the data's order. Each reads its words, calls one public function and gives the answer."""
 
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from unveil.cli.application import app
+if TYPE_CHECKING:
+    from unveil.cli.application import Program, app
 
-__all__ = ["app"]
+__all__ = ["VERBS", "app", "with_verb"]
 
-for _verbs in (
-    "browser",
-    "init",
-    "assess",
-    "dr",
-    "scan",
-    "identifiers",
-    "measure",
-    "attack",
-    "utility",
-    "loss",
-    "anonymize",
-    "front",
-    "compare",
-    "check",
-    "query",
-    "watch",
-    "unicity",
-    "hierarchy",
-    "mechanisms",
-    "reproduce",
-    "datasets",
-    "table",
-    "warm_up",
-):
-    import_module(f"{__name__}.{_verbs}")
+VERBS = {
+    "app": "browser",
+    "init": "init",
+    "assess": "assess",
+    "dr": "dr",
+    "scan": "scan",
+    "identifiers": "identifiers",
+    "measure": "measure",
+    "attack": "attack",
+    "utility": "utility",
+    "loss": "loss",
+    "anonymize": "anonymize",
+    "front": "front",
+    "compare": "compare",
+    "check": "check",
+    "query": "query",
+    "watch": "watch",
+    "unicity": "unicity",
+    "hierarchy": "hierarchy",
+    "mechanisms": "mechanisms",
+    "reproduce": "reproduce",
+    "datasets": "datasets",
+    "table": "table",
+    "warm-up": "warm_up",
+}
+"""The module of each verb."""
+
+
+def with_verb(verb: str | None = None) -> Program:
+    """Return the program with one verb at least, which alone is loaded; none: with all of them, in order."""
+    from unveil.cli.application import app
+
+    for name in VERBS if verb is None else [verb]:
+        import_module(f"{__name__}.{VERBS[name]}")
+    order = list(VERBS)
+    app.registered_commands.sort(key=lambda one: order.index(str(one.name or getattr(one.callback, "__name__", ""))))
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    """Load all verbs for whoever asks for the program."""
+    if name == "app":
+        return with_verb()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
