@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unveil import queries as queries
     from unveil import stream as stream
     from unveil import tables as tables
+    from unveil.assess.arx_import import import_arx as import_arx
     from unveil.assess.assessment import Assessment as Assessment
     from unveil.assess.assessment import assess as assess
     from unveil.assess.comparison import Comparison as Comparison
@@ -155,6 +156,7 @@ _HOMES = {
     "scan": "unveil.measures.scan",
     "sign": "unveil.releases",
     "source": "unveil.sources",
+    "import_arx": "unveil.assess.arx_import",
     "start_project": "unveil.assess.init",
     "table": "unveil.tables.build",
     "tables": "unveil",

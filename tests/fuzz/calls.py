@@ -229,6 +229,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "Policy.preset": Policy.preset,
     "Policy.read": Policy.read,
     "Project.read": unveil.Project.read,
+    "import_arx": unveil.import_arx,
     "datasets.load": unveil.datasets.load,
     "datasets.describe": unveil.datasets.describe,
     "queries.policy_of": queries.policy_of,

@@ -40,7 +40,7 @@ from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
 from unveil.sources.columns import read_as
 from unveil.sources.datasets import names as built_in
 
-__all__ = ["ColumnProposal", "InitQuestion", "Start", "start_project"]
+__all__ = ["ColumnProposal", "InitQuestion", "Start", "file_names", "new_folders", "require_new", "start_project"]
 
 _WIDE = 60
 """With more columns the file has one line for each, and no hierarchies are written."""
@@ -167,12 +167,9 @@ class Start(Result):
         OutputError
             If a file is there already, or cannot be written; then no file of the project is written.
         """
-        there = [path for path in self.files() if path.exists()]
-        if there and not force:
-            more = f" and {counted(len(there) - 1, 'other')}" if len(there) > 1 else ""
-            raise OutputError(f"nothing was written: '{there[0]}'{more} would be replaced; choose another place, or --force.")
+        require_new(self.files(), force=force)
         check_replaceable(self.project.path)
-        with _new_folders([path.parent for _, path in self._hierarchies()]), together():
+        with new_folders([path.parent for _, path in self._hierarchies()]), together():
             for tree, path in self._hierarchies():
                 tree.write(path)
             write_whole(self.project.path, self.to_toml())
@@ -356,12 +353,26 @@ def _first(said: Sequence[str]) -> str:
 
 def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, Attribute]:
     """Return the attributes of a project; every hierarchy gets a file of its own in the folder."""
-    taken: set[str] = set()
+    files = file_names([one.column for one in proposals if one.hierarchy is not None])
     found = {}
     for one in proposals:
-        file = None if one.hierarchy is None else folder / _file_name(one.column, taken)
+        file = None if one.hierarchy is None else folder / files[one.column]
         found[one.column] = Attribute(one.column, one.role, one.kind, hierarchy=file, missing=one.read_as_null())
     return found
+
+
+def file_names(columns: Iterable[str]) -> dict[str, str]:
+    """Return a file name for each column that every system takes and no other column has."""
+    taken: set[str] = set()
+    return {column: _file_name(column, taken) for column in columns}
+
+
+def require_new(files: Iterable[Path], *, force: bool) -> None:
+    """Refuse to write where a file is there already, unless it is to be replaced."""
+    there = [path for path in files if path.exists()]
+    if there and not force:
+        more = f" and {counted(len(there) - 1, 'other')}" if len(there) > 1 else ""
+        raise OutputError(f"nothing was written: '{there[0]}'{more} would be replaced; choose another place, or --force.")
 
 
 def _file_name(column: str, taken: set[str]) -> str:
@@ -373,7 +384,7 @@ def _file_name(column: str, taken: set[str]) -> str:
 
 
 @contextmanager
-def _new_folders(folders: Iterable[Path]) -> Iterator[None]:
+def new_folders(folders: Iterable[Path]) -> Iterator[None]:
     """Make the folders that are not there; where the block does not end well they are gone again."""
     made: list[Path] = []
     try:

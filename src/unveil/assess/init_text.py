@@ -12,7 +12,7 @@ from unveil.project import Attribute, Project
 from unveil.project._toml import written, written_key
 from unveil.results.numbers import counted
 
-__all__ = ["project_text"]
+__all__ = ["commented", "project_text"]
 
 _WIDTH = 116
 _LONGEST_REMARK = 160
@@ -37,7 +37,7 @@ def project_text(project: Project, proposals: Sequence[ColumnProposal], origin: 
         body = []
         for line in project.to_toml().removesuffix("\n").split("\n"):
             if line in comments:
-                body += _commented(*comments[line].reasons)
+                body += commented(*comments[line].reasons)
             body.append(line)
     return "\n".join([*_opening(origin, len(proposals), notes), *body, *_CLOSING]) + "\n"
 
@@ -79,7 +79,7 @@ def _remark(one: ColumnProposal) -> str:
     return "; ".join(said)
 
 
-def _commented(*sentences: str) -> list[str]:
+def commented(*sentences: str) -> list[str]:
     """Return sentences as comment lines; what TOML forbids in a comment is left out."""
     return [f"# {line}" for sentence in map(_printable, sentences) for line in textwrap.wrap(sentence, _WIDTH)]
 
@@ -95,7 +95,7 @@ def _opening(origin: str, columns: int, notes: Sequence[str]) -> list[str]:
         "to be kept secret; person: whose record it is; household: who lives together; weight: the sampling weight; keep: "
         "released as it is, you vouch for it; other: undecided, measured nowhere."
     )
-    return [*_commented(said, how, *notes), ""]
+    return [*commented(said, how, *notes), ""]
 
 
 _CLOSING = (

@@ -30,13 +30,24 @@ def mechanism_names() -> tuple[str, ...]:
 
 
 def planned_steps(project: Project | None) -> list[Step]:
-    """Return the steps that a project plans, each checked as far as that goes without the data."""
+    """Return the steps that a project plans, each checked as far as that goes without the data.
+
+    A recoding that names no hierarchies and orders goes by those of the project.
+    """
     if project is None:
         return []
     for name, step in project.protect.items():
         if (wrong := misfit(step)) is not None:
             raise project.wrong(wrong[1], "protect", name, wrong[0])
-    return list(project.protect.values())
+    return [_with_project(step, project) if step.mechanism in _RECODINGS else step for step in project.protect.values()]
+
+
+def _with_project(step: Step, project: Project) -> Step:
+    """Return a recoding with the hierarchies and orders that the project has for its columns, and for sensitive ones."""
+    columns = [one for one in project.attributes.values() if one.name in step.attributes or one.role == "sensitive"]
+    trees = {one.name: project.hierarchy(one.name) for one in columns if one.hierarchy is not None}
+    orders = {one.name: list(one.order) for one in columns if one.order}
+    return fitting_step(step.mechanism, step.attributes, step.options, {"hierarchies": trees, "orders": orders})
 
 
 def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 def init(
     data: Annotated[
         str,
-        typer.Argument(metavar="DATA", help="A file (CSV, Parquet, ...) or a built-in data set.", show_default=False),
+        typer.Argument(
+            metavar="DATA",
+            help="A file (CSV, Parquet, ...), a built-in data set, or a project of ARX (.deid).",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The project file to write.")] = Path("unveil.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
@@ -33,17 +37,30 @@ def init(
     text: TextColumns = None,
     as_json: Json = False,
 ) -> None:
-    """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence as a comment."""
+    """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence. Or take a project of ARX over."""
     from unveil.assess.init import start_project
     from unveil.output import check_replaceable
 
     check_replaceable(out)
+    if data.lower().endswith(".deid"):
+        _taken_over(data, out, force=force, as_json=as_json)
+        return
     start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
     if not yes and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
         start = _asked(start)
     start.write(force=force)
     sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in start.files()))
     give(start, as_json=as_json, out=None)
+
+
+def _taken_over(data: str, out: Path, *, force: bool, as_json: bool) -> None:
+    """Write a project of ARX as one of ours."""
+    from unveil.assess.arx_import import import_arx
+
+    found = import_arx(data, out)
+    found.write(force=force)
+    sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in found.files()))
+    give(found, as_json=as_json, out=None)
 
 
 def _asked(start: Start) -> Start:

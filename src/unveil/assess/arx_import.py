@@ -1,0 +1,204 @@
+"""How does someone who used ARX come over? A project of ARX, its data and hierarchies included, as a project file of ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unveil import __version__
+from unveil.arguments import checked_arguments
+from unveil.assess.init import file_names, new_folders, require_new
+from unveil.assess.init_text import commented
+from unveil.attributes import Kind, Role
+from unveil.errors import ProjectError, shown
+from unveil.output import atomic_write, check_replaceable, together
+from unveil.partitions.files import write_whole
+from unveil.project import Attribute, DataSection, Project, Step
+from unveil.project.arx import ArxArchive, ArxColumn, read_archive, translated
+from unveil.results import Figure, Result, Table, View
+from unveil.results.numbers import counted
+
+__all__ = ["ArxImport", "import_arx"]
+
+_FOLDER = "hierarchies"
+_MISSING = "NULL"
+"""What stands for a null in ARX's own files."""
+_ROLES: dict[str, Role] = {
+    "IDENTIFYING_ATTRIBUTE": "identifier",
+    "QUASI_IDENTIFYING_ATTRIBUTE": "key",
+    "SENSITIVE_ATTRIBUTE": "sensitive",
+    "INSENSITIVE_ATTRIBUTE": "other",
+}
+_KINDS: dict[str, Kind] = {"Integer": "continuous", "Decimal": "continuous", "String": "nominal", "Ordinal": "ordinal"}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ArxImport(Result):
+    """A project of ARX, ready to be written as one of ours.
+
+    Attributes
+    ----------
+    project
+        The project; `write` puts it into files, with its data and its hierarchies.
+    archive
+        What the file says.
+    records
+        How many records it releases.
+    notes
+        What could not be taken over, or means something else.
+    """
+
+    project: Project
+    archive: ArxArchive
+    records: int
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return one line: how many columns and requirements."""
+        asked = sum(len(value) if isinstance(value, list) else 1 for value in self.project.models.values())
+        return (
+            f"ArxImport({counted(len(self.archive.columns), 'column')}, {counted(asked, 'requirement')}, {len(self.notes)} notes)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {
+            "project": str(self.project.path),
+            "arx": self.archive.version,
+            "records": self.records,
+            "columns": [{"column": one.name, "role": one.role, "kind": one.kind} for one in self.project.attributes.values()],
+            "models": dict(self.project.models),
+            "protection": {name: dict(step.options) for name, step in self.project.protect.items()},
+            "notes": list(self.notes),
+            "version": __version__,
+        }
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return one row per column."""
+        told = list(self.project.attributes.values())
+        return {"column": [one.name for one in told], "role": [one.role for one in told], "kind": [one.kind for one in told]}
+
+    def view(self) -> View:
+        """Return what a person should see: the columns, what is required, and what is not taken over."""
+        figures = (
+            Figure("records", self.records),
+            Figure("project", str(self.project.path)),
+            Figure("ARX", self.archive.version),
+        )
+        rows = tuple(
+            (one.name, one.role, one.kind, None if (tree := self.archive.hierarchies.get(one.name)) is None else tree.height)
+            for one in self.project.attributes.values()
+        )
+        words = [
+            (word, one) for word, given in self.project.models.items() for one in (given if isinstance(given, list) else [given])
+        ]
+        asked = tuple((word, str(one)) for word, one in words)
+        tables = (Table(("column", "role", "kind", "levels"), rows), Table(("model", "figure"), asked, title="Required"))
+        return View(f"Project of ARX: {self.archive.path}", figures, tables, self.notes)
+
+    def to_toml(self) -> str:
+        """Return the text of the project file, with what could not be taken over as comments."""
+        opening = f"Taken over by unveil {__version__} from {self.archive.path.name}, which ARX {self.archive.version} wrote."
+        return "\n".join([*commented(opening, *self.notes), "", self.project.to_toml()])
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files that `write` would write, the project last."""
+        trees = [one.hierarchy for one in self.project.attributes.values() if one.hierarchy is not None]
+        return (*trees, self._data, self.project.path)
+
+    @property
+    def _data(self) -> Path:
+        return Path(str(self.project.data.path))
+
+    def write(self, *, force: bool = False) -> None:
+        """Write the data, the hierarchies and the project file, all of them or none.
+
+        Parameters
+        ----------
+        force
+            Replace files that are there already.
+
+        Raises
+        ------
+        OutputError
+            If a file is there already, or cannot be written; then no file of the project is written.
+        """
+        require_new(self.files(), force=force)
+        check_replaceable(self.project.path)
+        trees = [(one.name, one.hierarchy) for one in self.project.attributes.values() if one.hierarchy is not None]
+        with new_folders([path.parent for _, path in trees]), together():
+            for name, path in trees:
+                self.archive.hierarchies[name].write(path)
+            with atomic_write(self._data) as file:
+                text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+                csv.writer(text, delimiter=self.archive.separator, lineterminator="\n").writerows(self.archive.records())
+                text.detach()
+            write_whole(self.project.path, self.to_toml())
+
+
+@checked_arguments
+def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unveil.toml") -> ArxImport:
+    """Take a project of ARX over: its data, roles, hierarchies, requirements, quality model and limit of suppression.
+
+    Parameters
+    ----------
+    file
+        The project of ARX, a .deid file. Never changed.
+    path
+        The project file; nothing is written before `ArxImport.write`.
+
+    Returns
+    -------
+    ArxImport
+        The project, and notes on what has no counterpart. If records were selected in ARX, the data has these only.
+
+    Raises
+    ------
+    ProjectError
+        If the file is no project of ARX, or is damaged.
+    """
+    archive, place = read_archive(Path(file)), Path(path)
+    records = sum(1 for _ in _checked_records(archive)) - 1
+    asked = translated(archive, records)
+    taken = file_names([one.name for one in archive.columns if one.name in archive.hierarchies])
+    attributes = {one.name: _attribute(one, place.parent / _FOLDER, taken) for one in archive.columns}
+    data = DataSection(place.parent / f"{archive.path.stem}.csv", archive.separator, missing=(_MISSING,))
+    keys = tuple(name for name, one in attributes.items() if one.role == "key")
+    step = Step("generalize", keys, {**asked.models, **asked.options})
+    project = Project(place, data, attributes, models=asked.models, protect={"arx": step} if asked.models and keys else {})
+    return ArxImport(project, archive, records, (*_said(archive, records), *asked.notes))
+
+
+def _checked_records(archive: ArxArchive) -> Any:
+    """Give the records, or refuse a table that does not have the columns that are described."""
+    rows = archive.records()
+    header = next(rows)
+    if header != [one.name for one in archive.columns]:
+        raise ProjectError(f"{archive.path}: the columns of its data are not those that it describes; save it in ARX once more.")
+    yield header
+    yield from rows
+
+
+def _attribute(one: ArxColumn, folder: Path, files: dict[str, str]) -> Attribute:
+    if one.role not in _ROLES:
+        raise ProjectError(f"column {shown(one.name)} has a role that ARX does not have.")
+    kind = _KINDS.get(one.kind)
+    tree = folder / files[one.name] if one.name in files else None
+    return Attribute(one.name, _ROLES[one.role], None if kind == "ordinal" else kind, hierarchy=tree)
+
+
+def _said(archive: ArxArchive, records: int) -> list[str]:
+    said = []
+    if archive.selected is not None:
+        said.append(f"ARX releases the {counted(records, 'record')} selected there; the data has these, and no others.")
+    if archive.unread is not None:
+        said.append(f"Which records are selected could not be read ({archive.unread}); all records are taken.")
+    ordered = [one.name for one in archive.columns if one.kind == "Ordinal"]
+    if ordered:
+        said.append(f"Say the order of {', '.join(ordered)} in the project file, lowest first: order = [...].")
+    return said

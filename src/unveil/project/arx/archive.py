@@ -1,0 +1,212 @@
+"""What does a .deid file hold? Its columns, hierarchies, requirements and the selection of records, as ARX names them.
+
+A project of ARX is a ZIP archive: `project.xml` says how its text files are written, `input/definition.xml` what each column is,
+`input/config.xml` what is required, `input/hierarchies` has a file for each hierarchy, and `data/input.csv` the records. Which
+records are selected, how attributes are joined in the objective, and how large the population is, stands in `input/config.dat`
+only, which Java wrote.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from unveil.errors import DataNotFoundError, ProjectError
+from unveil.partitions import Hierarchy
+from unveil.partitions.files import not_there
+from unveil.project.arx.java_stream import JavaObject, JavaStreamError, reachable, read_objects
+
+__all__ = ["ArxArchive", "ArxColumn", "read_archive"]
+
+_DATA = "data/input.csv"
+_LARGEST = 1 << 28
+"""A description of more bytes is none that a person made."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArxColumn:
+    """A column as ARX describes it."""
+
+    name: str
+    role: str
+    kind: str
+    lowest: int | None = None
+    highest: int | None = None
+    microaggregated: str | None = None
+    response: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArxArchive:
+    """What a project of ARX says.
+
+    Attributes
+    ----------
+    path, version, name
+        The file, the version of ARX that wrote it, and what the project is called.
+    separator
+        What stands between the fields of its text files.
+    columns, hierarchies
+        The columns in their order, and the hierarchies by column.
+    criteria, metric, suppression, weights
+        The requirements and the quality model in ARX's words, the share that may be suppressed, and the attributes' weights.
+    joined
+        How the quality model joins attributes, in ARX's words; None: not said.
+    population
+        How many people the data is a sample of; None: not said.
+    selected
+        Which records are selected, by their place; None: all of them.
+    unread
+        Why the part that Java wrote could not be read; None: it was.
+    """
+
+    path: Path
+    version: str
+    name: str
+    separator: str
+    columns: tuple[ArxColumn, ...]
+    hierarchies: dict[str, Hierarchy]
+    criteria: tuple[str, ...]
+    metric: str
+    suppression: float
+    weights: dict[str, float] = field(default_factory=dict)
+    joined: str | None = None
+    population: int | None = None
+    selected: frozenset[int] | None = None
+    unread: str | None = None
+
+    def records(self) -> Iterator[list[str]]:
+        """Give the header and the records, those that are selected."""
+        with zipfile.ZipFile(self.path) as archive, archive.open(_DATA) as raw:
+            rows = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=self.separator)
+            yield next(rows, [])
+            for place, row in enumerate(rows):
+                if self.selected is None or place in self.selected:
+                    yield row
+
+
+def read_archive(path: Path) -> ArxArchive:
+    """Read a .deid file, without its records.
+
+    Raises
+    ------
+    DataNotFoundError
+        If it is not there.
+    ProjectError
+        If it is no project of ARX, or is damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _archive(path, archive)
+    except FileNotFoundError:
+        raise DataNotFoundError(not_there(path)) from None
+    except KeyError:
+        raise ProjectError(f"{path}: this is no project of ARX with data and settings; save it in ARX once more.") from None
+    except (zipfile.BadZipFile, ET.ParseError, EOFError, NotImplementedError, RuntimeError):
+        raise ProjectError(f"{path}: this is no project of ARX, or the file is damaged.") from None
+    except OSError as problem:
+        raise ProjectError(f"{path}: the file cannot be read: {problem.strerror}.") from None
+
+
+def _archive(path: Path, archive: zipfile.ZipFile) -> ArxArchive:
+    settings, config = _tree(path, archive, "project.xml"), _tree(path, archive, "input/config.xml")
+    definition = _tree(path, archive, "input/definition.xml")
+    archive.getinfo(_DATA)
+    separator = (settings.findtext("separator") or ";")[:1]
+    columns = tuple(_column(one) for one in definition)
+    own = _own_settings(archive)
+    return ArxArchive(
+        path,
+        _tree(path, archive, "metadata.xml").findtext("version") or "unknown",
+        (settings.findtext("name") or "").strip(),
+        separator,
+        columns,
+        {one.findtext("name", ""): _hierarchy(archive, one, separator) for one in definition if one.findtext("ref")},
+        tuple((one.text or "").strip() for one in config.iterfind("criteria/criterion")),
+        (config.findtext("metric") or "").strip(),
+        _number(config.findtext("relativeMaxOutliers"), 0.0),
+        {
+            one.findtext("attribute", ""): _number(one.findtext("weight"), 0.0)
+            for one in config.iterfind("attributeWeights/attributeWeight")
+        },
+        **own,
+    )
+
+
+def _tree(path: Path, archive: zipfile.ZipFile, name: str) -> ET.Element:
+    content = _content(archive, name)
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:  # ARX writes none, and they can make a small file a huge one
+        raise ProjectError(f"{path}: {name} declares entities, which no project of ARX does.")
+    return ET.fromstring(content)  # noqa: S314 - without entities
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > _LARGEST:
+        raise ProjectError(f"{archive.filename}: {name} is too large to be settings of a project.")
+    return archive.read(name)
+
+
+def _column(one: ET.Element) -> ArxColumn:
+    return ArxColumn(
+        one.findtext("name", ""),
+        one.findtext("type", ""),
+        one.findtext("datatype", ""),
+        _level(one.findtext("min")),
+        _level(one.findtext("max")),
+        one.findtext("microaggregationFunction"),
+        any(child.tag.casefold().startswith("response") and child.text == "true" for child in one),
+    )
+
+
+def _level(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
+
+
+def _number(text: str | None, default: float) -> float:
+    try:
+        return float(text) if text is not None else default
+    except ValueError:
+        return default
+
+
+def _hierarchy(archive: zipfile.ZipFile, one: ET.Element, separator: str) -> Hierarchy:
+    text = _content(archive, f"input/{one.findtext('ref')}").decode("utf-8-sig")
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+    return Hierarchy(one.findtext("name", ""), rows)
+
+
+def _own_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return what only Java's own file says: how attributes are joined, the population, and the records selected."""
+    try:
+        objects = [one for value in read_objects(_content(archive, "input/config.dat")) for one in reachable(value)]
+    except (KeyError, JavaStreamError) as problem:
+        return {"unread": "it is not there" if isinstance(problem, KeyError) else str(problem)}
+    settings = next((one for one in objects if one.name.endswith("ModelConfiguration")), None)
+    subset = settings.fields.get("researchSubset") if settings is not None else None
+    joined = [one.fields["function"] for one in objects if ".metric." in one.name and isinstance(one.fields.get("function"), str)]
+    people = [_boxed(one.fields.get("populationSize")) for one in objects if one.name.endswith("ARXPopulationModel")]
+    known = [number for number in people if number]
+    return {
+        "joined": joined[0] if joined else None,
+        "population": known[0] if known else None,
+        "selected": _selected(subset) if isinstance(subset, JavaObject) else None,
+    }
+
+
+def _boxed(value: Any) -> int | None:
+    number = value.fields.get("value") if isinstance(value, JavaObject) else value
+    return number if isinstance(number, int) else None
+
+
+def _selected(subset: JavaObject) -> frozenset[int] | None:
+    """Return the places whose bits are set; None where all are."""
+    words, length = subset.fields.get("array"), subset.fields.get("length")
+    if not isinstance(words, list) or not isinstance(length, int) or subset.fields.get("size") == length:
+        return None
+    return frozenset(place for place in range(length) if place >> 6 < len(words) and words[place >> 6] >> (place & 63) & 1)
