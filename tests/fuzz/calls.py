@@ -476,6 +476,7 @@ RIGHT: dict[str, Draw] = {
     "edges": _one_of([0, 10, 50, 100]),
     "tables": _each(Scene.names, 1),
     "domains": _domains,
+    "known": Scene.names,
     "m": _one_of(1, 2, 3),
     "workload": _each(Scene.names, 1),
     "shared": _one_of(None),
@@ -587,6 +588,7 @@ RIGHT: dict[str, Draw] = {
 """How a right argument is drawn, by the name of the parameter: one name means one thing in every call."""
 
 _SPECIAL: dict[tuple[str, str], Draw] = {
+    ("mechanisms.redact_text", "kinds"): _one_of(None, ["email", "date"], ["number"]),
     **{
         (f"mechanisms.{name}", "ledger"): _one_of(None)
         for name in (

@@ -194,6 +194,12 @@ FACTS: dict[str, MechanismFacts] = {
         guarantee="k records hold any m items of a record", intruder="one of k, if no more than m items are known",
         section="-", page="mechanisms/sets.md",
     ),
+    "redact_text": MechanismFacts(
+        home="redaction", about="names, addresses, numbers in texts become their kind", family="masking",
+        perturbative=False, drawn=False, data="free text", counters="direct identification",
+        guarantee=_NOTHING, intruder="what is told in other words, and rare words, remain",
+        section="-", page="mechanisms/redaction.md",
+    ),
     "pseudonymize": MechanismFacts(
         home="pseudonyms", about="names become keyed hashes or numbers", family="pseudonyms",
         perturbative=True, drawn=True, data="names of people", counters="direct identification",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from unveil.measures.direct_identifiers.column import LookedColumn
     from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding
 
-__all__ = ["card_numbers", "device_numbers", "ibans", "national_numbers"]
+__all__ = ["card_numbers", "device_numbers", "ibans", "is_card_number", "is_iban", "national_numbers"]
 
 _SEPARATORS = re.compile(r"[\s./-]+")
 _LOST_ZEROS = 2
@@ -93,7 +93,7 @@ def device_numbers(column: LookedColumn) -> Finding | None:
 def ibans(column: LookedColumn) -> Finding | None:
     """Find international bank account numbers: a country's structure, and two check digits."""
     return _one_check(
-        column, "iban", Register("international bank account numbers", (), r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"), _is_iban
+        column, "iban", Register("international bank account numbers", (), r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"), is_iban
     )
 
 
@@ -205,7 +205,14 @@ def _is_nino(text: str) -> bool:
     return number[:2] not in ("BG", "GB", "KN", "NK", "NT", "TN", "ZZ")
 
 
-def _is_iban(text: str) -> bool:
+def is_card_number(text: str) -> bool:
+    """Whether a text has the digits of a payment card, with its check digit."""
+    digits = _squeezed(text)
+    return _CARD.fullmatch(digits) is not None and _is_luhn(digits)
+
+
+def is_iban(text: str) -> bool:
+    """Whether a text is an international bank account number, by its check digits."""
     return _obeys(partial(_rule("iban"), check_country=False), text)
 
 
