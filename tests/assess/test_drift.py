@@ -130,7 +130,7 @@ def test_changes_of_the_table_are_told_and_a_new_column_does_not_pass() -> None:
         ("lost column", "old"): ("text", None),
         ("new categories", "a"): (None, "w"),
         ("lost categories", "a"): ("v", None),
-        ("categories of fewer than 5 records", "a"): (1, 0),
+        ("categories of fewer than 5 records, or that disclose", "a"): (1, 0),
         ("type", "n"): ("number", "text"),
     }
     assert not verdict.passes

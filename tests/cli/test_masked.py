@@ -101,6 +101,22 @@ def test_no_form_of_an_answer_names_anyone(name: str, here: Path, capsys: pytest
     assert "unmasked" not in json.loads(found["--json"])
 
 
+CHECKS = {
+    "people": ["check", "people.csv", "--policy", "cell-size-5", *STUDY],
+    "release": ["check", "release.csv", "--policy", "cell-size-5", *STUDY, "--original", "people.csv", "--same-order"],
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_no_form_of_a_verdict_names_anyone(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*CHECKS[name], "--junit", "verdict.xml", "--sheet", "sheet.html", "--history", "runs.jsonl"]
+    found = forms(words, here, capsys)
+    found |= {file: (here / file).read_text("utf-8") for file in ("verdict.xml", "sheet.html", "runs.jsonl")}
+    assert {form: leaks(text) for form, text in found.items() if leaks(text)} == {}
+    assert json.loads(found["--json"])["profile"]["columns"]["town"]["categories"] == ["Lille", "Paris"]
+    assert run([*CHECKS[name], "--unmasked"]) == 2  # it names no class, so there is nothing to unmask
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_not_masked_is_marked_in_every_form(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = forms([*COMMANDS[name], "--unmasked"], here, capsys)

@@ -127,8 +127,8 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
         for at in order
     ]
     given_away = disclosing(spread.n, spread.size[spread.of_class], spread.whole[spread.value])
-    telling = summed(spread.value, given_away.astype(np.float64), values) > 0
-    return Rows(rows, {"not": spread.name}, [int(spread.n.sum() - left[at]) for at in order], telling[order].tolist())
+    others = summed(spread.value, np.where(given_away, 0.0, spread.n), values)  # who hold a value, and no class gives it away
+    return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
 def skewness(pair: Pair, release: CodedTable, classes: Equivalence) -> dict[str, Any]:

@@ -1,25 +1,30 @@
 """What a release looks like beside its risk: its columns, their types and categories, its records.
 
 Kept with a verdict, so that the next one can say what changed. A category is kept by name only where at least five records have
-it and its column has few; of the others the number is kept. So a profile names nobody whom the release does not.
+it, its column has few, and it neither gives a sensitive value away nor is one that the key gives away of nearly all who have it;
+of the others the number is kept. So a profile names nobody.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.assess.policy.case import Case
-from unveil.counts import count_table
+from unveil.counts import Classes, count_table
+from unveil.counts.grouping import summed
 from unveil.errors import UnveilError, listed
 from unveil.project.policy import Rule
 from unveil.results import jsonable
-from unveil.results.masking import SMALL
+from unveil.results.masking import SMALL, disclosing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["ColumnProfile", "Profile", "ReleaseChange", "changes", "profile_of", "standing_rules"]
 
@@ -110,10 +115,37 @@ def standing_rules(case: Case, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 def profile_of(case: Case, records: int) -> Profile:
     """Look at every column once."""
-    return Profile(records, {name: _column(case, name) for name in case.study.names})
+    telling = _telling(case)
+    return Profile(records, {name: _column(case, name, telling.get(name, set())) for name in case.study.names})
 
 
-def _column(case: Case, name: str) -> ColumnProfile:
+def _telling(case: Case) -> dict[str, set[Any]]:
+    """Return the values that must not be named, by column.
+
+    They are values of a key attribute that give a sensitive value away, and sensitive values that few hold besides those of whom
+    they are given away.
+    """
+    found: dict[str, set[Any]] = {}
+    for secret in case.secrets if case.keys else ():
+        whole = case.study.counts([*case.keys, secret], nulls="category", partitions={})
+        for key in {*((name,) for name in case.keys), case.keys}:
+            cells = whole.over([*key, secret])
+            classes, hidden = cells.classes(key), cells.classes([secret])
+            given_away = disclosing(cells.n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
+            others = summed(hidden.of_cell, np.where(given_away, 0.0, cells.n), len(hidden))
+            found.setdefault(secret, set()).update(_values(hidden, others < SMALL))
+            if len(key) == 1:
+                found.setdefault(key[0], set()).update(_values(classes, summed(classes.of_cell, given_away, len(classes)) > 0))
+    return found
+
+
+def _values(classes: Classes, which: NDArray[np.bool_]) -> Iterator[Any]:
+    """Give the values of some classes of one column."""
+    values = classes.columns[0].values
+    return (values[code] for code in classes.codes[0][which].tolist())
+
+
+def _column(case: Case, name: str, telling: Collection[Any]) -> ColumnProfile:
     owner = name in (case.study.person, case.study.household)
     try:
         table = case.study.owned([], [name], nulls="category") if owner else case.study.table([name], nulls="category")
@@ -127,7 +159,7 @@ def _column(case: Case, name: str) -> ColumnProfile:
     kind = " and ".join(kinds) or "empty"
     if kind not in _CATEGORIES or len(present) > _MOST_CATEGORIES:
         return ColumnProfile(kind, len(present))
-    named = tuple(sorted(str(value) for value, n in present if n >= SMALL))
+    named = tuple(sorted(str(value) for value, n in present if n >= SMALL and value not in telling))
     return ColumnProfile(kind, len(present), named, len(present) - len(named))
 
 
@@ -163,7 +195,7 @@ def _of_column(name: str, before: ColumnProfile, now: ColumnProfile) -> Iterator
     if gone:
         yield ReleaseChange("lost categories", name, _few(gone), None)
     if before.rare != now.rare:
-        yield ReleaseChange(f"categories of fewer than {SMALL} records", name, before.rare, now.rare)
+        yield ReleaseChange(f"categories of fewer than {SMALL} records, or that disclose", name, before.rare, now.rare)
 
 
 def _few(names: list[str]) -> str:
