@@ -140,6 +140,7 @@ def finish(desk: Desk, browser: Browser, *, by: list[str], question: str, target
         "watch": Done(watched(data, window, kept, missing=project.data.missing)),
     }
     posted(browser, "/questions/ask", question=question, analyst="Eve")
+    assert desk.memory["answer"] is not None
     whole = pl.read_csv(data, infer_schema=False)
     pl.concat([whole, whole.tail(whole.height // 8).with_columns(pl.lit("elsewhere").alias(by[0]))]).write_csv(
         desk.folder / "next-month.csv"

@@ -97,6 +97,16 @@ def test_a_table_is_the_one_of_the_library(way: tuple[Desk, Browser]) -> None:
     assert alien_markup(page) == []
 
 
+def test_a_contributor_of_a_table_may_have_several_records(way: tuple[Desk, Browser]) -> None:
+    desk, browser = way
+    asked = {"by": ["age"], "value": None, "rules": ["threshold=5"], "method": "lp", "holding": "town", "margins": False}
+    made = made_table(desk.opened.data, reading(desk.project), desk.project, asked)
+    own = unveil.table(str(desk.opened.data), ["age"], holding="town", margins=False).suppress("threshold=5")
+    assert made.to_dict() == own.to_dict()
+    desk.memory |= {"table": Done(made), "table asked": asked}
+    assert "--holding town --no-margins" in browser.get("/tables").text
+
+
 def test_a_table_that_cannot_be_is_refused(way: tuple[Desk, Browser]) -> None:
     desk, browser = way
     age = desk.code("age")
@@ -104,6 +114,7 @@ def test_a_table_that_cannot_be_is_refused(way: tuple[Desk, Browser]) -> None:
         {"rules": "threshold=5"},
         {"by": age, "rules": "nonsense"},
         {"by": age, "value": age},
+        {"by": age, "holding": age},
         {"by": age, "method": "magic"},
         {"by": "c99"},
     ):
@@ -153,6 +164,11 @@ def test_a_watch_gives_the_figures_of_windows(way: tuple[Desk, Browser]) -> None
     page = browser.get("/watch").text
     assert "highest rate" in page
     assert alien_markup(page) == []
+    told = watched(desk.opened.data, window, str(kept), alarms=["dr > 0.001", "k > 1000"])
+    assert tuple(told.alarms) == ("dr > 0.001",)
+    whole = {"size": "60", "every": "60"}
+    for form in ({"alarms": "dr is high"}, {"key": desk.code("wage"), "about": desk.code("wage")}):
+        assert refused(browser, "/watch/start", **whole, **form), form
     for form in ({"size": "0", "every": "1"}, {"size": "x", "every": "1"}, {"size": "5", "every": "-3"}):
         assert refused(browser, "/watch/start", **form), form
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest
 
 import unveil
 from browsing import Browser
-from desks import hostile, judged_here, opened, posted, protected
+from desks import Done, hostile, judged_here, opened, posted, protected
 from unveil.app.screens import protect
-from unveil.app.state import Desk
+from unveil.app.solution_space import solution_space
+from unveil.app.state import Desk, reading
 
 PEOPLE = 400
 
@@ -103,6 +105,29 @@ def test_levels_are_explored_as_anonymize_measures_them(way: tuple[Desk, Browser
     lost = re.search(r"<dt>loss</dt><dd>([\d.]+)", page)
     assert lost is not None
     assert 0.0 < float(lost[1]) <= 1.0
+
+
+def test_the_solution_space_is_that_of_anonymize(way: tuple[Desk, Browser]) -> None:
+    desk, browser = way
+    desk.memory["settings"] = {"k": 7}
+    found = solution_space(desk.opened.data, reading(desk.project), desk.project, 7)
+    assert found.all == math.prod(height + 1 for height in found.heights) >= len(found.nodes)
+    assert len(solution_space(desk.opened.data, reading(desk.project), desk.project, 12).nodes) < found.all, "some leave nobody"
+    desk.memory["solution space"] = Done(found)
+    page = browser.get("/protect").text
+    assert f"The best of {found.all} generalisations" in page
+    best = found.best
+    assert all(not (one.loss <= two.loss and one.suppressed <= two.suppressed) for one in best for two in best if one is not two)
+    own = unveil.anonymize(desk.study, desk.study.key, [unveil.models.KAnonymity(7)], suppression=0.0)
+    assert min(node.loss for node in found.nodes if not node.suppressed) == pytest.approx(own.score)
+    asked = "&".join(f"level-{desk.code(name)}=0" for name in found.columns)
+    page = browser.get(f"/protect?explore=1&{asked}").text
+    finest = next(node for node in found.nodes if not any(node.levels))
+    assert finest.suppressed
+    assert "Who is suppressed" in page
+    assert f"<dd>{finest.suppressed}</dd>" in page
+    desk.change_attributes({"age": {"role": "keep"}}, "roles")
+    assert "The best of" not in browser.get("/protect").text
 
 
 def test_a_release_leaves_only_when_its_rules_are_met_or_answered_for(way: tuple[Desk, Browser]) -> None:

@@ -147,7 +147,8 @@ class _App:
         found = asset(request.path_params["name"])
         if found is None:
             return PlainTextResponse("there is no such file", status_code=404)
-        return Response(found[0], media_type=found[1], headers={"cache-control": _YEAR})
+        kept = _YEAR if request.query_params.get("v") else "private, no-cache"
+        return Response(found[0], media_type=found[1], headers={"cache-control": kept})
 
     async def _icon(self, request: Request) -> Response:  # noqa: ARG002 - browsers ask for it whatever the page says
         return RedirectResponse("/static/mark.svg", status_code=303)

@@ -17,6 +17,7 @@ from unveil.results import Result
 from unveil.run import active_run
 from unveil.sources import ReadOptions, open_source
 from unveil.sources.streams import StreamOptions, open_records
+from unveil.stream.alarms import Alarm
 from unveil.stream.figures import WindowFigures
 from unveil.stream.series import Series, WatchRun
 from unveil.stream.watch import Watch
@@ -56,16 +57,26 @@ def made_table(data: str, options: ReadOptions, project: Project, asked: Mapping
     data, options, project
         What opens the data.
     asked
-        The columns `by`, the column `value` or none, the `rules` that say which cells are sensitive, and the `method` by which
+        The columns `by`, the column `value` or none, the column `holding` that says whose a record is or none, whether totals are
+        part of it (`margins`), the `rules` that say which cells are sensitive, and the `method` by which
         cells are suppressed; no method: sensitive cells are only marked.
     """
     study = Study(open_source(data, options), project=project, partial=True)
-    made = table(study, list(asked["by"]), value=asked["value"])
+    holding, margins = asked.get("holding"), asked.get("margins", True)
+    made = table(study, list(asked["by"]), value=asked["value"], holding=holding, margins=margins)
     rules: Sequence[str] = asked["rules"]
     return made.suppress(list(rules), method=asked["method"] or "primary") if rules else made
 
 
-def watched(data: str, window: Mapping[str, Any], kept: str, *, missing: tuple[str, ...] = (), follow: bool = False) -> WatchRun:
+def watched(
+    data: str,
+    window: Mapping[str, Any],
+    kept: str,
+    *,
+    alarms: Sequence[str] = (),
+    missing: tuple[str, ...] = (),
+    follow: bool = False,
+) -> WatchRun:
     """Watch a file: figures of its moving window, told as they come, until it ends or the job is stopped.
 
     Parameters
@@ -76,13 +87,16 @@ def watched(data: str, window: Mapping[str, Any], kept: str, *, missing: tuple[s
         The arguments of `unveil.Window`.
     kept
         The file that keeps the figures so far, for a page that asks, and for whoever stops the job.
+    alarms
+        Conditions on the figures, such as ``dr > 0.8``.
     missing
         Texts that stand for a null.
     follow
         Whether to wait for more at the end of the file.
     """
     run, measured, told, latest = active_run(), Window(**window), 0.0, None
-    watch = Watch(open_records(data, StreamOptions(follow=follow, missing=missing)), measured)
+    source = open_records(data, StreamOptions(follow=follow, missing=missing))
+    watch = Watch(source, measured, alarms=[Alarm.parse(text) for text in alarms])
     run.notify("Waiting for the first window")
     for figures in watch.run():  # None: nothing comes
         run.check()
@@ -92,13 +106,14 @@ def watched(data: str, window: Mapping[str, Any], kept: str, *, missing: tuple[s
             run.notify(_in_words(latest))
             told, latest = time.monotonic(), None
     left_out = {"malformed": watch.malformed, "late": measured.late}
-    return WatchRun(_question(window), watch.series.points, watch.series.total, left_out, (), ())
+    return WatchRun(_question(window), watch.series.points, watch.series.total, left_out, watch.ever_raised, ())
 
 
 def _in_words(figures: WindowFigures) -> str:
     """Return the figures of a window as one line."""
     rate = "no rate" if figures.dr is None else f"rate {figures.dr:.4f}"
-    return f"Window {figures.number:,}: {figures.records:,} records, {rate}, k {figures.k:,}, {figures.uniques:,} unique"
+    raised = f"; ALARM: {', '.join(figures.alarms)}" if figures.alarms else ""
+    return f"Window {figures.number:,}: {figures.records:,} records, {rate}, k {figures.k:,}, {figures.uniques:,} unique{raised}"
 
 
 def course(kept: Path, window: Mapping[str, Any]) -> WatchRun | None:

@@ -241,6 +241,8 @@ def _compared(study: Study, good: Mapping[str, TriedRelease]) -> Comparison:
         list(study.key),
         list(study.sensitive) or None,
         needs=list(study.project.needs.values()) if study.project is not None else [],
+        privacy=("prosecutor", "k"),
+        policy=study.project.policy if study.project is not None and study.project.policy.in_force() else None,
         losses=("entropy_loss", "suppressed"),
         link={title: one.link for title, one in good.items() if one.link},
     )

@@ -107,7 +107,7 @@ def _alone(answer: Mapping[str, Any], known: str) -> list[Story]:
     if box.get("value") is None:
         return []
     share = float(box["value"])
-    told = f"The values of {known} say {share:.1%} of who is who: 0 % is nobody, 100 % everybody."
+    told = f"The values of {known} say {share:.1%} of who is who: 0% is nobody, 100% everybody."
     return [Story("Sorts the release", f"{share:.1%}", told, share)]
 
 
@@ -119,7 +119,8 @@ def _certain(answer: Mapping[str, Any], known: str) -> list[Story]:
         if certain is None:
             continue
         whose = f" of {people(certain['persons'], 'persons')}" if "persons" in certain else ""
-        told = f"Of {counted(certain['records'], 'record')}{whose} the {name} is certain for whoever knows {known}."
+        of = f"{counted(certain['records'], 'record')}{whose}" if certain["records"] else "no record"
+        told = f"Someone who knows {known} can be certain of the {name} of {of}."
         if (gaps := entry["without_value"])["records"] and not gaps["missing_is_sensitive"]:
             told += f" {counted(gaps['records'], 'record')} more can be told to have no value."
         found.append(

@@ -260,7 +260,7 @@ def _points(chart: Chart, said: _Words) -> tuple[list[str], float]:
             path, x, y, anchor = f"M{across.at(place):.1f} {top}V{bottom}", across.at(place) + 4, top + 10.0, "start"
         parts.append(f'<path class="unveil-rule" d="{path}"/>')
         parts.append(_text(x, y, said.plain(words), anchor, "unveil-faint"))
-    taken: list[tuple[float, float, float]] = []
+    taken = [(across.at(x) - 6, across.at(x) + 6, up.at(y) + 4) for _, x, y, _ in chart.rows]
     for label, x, y, marked in sorted(chart.rows, key=lambda row: row[3] is True):
         parts.append(_point(across.at(x), up.at(y), marked=marked))
         parts.append(_beside(across.at(x), up.at(y), said, label, taken, faint=not marked))
@@ -279,18 +279,27 @@ def _point(x: float, y: float, *, marked: bool | None) -> str:
 
 
 def _beside(x: float, y: float, said: _Words, label: object, taken: list[tuple[float, float, float]], *, faint: bool) -> str:
-    """Return the label of a point where there is room: right of it, left of it, or below another label; never outside."""
+    """Return the label of a point where there is room: right of it, left of it, above, below, or further down; never outside."""
     whole = _LETTER * len(str(label))
     fits = whole <= max(_WIDTH - x - 9, x - _AXIS - 9)
     width = whole if fits else _LETTER * min(len(str(label)), _LONGEST_LABEL)
-    start = x + 9 if x + 9 + width <= _WIDTH else max(x - 9 - width, 0.0)
-    line = y + 4
-    while any(abs(line - other) < _LINE and start < end and begin < start + width for begin, end, other in taken):
-        line += _LINE
+    right, left, middle = (x + 9, "start"), (x - 9 - width, "end"), (x - width / 2, "middle")
+    side = right if x + 9 + width <= _WIDTH else (max(left[0], 0.0), "end")
+    ending, beginning = (x + 5 - width, "end"), (x - 5, "start")
+    places = [(*right, y + 4), (*left, y + 4)]
+    places += [(*place, line) for place in (middle, ending, beginning) for line in (y - 11, y + 19)]
+    places += [(*side, y + 4 + _LINE * down) for down in range(len(taken) + 1)]
+    inside = [place for place in places if 0 <= place[0] <= _WIDTH - width]
+    start, anchor, line = next((place for place in inside if not _covered(place[0], width, place[2], taken)), places[-1])
     taken.append((start, start + width, line))
     words = said.plain(label) if fits else said.label(label)
-    place, anchor = (start + width, "end") if start < x else (start, "start")
-    return _text(place, line, words, anchor, "unveil-faint" if faint else "")
+    at = start + width * ("start", "middle", "end").index(anchor) / 2
+    return _text(at, line, words, anchor, "unveil-faint" if faint else "")
+
+
+def _covered(start: float, width: float, line: float, taken: list[tuple[float, float, float]]) -> bool:
+    """Whether a label would lie over a point or another label."""
+    return any(abs(line - other) < _LINE and start < end and begin < start + width for begin, end, other in taken)
 
 
 def _better(better: tuple[str, str], left: float, right: float, top: float, bottom: float) -> list[str]:

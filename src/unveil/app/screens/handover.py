@@ -35,7 +35,7 @@ def _page(visit: Visit) -> Answer:
     values: dict[str, Any] = {
         "candidate": candidate,
         "name": f"{_stem(desk)}-release.csv",
-        "folder": str(desk.folder),
+        "folder": desk.folder.resolve().name or str(desk.folder),
         "linked": bool(candidate.link),
         "pipeline": _pipeline(desk, candidate),
         "decisions": desk.decisions,

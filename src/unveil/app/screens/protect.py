@@ -8,22 +8,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unveil.app.candidates import WAYS, Tried, TriedRelease, models_of, try_ways
+from unveil.app.candidates import WAYS, Tried, TriedRelease, try_ways
 from unveil.app.jobs import Job
 from unveil.app.masks import masked
 from unveil.app.same import command, python_study
 from unveil.app.screens.columns import settled
+from unveil.app.solution_space import (
+    MOST_NODES,
+    SolutionSpace,
+    generalised,
+    hierarchy_for,
+    nodes_of,
+    solution_space,
+    who_is_suppressed,
+)
 from unveil.app.state import Desk, reading
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
-from unveil.models.requirements import parse_models
 from unveil.project import Step
-from unveil.protect.anonymize import anonymize
-from unveil.search.hierarchies import propose_hierarchy
+from unveil.results import Chart
 
 __all__ = ["SCREEN", "chosen", "tried"]
 
-_JOB = "protect"
+_JOB, _SPACE = "protect", "solution space"
 _FIRST = ("generalise", "mondrian", "local")
 _NONE_CHOSEN: dict[str, Any] = {"chosen": "", "judged": None, "waivers": (), "seen": ()}
 """What is remembered of a release begins anew with another one: nobody has judged it, or answered for it."""
@@ -76,11 +83,19 @@ def _page(visit: Visit) -> Answer:
         "tried": found,
         "outdated": found is None and job is not None and job.answer is not None,
         "comparison": None if found is None or found.comparison is None else found.comparison.view(),
+        "charts": _charts(found),
         "chosen": chosen(desk),
         "masked": masked if visit.query.get("masked") else None,
         **_explored(visit, desk, k),
     }
     return Page("protect.html", values, _same(desk, k, suppression))
+
+
+def _charts(found: Tried | None) -> list[Chart]:
+    """Return the risk, and the smallest group, against what the releases are good for."""
+    if found is None or found.comparison is None:
+        return []
+    return [found.comparison.trade_off.picture(figure) for figure in ("prosecutor", "k")]
 
 
 def _defaults(desk: Desk) -> tuple[int, float]:
@@ -97,19 +112,34 @@ def _explored(visit: Visit, desk: Desk, k: int) -> dict[str, Any]:
     """Return the levels of every column, and what the generalisation to them loses and whom it suppresses."""
     keys = list(desk.study.key)
     if desk.opened.whole.records > _MOST_EXPLORED:
-        return {"sliders": [], "node": None, "node_problem": "There are too many records to explore here; `unveil front` does."}
+        return {"sliders": [], "node_problem": "There are too many records to explore here; `unveil front` does."}
     trees = _trees(desk, keys)
     sliders = [_slider(visit, desk, name, trees[name]) for name in keys]
+    found: dict[str, Any] = {"sliders": sliders, "node": None, "node_problem": "", "gone": None, **_space(desk, trees, k)}
     if not visit.query.get("explore"):
-        return {"sliders": sliders, "node": None, "node_problem": ""}
+        return found
     try:
-        node = anonymize(
-            desk.study, trees, parse_models(models_of(desk.project.policy, desk.study.sensitive, k), desk.study.sensitive),
-            levels={one.name: (one.level, one.level) for one in sliders}, suppression=1.0,
-        )  # fmt: skip
+        node = generalised(desk.study, trees, {one.name: one.level for one in sliders}, k)
     except UnveilError as problem:
-        return {"sliders": sliders, "node": None, "node_problem": str(problem)}
-    return {"sliders": sliders, "node": node, "node_problem": ""}
+        return found | {"node_problem": str(problem)}
+    return found | {"node": node, "gone": who_is_suppressed(desk.study, node) if node.suppressed else None}
+
+
+def _space(desk: Desk, trees: dict[str, Any], k: int) -> dict[str, Any]:
+    """Return the job that looks at every generalisation, and the best of what it has found."""
+    job: Job | None = desk.memory.get(_SPACE)
+    space: SolutionSpace | None = None if job is None else job.answer
+    if space is not None and (space.project.attributes, space.k) != (desk.project.attributes, k):
+        job = space = None
+    best = [] if space is None else [(node, _address(desk, space, node.levels)) for node in space.best]
+    return {"space": space, "space_job": job, "best": best, "nodes": nodes_of(trees), "most_nodes": MOST_NODES}
+
+
+def _address(desk: Desk, space: SolutionSpace, levels: Sequence[int]) -> str:
+    """Return where a generalisation is looked at."""
+    return "&".join(
+        ["/protect?explore=1", *(f"level-{desk.code(name)}={at}" for name, at in zip(space.columns, levels, strict=True))]
+    )
 
 
 def _trees(desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
@@ -118,7 +148,7 @@ def _trees(desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
     marks = {name: repr((name, desk.project.attributes.get(name))) for name in keys}
     for name, mark in marks.items():
         if mark not in known:
-            known[mark] = desk.study.hierarchy(name) or propose_hierarchy(desk.opened.whole, name).hierarchy
+            known[mark] = hierarchy_for(desk.study, desk.opened.whole, name)
     return {name: known[mark] for name, mark in marks.items()}
 
 
@@ -147,6 +177,17 @@ def _try(visit: Visit) -> Answer:
         _JOB, "Trying protections", try_ways, desk.opened.data, reading(desk.project), desk.project, ways, settings, folder
     )
     return Go("/protect", "")
+
+
+def _map(visit: Visit) -> Answer:
+    """Look at every generalisation, in a job."""
+    desk = visit.desk
+    if nodes_of(_trees(desk, list(desk.study.key))) > MOST_NODES:
+        raise ArgumentError(f"there are more than {MOST_NODES:,} generalisations; `unveil front` searches among them.")
+    k, _ = _defaults(desk)
+    title = "Looking at every generalisation"
+    desk.memory[_SPACE] = desk.jobs.start(_SPACE, title, solution_space, desk.opened.data, reading(desk.project), desk.project, k)
+    return Go("/protect#explore-title")
 
 
 def _whole(text: str) -> int:
@@ -197,6 +238,6 @@ SCREEN = Screen(
     title="Protect",
     question="How is it made safe?",
     page=_page,
-    actions={"try": _try, "choose": _choose},
+    actions={"try": _try, "choose": _choose, "map": _map},
     missing=_lacking,
 )

@@ -28,9 +28,13 @@ _MOST_RECORDS = 5_000_000
 def in_words(rule: Rule) -> str:
     """Return a rule as a sentence."""
     form, said = rule.form, {name: value for name, value in rule.parameters.items() if value not in (None, ())}
-    of = "".join(f", {name} {value}" for name, value in said.items())
+    of = "".join(f", {name} {_listed(value)}" for name, value in said.items())
     about = form.about[0].upper() + form.about[1:].rstrip(".")
     return f"{about}{of}: {rule.requirement}"
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,13 @@ _METHODS = (
     ("gauss", "Suppress cells: for very large tables"),
     ("", "Only mark the sensitive cells"),
 )
-_FIRST: dict[str, Any] = {"by": (), "value": None, "rules": ("threshold=5",), "method": "lp"}
+_FIRST: dict[str, Any] = {"by": (), "value": None, "rules": ("threshold=5",), "method": "lp", "holding": None, "margins": True}
 
 
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    asked: dict[str, Any] = desk.memory.get("table asked", _FIRST)
+    asked: dict[str, Any] = _first(desk) | desk.memory.get("table asked", {})
     roles = {name: one.role for name, one in desk.project.attributes.items()}
     offered = [name for name in desk.opened.columns if roles.get(name) not in ("identifier", "person", "household")]
     values: dict[str, Any] = {
@@ -41,10 +41,17 @@ def _page(visit: Visit) -> Answer:
         "safe": job is not None and job.answer is not None and bool(getattr(job.answer, "safe", True)),
         "asked": asked,
         "columns": offered,
+        "holders": desk.opened.columns,
         "methods": _METHODS,
         "rules": " ".join(asked["rules"]),
     }
     return Page("tables.html", values, _same(desk, asked))
+
+
+def _first(desk: Desk) -> dict[str, Any]:
+    """Return what a table is at first: of records, each person of whom is one contributor."""
+    persons = [name for name in desk.project.names("person") if name in desk.opened.columns]
+    return _FIRST | {"holding": persons[0] if persons else None}
 
 
 def _make(visit: Visit) -> Answer:
@@ -58,7 +65,12 @@ def _make(visit: Visit) -> Answer:
         raise ArgumentError("a column that spans the table cannot be summed in its cells as well.")
     rules = tuple(visit.form.get("rules", "").replace(",", " ").split())
     rules_of(rules)
-    asked = {"by": by, "value": value, "rules": rules, "method": visit.word("method", tuple(word for word, _ in _METHODS))}
+    holding = visit.column("holding") if visit.form.get("holding") else None
+    if holding in by:
+        raise ArgumentError("a column that spans the table cannot say whose a record is as well.")
+    method = visit.word("method", tuple(word for word, _ in _METHODS))
+    margins = not visit.form.get("inside")
+    asked = {"by": by, "value": value, "rules": rules, "method": method, "holding": holding, "margins": margins}
     desk.memory["table asked"] = asked
     options = reading(desk.project)
     desk.memory[_JOB] = desk.jobs.start(_JOB, "Making the table", made_table, desk.opened.data, options, desk.project, asked)
@@ -84,7 +96,11 @@ def _same(desk: Desk, asked: dict[str, Any]) -> Same:
     words += [] if asked["value"] is None else ["--value", asked["value"]]
     words += [word for rule in asked["rules"] for word in ("--rule", rule)]
     words += ["--protect", "suppress", "--method", asked["method"]] if asked["rules"] and asked["method"] else []
+    words += [] if asked["holding"] is None else ["--holding", asked["holding"]]
+    words += [] if asked["margins"] else ["--no-margins"]
     value = "" if asked["value"] is None else f", value={asked['value']!r}"
+    value += "" if asked["holding"] is None else f", holding={asked['holding']!r}"
+    value += "" if asked["margins"] else ", margins=False"
     protect = f".suppress({list(asked['rules'])!r}, method={asked['method'] or 'primary'!r})" if asked["rules"] else ""
     return Same(
         command("table", desk, *words), f"import unveil\n\n{python_study(desk)}\nunveil.table(study, {by!r}{value}){protect}"

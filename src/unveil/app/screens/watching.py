@@ -14,10 +14,13 @@ from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
 from unveil.sources.datasets import names as built_in
+from unveil.stream.alarms import Alarm
 
 __all__ = ["SCREEN"]
 
 _JOB = "watch"
+_FIRST: dict[str, Any] = {"size": 1000, "every": 100, "follow": False, "key": None, "about": None, "alarms": ()}
+"""What is watched at first; no column: those that others may know, about the first sensitive one."""
 _WATCHABLE = (".csv", ".tsv", ".ndjson", ".jsonl")
 
 
@@ -33,12 +36,14 @@ def _lacking(desk: Desk) -> str:
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    asked: dict[str, Any] = desk.memory.get("watch asked", {"size": 1000, "every": 100, "follow": False})
+    asked: dict[str, Any] = _FIRST | desk.memory.get("watch asked", {})
+    window = _window(desk, asked)
     values: dict[str, Any] = {
         "job": job,
         "asked": asked,
-        "key": _window(desk, asked)["key"],
-        "about": _window(desk, asked)["sensitive"],
+        "key": window["key"],
+        "about": window["sensitive"],
+        "columns": _offered(desk),
         "course": _course(desk, job, asked),
     }
     return Page("watch.html", values, _same(desk, asked))
@@ -55,12 +60,15 @@ def _window(desk: Desk, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the window that is asked for."""
     names = desk.opened.columns
     secrets = [name for name in desk.project.names("sensitive") if name in names]
-    return {
-        "key": [name for name in desk.project.names("key") if name in names],
-        "sensitive": secrets[0] if secrets else None,
-        "size": asked["size"],
-        "every": asked["every"],
-    }
+    about = secrets[0] if secrets and asked["about"] is None else asked["about"] or None
+    keys = asked["key"] or [name for name in desk.project.names("key") if name in names]
+    return {"key": keys, "sensitive": about, "size": asked["size"], "every": asked["every"]}
+
+
+def _offered(desk: Desk) -> list[str]:
+    """Return the columns that can be watched: all that do not say outright who somebody is."""
+    who = {name for role in ("identifier", "person", "household") for name in desk.project.names(role)}
+    return [name for name in desk.opened.columns if name not in who]
 
 
 def _start(visit: Visit) -> Answer:
@@ -69,8 +77,17 @@ def _start(visit: Visit) -> Answer:
     running = desk.memory.get(_JOB)
     if running is not None and running.running:
         raise ArgumentError("the file is being watched already; cancel that first.")
+    keys, about = visit.columns("key"), visit.column("about") if visit.form.get("about") else ""
+    if about in keys:
+        raise ArgumentError("what an intruder wants to learn cannot be among what is known; untick it.")
+    alarms = tuple(line.strip() for line in visit.form.get("alarms", "").split(",") if line.strip())
+    for text in alarms:
+        Alarm.parse(text)
     folder = Path(tempfile.mkdtemp(dir=desk.private))
     asked = {
+        "key": keys or None,
+        "about": about,
+        "alarms": alarms,
         "size": _whole(visit.form.get("size", "")),
         "every": _whole(visit.form.get("every", "")),
         "follow": bool(visit.form.get("follow")),
@@ -79,7 +96,7 @@ def _start(visit: Visit) -> Answer:
     desk.memory["watch asked"] = asked
     desk.memory[_JOB] = desk.jobs.start(
         _JOB, "Watching the file", watched, desk.opened.data, _window(desk, asked), asked["kept"],
-        missing=desk.project.data.missing, follow=asked["follow"],
+        alarms=alarms, missing=desk.project.data.missing, follow=asked["follow"],
     )  # fmt: skip
     return Go("/watch")
 
@@ -96,6 +113,7 @@ def _same(desk: Desk, asked: dict[str, Any]) -> Same:
     about = [] if window["sensitive"] is None else ["--sensitive", window["sensitive"]]
     keys = [word for name in window["key"] for word in ("--key", name)]
     steps = ["--window", str(asked["size"]), "--every", str(asked["every"]), *([] if asked["follow"] else ["--no-follow"])]
+    steps += [word for text in asked["alarms"] for word in ("--alarm", text)]
     named = f"{window['key']!r}, {window['sensitive']!r}, size={asked['size']}, every={asked['every']}"
     lines = f"window = unveil.Window({named})\nfor figures in window.feed({place!r}):\n    print(figures)"
     return Same(shlex.join(["unveil", "watch", place, *keys, *about, *steps]), f"import unveil\n\n{lines}")

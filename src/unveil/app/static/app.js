@@ -8,6 +8,8 @@
    data-tick="name"   on a button: tick (or untick) all boxes of this name in its form
    data-copy          on a button: copy the text of the element before it */
 
+import {boards} from "./board.js";
+
 const parser = new DOMParser();
 let asking = null, awaited = 0;
 
@@ -170,6 +172,7 @@ function prepare(root) {
   if (root.dataset?.stream) found.push(root);
   for (const element of found) listen(element);
   for (const form of root.querySelectorAll("form[data-live] [data-send]")) form.hidden = true;
+  boards(root);
 }
 
 /* Another tab may have changed the project. */

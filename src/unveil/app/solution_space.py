@@ -1,0 +1,142 @@
+"""The solution space of a generalisation: every choice of levels, with what it loses and whom it suppresses."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unveil.app.candidates import models_of
+from unveil.errors import EmptyDataError, ModelNotMetError
+from unveil.models.requirements import parse_models
+from unveil.partitions import Hierarchy
+from unveil.partitions.generalised import is_suppressed
+from unveil.project import Policy, Project
+from unveil.protect.anonymize import anonymize
+from unveil.releases import Release
+from unveil.results import Table
+from unveil.run import active_run
+from unveil.search.hierarchies import propose_hierarchy
+from unveil.sources import ReadOptions, open_source
+from unveil.study import Study
+
+__all__ = [
+    "MOST_NODES",
+    "Node",
+    "SolutionSpace",
+    "generalised",
+    "hierarchy_for",
+    "nodes_of",
+    "solution_space",
+    "who_is_suppressed",
+]
+
+MOST_NODES = 800
+"""Generalisations up to which all are looked at."""
+_MOST_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One generalisation: the level of every column, what it loses, and how many records it suppresses."""
+
+    levels: tuple[int, ...]
+    loss: float
+    suppressed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionSpace:
+    """All generalisations of some columns under the rules of a project.
+
+    Attributes
+    ----------
+    project, k
+        What they were looked at for.
+    columns, heights
+        The columns, and the highest level of each.
+    nodes
+        The generalisations that leave records.
+    """
+
+    project: Project
+    k: int
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    nodes: tuple[Node, ...]
+
+    @property
+    def all(self) -> int:
+        """How many generalisations there are, those that leave no record among them."""
+        return math.prod(height + 1 for height in self.heights)
+
+    @property
+    def best(self) -> list[Node]:
+        """The generalisations that no other beats in both, the ones that suppress least first."""
+        found: list[Node] = []
+        for node in sorted(self.nodes, key=lambda one: (one.suppressed, one.loss, sum(one.levels))):
+            if not found or node.loss < found[-1].loss:
+                found.append(node)
+        return found[:_MOST_SHOWN]
+
+
+def hierarchy_for(study: Study, whole: Study, column: str) -> Hierarchy:
+    """Return the hierarchy of a column: the project's, or a proposed one."""
+    return study.hierarchy(column) or propose_hierarchy(whole, column).hierarchy
+
+
+def nodes_of(trees: Mapping[str, Hierarchy]) -> int:
+    """Return how many generalisations there are."""
+    return math.prod(tree.height + 1 for tree in trees.values())
+
+
+def generalised(study: Study, trees: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
+    """Return the release of one generalisation: classes that break a rule of the project are suppressed, however many."""
+    policy = Policy() if study.project is None else study.project.policy
+    models = parse_models(models_of(policy, study.sensitive, k), study.sensitive)
+    fixed = {name: (level, level) for name, level in levels.items()}
+    return anonymize(study, dict(trees), models, levels=fixed, suppression=1.0)
+
+
+def solution_space(data: str, options: ReadOptions, project: Project, k: int) -> SolutionSpace:
+    """Look at every generalisation, as a job does.
+
+    Parameters
+    ----------
+    data, options, project
+        What opens the study.
+    k
+        The smallest group.
+    """
+    study = Study(open_source(data, options), project=project, partial=True)
+    trees = {name: hierarchy_for(study, study, name) for name in study.key}
+    nodes = []
+    places = list(itertools.product(*(range(tree.height + 1) for tree in trees.values())))
+    for levels in active_run().each("generalisations", places):
+        try:
+            made = generalised(study, trees, dict(zip(trees, levels, strict=True)), k)
+        except (ModelNotMetError, EmptyDataError):  # it leaves no record
+            continue
+        nodes.append(Node(levels, abs(round(float(made.score), 12)), int(made.suppressed)))  # no loss is none, not -5e-18
+    return SolutionSpace(project, k, tuple(trees), tuple(tree.height for tree in trees.values()), tuple(nodes))
+
+
+def who_is_suppressed(study: Study, release: Release[Any]) -> Table | None:
+    """Return the values whose records are suppressed most, by column; None: no record is."""
+    keys, before = list(study.key), study.collected(list(study.key))
+    gone = [all(is_suppressed(value) for value in row) for row in release.data.select(keys).iter_rows()]
+    lost = [int(at) for at, away in zip(release.origin, gone, strict=True) if away]
+    rows = []
+    for name in keys:
+        values = before[name].to_list()
+        of = Counter(values)
+        for value, n in Counter(values[at] for at in lost).items():
+            rows.append((name, "(missing)" if value is None else str(value), n, of[value], n / of[value]))
+    rows.sort(key=lambda row: (-row[2], -row[4], row[0], row[1]))
+    if not rows:
+        return None
+    title, columns = "Who is suppressed", ("column", "value", "suppressed", "of", "share")
+    return Table(columns, tuple(rows[:_MOST_SHOWN]), title=title, note="the values with most suppressed records")
