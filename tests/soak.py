@@ -1,7 +1,7 @@
 """Twenty tabs that click for minutes: `make soak` shows whether the app errs or grows.
 
 The server is the command itself, in a process of its own, so that its memory can be read. Every tab goes through the screens and
-changes roles, toggles and filters. An answer that is no page, a message of an unexpected failure, an error in the browser's console,
+changes roles, toggles, levels and filters. An answer that is no page, a message of an unexpected failure, an error in the browser's console,
 or memory that has grown by a tenth after the first fifth of the time ends it with exit code 1.
 """
 
@@ -17,7 +17,10 @@ from typing import Any
 
 from browsing import chromium, until
 
-_PAGES = ("open", "columns", "columns?show=key", "exposure", "exposure?asked=1&c=c0&c=c3&c=c9", "open?masked=1")
+_PAGES = (
+    "open", "open?masked=1", "columns", "columns?show=key", "exposure", "exposure?asked=1&c=c0&c=c3&c=c9", "meaning",
+    "meaning?column=c0&rule=intervals", "rules", "protect", "protect?explore=1&level-c0=2", "tables", "questions", "watch", "drift",
+)  # fmt: skip
 _GROWTH = 1.10
 
 

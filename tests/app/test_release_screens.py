@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from html import unescape
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +17,7 @@ from desks import Done, hostile, judged_here, opened, posted, protected
 from unveil.app.screens import protect
 from unveil.app.solution_space import solution_space
 from unveil.app.state import Desk, reading
+from unveil.releases.record import record_place
 
 PEOPLE = 400
 
@@ -130,7 +132,9 @@ def test_the_solution_space_is_that_of_anonymize(way: tuple[Desk, Browser]) -> N
     assert "The best of" not in browser.get("/protect").text
 
 
-def test_a_release_leaves_only_when_its_rules_are_met_or_answered_for(way: tuple[Desk, Browser]) -> None:
+def test_a_release_leaves_only_when_its_rules_are_met_or_answered_for(
+    way: tuple[Desk, Browser], monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk, browser = way
     posted(browser, "/rules/rule", rule="k_anonymity", threshold="50")
     protected(desk, ["mondrian"], k=5)
@@ -160,6 +164,16 @@ def test_a_release_leaves_only_when_its_rules_are_met_or_answered_for(way: tuple
     log = json.loads(browser.post("/handover/log").content)
     assert log["exceptions"][0]["approver"] == "the data protection officer"
     assert any("chose a protection" in one["what"] for one in log["decisions"])
+    python = re.findall(r'<pre tabindex="0"><code>(import unveil.*?)</code>', browser.get("/handover").text, flags=re.DOTALL)
+    monkeypatch.chdir(desk.folder)
+    exec(unescape(python[0]), {})  # noqa: S102 - the lines that the page offers to copy
+    made = desk.folder / "people-release.csv"
+    assert pl.read_csv(made).height == PEOPLE
+    made.unlink()
+    Path(record_place(made)).unlink(missing_ok=True)
+    again = Desk(desk.folder)
+    again.open(desk.opened.data)
+    assert again.decisions == desk.decisions, "the log outlives the server"
     page = posted(browser, "/handover/save")
     assert "Written: people-release.csv" in page
     assert (desk.folder / "people-release.csv.unveil.json").is_file()

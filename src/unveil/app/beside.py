@@ -6,24 +6,20 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unveil.assess.policy.check import check
-from unveil.assess.policy.verdict import Verdict
-from unveil.models.measure import measure
 from unveil.partitions.files import write_whole
 from unveil.project import Project
 from unveil.results import Result
 from unveil.run import active_run
 from unveil.sources import ReadOptions, open_source
 from unveil.sources.streams import StreamOptions, open_records
-from unveil.stream.alarms import Alarm
-from unveil.stream.figures import WindowFigures
-from unveil.stream.series import Series, WatchRun
-from unveil.stream.watch import Watch
-from unveil.stream.window import Window
 from unveil.study import Study
-from unveil.tables import table
+
+if TYPE_CHECKING:
+    from unveil.assess.policy.verdict import Verdict
+    from unveil.stream.figures import WindowFigures
+    from unveil.stream.series import WatchRun
 
 __all__ = ["against_baseline", "course", "made_table", "watched"]
 
@@ -43,6 +39,9 @@ def against_baseline(data: str, options: ReadOptions, project: Project, new: str
     allow
         By how much a risk may have grown.
     """
+    from unveil.assess.policy.check import check
+    from unveil.models.measure import measure
+
     study = Study(open_source(data, options), project=project, partial=True)
     policy = project.policy if project.policy.in_force() else None
     before: Result = measure(study) if policy is None else check(study, policy, project=project)
@@ -61,6 +60,8 @@ def made_table(data: str, options: ReadOptions, project: Project, asked: Mapping
         part of it (`margins`), the `rules` that say which cells are sensitive, and the `method` by which
         cells are suppressed; no method: sensitive cells are only marked.
     """
+    from unveil.tables import table
+
     study = Study(open_source(data, options), project=project, partial=True)
     holding, margins = asked.get("holding"), asked.get("margins", True)
     made = table(study, list(asked["by"]), value=asked["value"], holding=holding, margins=margins)
@@ -94,6 +95,11 @@ def watched(
     follow
         Whether to wait for more at the end of the file.
     """
+    from unveil.stream.alarms import Alarm
+    from unveil.stream.series import WatchRun
+    from unveil.stream.watch import Watch
+    from unveil.stream.window import Window
+
     run, measured, told, latest = active_run(), Window(**window), 0.0, None
     source = open_records(data, StreamOptions(follow=follow, missing=missing))
     watch = Watch(source, measured, alarms=[Alarm.parse(text) for text in alarms])
@@ -118,6 +124,8 @@ def _in_words(figures: WindowFigures) -> str:
 
 def course(kept: Path, window: Mapping[str, Any]) -> WatchRun | None:
     """Return the run so far from what it keeps; None: there is nothing yet."""
+    from unveil.stream.series import Series, WatchRun
+
     if not kept.is_file():
         return None
     series = Series.of(json.loads(kept.read_text(encoding="utf-8")))

@@ -7,17 +7,17 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unveil.assess.comparison import Comparison, compare
 from unveil.errors import ArgumentError, CancelledError, UnveilError
 from unveil.project import Policy, Project, Step
-from unveil.protect.chain import run_steps
-from unveil.protect.steps import step_function
-from unveil.releases import Release
 from unveil.run import active_run
 from unveil.sources import ReadOptions, open_source
 from unveil.study import Study
+
+if TYPE_CHECKING:
+    from unveil.assess.comparison import Comparison
+    from unveil.releases import Release
 
 __all__ = ["WAYS", "Tried", "TriedRelease", "Way", "models_of", "steps_of", "try_ways"]
 
@@ -134,6 +134,8 @@ def models_of(policy: Policy, sensitive: Sequence[str], k: int) -> dict[str, Any
 
 def steps_of(way: Way, study: Study, models: Mapping[str, Any], suppression: float) -> tuple[Step, ...]:
     """Return the step of a way, with what it is told."""
+    from unveil.protect.steps import step_function
+
     takes = inspect.signature(step_function(way.mechanism)).parameters
     if way.word == "synthetic":
         return (Step(way.mechanism, _released(study), {"nulls": "drop"}),)
@@ -196,6 +198,9 @@ def try_ways(
 
 def _tried(way: Way, study: Study, models: Mapping[str, Any], settings: Mapping[str, Any], folder: Path) -> TriedRelease:
     """Try one way; what goes wrong is told, and the others are tried all the same."""
+    from unveil.protect.chain import run_steps
+    from unveil.releases import Release
+
     try:
         steps = steps_of(way, study, models, float(settings["suppression"]))
         release = run_steps(study, steps)
@@ -236,6 +241,8 @@ def _text(value: Any) -> str:
 
 def _compared(study: Study, good: Mapping[str, TriedRelease]) -> Comparison:
     """Compare the candidates with the original, and with one another."""
+    from unveil.assess.comparison import compare
+
     return compare(
         {"original": study, **{title: one.file for title, one in good.items()}},
         list(study.key),

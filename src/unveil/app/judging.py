@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unveil.assess.policy.check import check
-from unveil.assess.policy.verdict import Verdict
-from unveil.assess.policy.waivers import Waiver
-from unveil.attacks.attack import Attack, attack
 from unveil.errors import UnveilError
 from unveil.measures.units import noun, people
 from unveil.project import Project
 from unveil.results.numbers import counted
 from unveil.sources import ReadOptions, open_source
 from unveil.study import Study
+
+if TYPE_CHECKING:
+    from unveil.assess.policy.verdict import Verdict
+    from unveil.assess.policy.waivers import Waiver
+    from unveil.attacks.attack import Attack
 
 __all__ = ["Judged", "Story", "judge", "stories_of"]
 
@@ -67,6 +68,9 @@ def judge(data: str, options: ReadOptions, project: Project, release: str, link:
     waivers
         The exceptions that somebody answers for.
     """
+    from unveil.assess.policy.check import check
+    from unveil.attacks.attack import attack
+
     study = Study(open_source(data, options), project=project, partial=True)
     paired: dict[str, Any] = {"link": link} if link else {}
     verdict = check(release, project.policy, project=project, original=study, waivers=list(waivers), **paired)

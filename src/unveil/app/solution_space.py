@@ -7,21 +7,20 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil.app.candidates import models_of
 from unveil.errors import EmptyDataError, ModelNotMetError
-from unveil.models.requirements import parse_models
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_suppressed
 from unveil.project import Policy, Project
-from unveil.protect.anonymize import anonymize
-from unveil.releases import Release
 from unveil.results import Table
 from unveil.run import active_run
-from unveil.search.hierarchies import propose_hierarchy
 from unveil.sources import ReadOptions, open_source
 from unveil.study import Study
+
+if TYPE_CHECKING:
+    from unveil.releases import Release
 
 __all__ = [
     "MOST_NODES",
@@ -85,6 +84,8 @@ class SolutionSpace:
 
 def hierarchy_for(study: Study, whole: Study, column: str) -> Hierarchy:
     """Return the hierarchy of a column: the project's, or a proposed one."""
+    from unveil.search.hierarchies import propose_hierarchy
+
     return study.hierarchy(column) or propose_hierarchy(whole, column).hierarchy
 
 
@@ -95,6 +96,9 @@ def nodes_of(trees: Mapping[str, Hierarchy]) -> int:
 
 def generalised(study: Study, trees: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
     """Return the release of one generalisation: classes that break a rule of the project are suppressed, however many."""
+    from unveil.models.requirements import parse_models
+    from unveil.protect.anonymize import anonymize
+
     policy = Policy() if study.project is None else study.project.policy
     models = parse_models(models_of(policy, study.sensitive, k), study.sensitive)
     fixed = {name: (level, level) for name, level in levels.items()}

@@ -6,7 +6,6 @@ that a page knows whether it shows what holds now.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import itertools
 import re
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from unveil.app.decisions import decided, note
 from unveil.app.jobs import Jobs
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, UnveilError, shown
@@ -265,6 +265,7 @@ class Desk:
                 raise ArgumentError("there is nothing to undo." if by < 0 else "there is nothing to redo.")
             self._save(self._changes[at].project)
             said = self._changes[max(at, self._at)].said
+            self.log(f"{'undone' if by < 0 else 'done again'}: {said}")
             self._at = at
             return said
 
@@ -340,15 +341,13 @@ class Desk:
     # What was decided -------------------------------------------------------------------------------------------------
 
     def log(self, what: str) -> None:
-        """Keep a decision, with its time; the log can be handed over."""
-        self.memory.setdefault("decisions", []).append(
-            {"when": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), "what": what}
-        )
+        """Keep a decision, with its time, beside the project; the log can be handed over."""
+        note(self.project.path, what)
 
     @property
     def decisions(self) -> list[dict[str, str]]:
-        """What was decided since the data was opened, in order."""
-        return list(self.memory.get("decisions", ()))
+        """What was decided about what is open, in order, also before the server was started."""
+        return decided(self.project.path)
 
     # What is said once ------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from unveil.app.candidates import TriedRelease
 from unveil.app.judging import written
-from unveil.app.same import command
+from unveil.app.same import command, python_study
 from unveil.app.screens.protect import chosen
 from unveil.app.screens.verdict import blocked, judged, waivers
 from unveil.app.state import Desk
@@ -41,7 +41,7 @@ def _page(visit: Visit) -> Answer:
         "decisions": desk.decisions,
         "exceptions": waivers(desk),
     }
-    return Page("handover.html", values, Same(_pipeline(desk, candidate), "# the same, in a script\nimport subprocess"))
+    return Page("handover.html", values, Same(_pipeline(desk, candidate), _python(desk)))
 
 
 def _candidate(desk: Desk) -> TriedRelease:
@@ -62,6 +62,15 @@ def _pipeline(desk: Desk, candidate: TriedRelease) -> str:
     made = command("anonymize", desk, "--out", name, *link)
     words = ["--policy", desk.project.path.name, "--original", desk.opened.place, *link]
     return f"{made}\n{shlex.join(['unveil', 'check', name, *words])}"
+
+
+def _python(desk: Desk) -> str:
+    """Return the lines of Python that do the same."""
+    name, project = f"{_stem(desk)}-release.csv", desk.project.path.name
+    return (
+        f"import unveil\n\n{python_study(desk)}\nrelease = unveil.protect(study, list(study.project.protect.values()))\n"
+        f"release.write({name!r})\nunveil.check({name!r}, {project!r}, original=study)"
+    )
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import shlex
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil.app.same import python_study
 from unveil.app.screens.columns import settled
@@ -14,11 +14,10 @@ from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
 from unveil.project.gates import GateColumn, GateSection
-from unveil.queries.gate import Gate
-from unveil.queries.inquiry import Statistic
-from unveil.queries.opening import open_gate, project_policies
-from unveil.queries.predicates import All
 from unveil.results import Table
+
+if TYPE_CHECKING:
+    from unveil.queries.gate import Gate
 
 __all__ = ["SCREEN"]
 
@@ -61,6 +60,8 @@ def _ledger(desk: Desk) -> Path:
 
 
 def _gate(desk: Desk) -> Gate:
+    from unveil.queries.opening import open_gate
+
     return open_gate(desk.opened.whole, ledger=_ledger(desk), project=desk.project)
 
 
@@ -91,6 +92,9 @@ def _spent(desk: Desk) -> dict[str, Any]:
 
 def _in_words(written: str) -> str:
     """Return a number of the ledger as a person would ask for it."""
+    from unveil.queries.inquiry import Statistic
+    from unveil.queries.predicates import All
+
     asked = Statistic.read(written)
     if asked.condition == All(()):
         return str(asked.aggregate)
@@ -114,6 +118,8 @@ def _ask(visit: Visit) -> Answer:
 
 def _govern(visit: Visit) -> Answer:
     """Choose the policy of the gate, its settings, and the bounds of sensitive columns."""
+    from unveil.queries.opening import project_policies
+
     desk = visit.desk
     policy = visit.word("policy", tuple(word for word, _ in _POLICIES))
     settings = dict(_setting(word) for word in visit.form.get("settings", "").split())
@@ -165,6 +171,8 @@ def _same(desk: Desk) -> Same:
 
 def _python(desk: Desk, question: str, ledger: str) -> list[str]:
     """Return the lines of Python that ask the same of the same gate."""
+    from unveil.queries.opening import project_policies
+
     project = desk.project
     policies = project_policies(project, None, {})
     names = sorted({type(one).__name__ for one in policies.values()})

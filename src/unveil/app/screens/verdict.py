@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil.app.candidates import TriedRelease
 from unveil.app.jobs import Job
@@ -13,9 +13,10 @@ from unveil.app.screens.protect import chosen
 from unveil.app.screens.rules import in_words
 from unveil.app.state import Desk, reading
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
-from unveil.assess.policy.pages import title
-from unveil.assess.policy.waivers import Waiver
 from unveil.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from unveil.assess.policy.waivers import Waiver
 
 __all__ = ["SCREEN", "blocked", "judged", "waivers"]
 
@@ -76,6 +77,8 @@ def _page(visit: Visit) -> Answer:
     job, found = _job(desk, candidate), judged(desk)
     values: dict[str, Any] = {"candidate": candidate, "job": job, "judged": found}
     if found is not None:
+        from unveil.assess.policy.pages import title
+
         values |= {
             "title": title(found.verdict),
             "today": found.verdict.evidence.date[:10],
@@ -117,6 +120,8 @@ def _tick(visit: Visit) -> Answer:
 
 def _except(visit: Visit) -> Answer:
     """Sign an exception: somebody answers for a rule that is not met, with a reason, until a day."""
+    from unveil.assess.policy.waivers import Waiver
+
     desk, found = visit.desk, judged(visit.desk)
     number = visit.form.get("number", "")
     if found is None or not (number.isascii() and number.isdigit() and int(number) < len(found.verdict.outcomes)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
 from unveil.sources.datasets import names as built_in
-from unveil.stream.alarms import Alarm
 
 __all__ = ["SCREEN"]
 
@@ -81,8 +81,7 @@ def _start(visit: Visit) -> Answer:
     if about in keys:
         raise ArgumentError("what an intruder wants to learn cannot be among what is known; untick it.")
     alarms = tuple(line.strip() for line in visit.form.get("alarms", "").split(",") if line.strip())
-    for text in alarms:
-        Alarm.parse(text)
+    _check(alarms)
     folder = Path(tempfile.mkdtemp(dir=desk.private))
     asked = {
         "key": keys or None,
@@ -99,6 +98,13 @@ def _start(visit: Visit) -> Answer:
         alarms=alarms, missing=desk.project.data.missing, follow=asked["follow"],
     )  # fmt: skip
     return Go("/watch")
+
+
+def _check(alarms: Sequence[str]) -> None:
+    from unveil.stream.alarms import Alarm
+
+    for text in alarms:
+        Alarm.parse(text)
 
 
 def _whole(text: str) -> int:

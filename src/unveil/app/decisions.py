@@ -1,0 +1,45 @@
+"""The log of decisions: one line for each, beside the project, so that it outlives the server."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+__all__ = ["decided", "note"]
+
+
+def _place(project: Path) -> Path:
+    return project.with_name(f"{project.stem}-decisions.log")
+
+
+def note(project: Path, what: str) -> None:
+    """Add a decision to the log of a project, with its time.
+
+    Parameters
+    ----------
+    project
+        The project file.
+    what
+        What was decided, in a few words; it holds no value of the data.
+    """
+    when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    with _place(project).open("a", encoding="utf-8") as log:
+        log.write(json.dumps({"when": when, "what": what}, ensure_ascii=False) + "\n")
+
+
+def decided(project: Path) -> list[dict[str, str]]:
+    """Return the decisions about a project, in order; a line that somebody has spoilt is told as such."""
+    try:
+        lines = _place(project).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    return [_read(line) for line in lines if line.strip()]
+
+
+def _read(line: str) -> dict[str, str]:
+    try:
+        found = json.loads(line)
+        return {"when": str(found["when"]), "what": str(found["what"])}
+    except (ValueError, TypeError, KeyError):
+        return {"when": "", "what": "a line that cannot be read"}
