@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["KafkaCluster", "RedisServer"]
+__all__ = ["KafkaCluster", "PassingKafkaCluster", "RedisServer"]
 
 
 def _free_port() -> int:
@@ -18,10 +20,18 @@ def _free_port() -> int:
 
 
 class RedisServer:
-    """A server that can be ended and begun again with what it held."""
+    """A server that can be ended and begun again with what it held.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._port = folder, _free_port()
+    Parameters
+    ----------
+    folder
+        Where it keeps what it holds.
+    tls
+        The certificates and the key of a server that speaks TLS only: its own, and who signed it; it asks for one of the client.
+    """
+
+    def __init__(self, folder: Path, tls: Mapping[str, Path] | None = None) -> None:
+        self._folder, self._port, self._tls = folder, _free_port(), tls
         self.process: subprocess.Popen[bytes] | None = None
         self.begin()
 
@@ -29,7 +39,11 @@ class RedisServer:
         """Begin, and wait until it answers."""
         import redis
 
-        words = ["redis-server", "--port", str(self._port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes"]
+        ports = ["--port", str(self._port)]
+        if self._tls is not None:
+            ports = ["--port", "0", "--tls-port", str(self._port)]
+            ports += [word for name, file in self._tls.items() for word in (f"--tls-{name}-file", str(file))]
+        words = ["redis-server", *ports, "--bind", "127.0.0.1", "--save", "", "--appendonly", "yes"]
         self.process = subprocess.Popen(  # noqa: S603
             [*words, "--dir", str(self._folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -54,11 +68,15 @@ class RedisServer:
         """Return a client of its own."""
         import redis
 
-        return redis.Redis(port=self._port, protocol=2)
+        if self._tls is None:
+            return redis.Redis(port=self._port, protocol=2)
+        names = {"ssl_ca_certs": "ca-cert", "ssl_certfile": "cert", "ssl_keyfile": "key"}
+        certificates: dict[str, Any] = {name: str(self._tls[file]) for name, file in names.items()}
+        return redis.Redis(host="127.0.0.1", port=self._port, protocol=2, ssl=True, **certificates)
 
     def address(self, stream: str) -> str:
         """Return the address of a stream."""
-        return f"redis://127.0.0.1:{self._port}/{stream}"
+        return f"redis{'s' if self._tls else ''}://127.0.0.1:{self._port}/{stream}"
 
 
 class KafkaCluster:
@@ -86,6 +104,16 @@ class KafkaCluster:
             producer.poll(0)
         assert producer.flush(30) == 0
 
+    def count(self, topic: str) -> int:
+        """Return how many messages a topic has."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer({"bootstrap.servers": self.brokers, "group.id": "count", "log_level": 0})
+        partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+        ends = [consumer.get_watermark_offsets(TopicPartition(topic, at), timeout=20)[1] for at in partitions]
+        consumer.close()
+        return sum(ends)
+
     def received(self, topic: str) -> list[tuple[bytes, bytes]]:
         """Return all messages of a topic, with their keys, in the order of keys."""
         from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
@@ -102,3 +130,34 @@ class KafkaCluster:
                 left -= 1
         consumer.close()
         return sorted(received)
+
+
+class PassingKafkaCluster(KafkaCluster):
+    """The same, with a broker that can be taken down and brought up again with what it holds.
+
+    The Python client does not offer this, so the library that comes with it is called itself.
+    """
+
+    def __init__(self) -> None:
+        import confluent_kafka
+        from confluent_kafka import Producer
+
+        found = sorted(Path(confluent_kafka.__file__).parent.parent.glob("confluent_kafka.libs/librdkafka*"))
+        if not found:
+            raise FileNotFoundError("the Kafka client has no library of its own here")
+        self._library = ctypes.CDLL(str(found[0]))
+        for name in ("rd_kafka_conf_new", "rd_kafka_new", "rd_kafka_mock_cluster_new"):
+            getattr(self._library, name).restype = ctypes.c_void_p
+        self._library.rd_kafka_mock_cluster_bootstraps.restype = ctypes.c_char_p
+        owner = self._library.rd_kafka_new(0, ctypes.c_void_p(self._library.rd_kafka_conf_new()), None, ctypes.c_size_t(0))
+        self._cluster = ctypes.c_void_p(self._library.rd_kafka_mock_cluster_new(ctypes.c_void_p(owner), 1))
+        self.brokers = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
+        self._home = Producer({"bootstrap.servers": self.brokers, "log_level": 0})
+
+    def down(self) -> None:
+        """Take the broker down: its connections end, and it takes no new ones."""
+        assert self._library.rd_kafka_mock_broker_set_down(self._cluster, ctypes.c_int32(1)) == 0
+
+    def up(self) -> None:
+        """Bring it up again."""
+        assert self._library.rd_kafka_mock_broker_set_up(self._cluster, ctypes.c_int32(1)) == 0

@@ -149,6 +149,8 @@ VALUES: dict[str, Draw] = {
     "--delay": _one_of("4", "20", "10s", "soon"),
     "--derive": lambda rng, table: rng.choice(["at=cell({0},{0})", "at=hours({0},6)", "at=period({0})"]).format(_column(rng, table)),
     "--points": _one_of("1", "2", "3"),
+    "--setting": _one_of("linger.ms=5", "no.such.setting=1", "group.id"),
+    "--settings-file": _one_of("client.properties", "data.csv"),
     "--draws": _one_of("1", "5"),
     "--method": _one_of("clusters", "windows", "clouds"),
     "--p": _with_column("1", "2"),

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from benchmarks.local_brokers import KafkaCluster, RedisServer
+from benchmarks.local_brokers import KafkaCluster, PassingKafkaCluster, RedisServer
 
 
 @pytest.fixture(scope="module")
@@ -23,3 +23,12 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
 def kafka_cluster() -> KafkaCluster:
     pytest.importorskip("confluent_kafka")
     return KafkaCluster()
+
+
+@pytest.fixture(scope="module")
+def passing_cluster() -> PassingKafkaCluster:
+    pytest.importorskip("confluent_kafka")
+    try:
+        return PassingKafkaCluster()
+    except (OSError, AttributeError):
+        pytest.skip("the Kafka client brings no library along whose brokers can be taken down")

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from benchmarks.local_brokers import RedisServer
 
 import unveil
-from unveil.errors import ArgumentError, DataNotFoundError, EngineError
+from unveil.cli import run
+from unveil.errors import ArgumentError, DataChangedError, DataNotFoundError, EngineError
 from unveil.sources.streams import StreamOptions, open_records
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.sinks import open_sink
@@ -23,7 +28,7 @@ from unveil.stream.watch import Watch
 from unveil.stream.window import Window
 
 if TYPE_CHECKING:
-    from benchmarks.local_brokers import KafkaCluster, RedisServer
+    from benchmarks.local_brokers import KafkaCluster, PassingKafkaCluster
 
 ONCE = StreamOptions(follow=False)
 
@@ -94,14 +99,101 @@ def test_a_redis_server_that_goes_away_is_waited_for(redis_server: RedisServer) 
     figures.close()
 
 
-def test_lines_into_a_redis_stream_stand_there_once(redis_server: RedisServer, tmp_path: Path) -> None:
-    path = tmp_path / "people.ndjson"
+@pytest.mark.parametrize("broker", ["redis", "kafka", "kafka in transactions"])
+def test_lines_that_a_run_writes_again_stand_there_once(
+    broker: str, redis_server: RedisServer, kafka_cluster: KafkaCluster, tmp_path: Path
+) -> None:
+    """A run that goes on from its first state writes all lines again; another run writes its own behind them."""
+    path, state = tmp_path / "people.ndjson", tmp_path / "state"
     rows = records(300)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    for _ in range(2):  # the second run writes the same lines again
-        rates(watched(str(path), lines=open_sink(redis_server.address("figures"))))
-    entries: Any = redis_server.client().xrange("figures")
-    assert [json.loads(fields[b"json"])["dr"] for _, fields in entries] == expected(rows, 100, 50)
+    topic = f"figures-{broker.replace(' ', '-')}"
+    place = redis_server.address(topic) if broker == "redis" else kafka_cluster.make(topic)
+    settings = {"transactional.id": "watch"} if broker.endswith("transactions") else {}
+
+    def go(checkpoint: Path) -> None:
+        rates(watched(str(path), lines=open_sink(place, settings), checkpoint=Checkpoint(checkpoint, {})))
+
+    def there() -> list[float]:
+        if broker == "redis":
+            entries: Any = redis_server.client().xrange(topic)
+            return [json.loads(fields[b"json"])["dr"] for _, fields in entries]
+        return [json.loads(value)["dr"] for key, value in sorted(kafka_cluster.received(topic), key=lambda row: int(row[0]))]
+
+    first = watched(str(path), lines=open_sink(place, settings), checkpoint=Checkpoint(state, {})).run()
+    next(first)  # the first state is kept before the first line is written
+    begun = state.read_bytes()
+    first.close()
+    go(state)
+    assert there() == expected(rows, 100, 50)
+    state.write_bytes(begun)
+    go(state)
+    assert there() == expected(rows, 100, 50)
+    go(tmp_path / "another")
+    assert sorted(there()) == sorted(2 * expected(rows, 100, 50))
+
+
+def test_lines_wait_for_a_redis_server_that_comes_back(redis_server: RedisServer) -> None:
+    sink = open_sink(redis_server.address("patient"))
+    sink.go_to(None)
+    sink.write(1, b"{}")
+    redis_server.end()
+    back = threading.Timer(1.0, redis_server.begin)
+    back.start()
+    sink.write_all(2, [b"{}"] * 3)
+    back.join()
+    assert redis_server.client().xlen("patient") == 4
+
+
+def test_a_redis_stream_to_which_others_add_is_refused(redis_server: RedisServer) -> None:
+    sink = open_sink(redis_server.address("shared"))
+    sink.go_to(None)
+    sink.write(1, b"{}")
+    redis_server.client().xadd("shared", {"json": "{}"})
+    with pytest.raises(DataChangedError, match="somebody else adds"):
+        sink.write(2, b"{}")
+
+
+def certificates(folder: Path) -> dict[str, Path]:
+    """Have a certificate made that signs itself, for 127.0.0.1."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl here")
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run(words, check=True, capture_output=True)
+    return {"cert": folder / "cert.pem", "key": folder / "key.pem", "ca-cert": folder / "cert.pem"}
+
+
+def test_a_redis_server_with_tls_is_read_and_written(tmp_path: Path) -> None:
+    pytest.importorskip("redis")
+    if shutil.which("redis-server") is None:
+        pytest.skip("there is no redis-server here (Debian: apt-get install redis-server)")
+    files = certificates(tmp_path)
+    try:
+        server = RedisServer(tmp_path, files)
+    except RuntimeError:
+        pytest.skip("this redis-server does not know TLS")
+    try:
+        rows = records(100)
+        add(server, "people", rows)
+        query = f"?ssl_ca_certs={files['ca-cert']}&ssl_certfile={files['cert']}&ssl_keyfile={files['key']}"
+        lines = open_sink(server.address("figures") + query)
+        assert rates(watched(server.address("people") + query, lines=lines)) == expected(rows, 100, 50)
+        assert server.client().xlen("figures") == 2
+        with pytest.raises(EngineError, match="cannot be asked"):  # nobody vouches for its certificate
+            rates(watched(server.address("people")))
+    finally:
+        server.end()
+
+
+@pytest.mark.parametrize(
+    "query", ["?db=x", "?ssl_ca_certs=cert.pem", "?password=x", "s?ssl_ca_certs=/no/such/file", "s?ssl_keyfile="]
+)
+def test_a_redis_address_that_cannot_be_read_is_refused(query: str) -> None:
+    pytest.importorskip("redis")
+    scheme, query = ("rediss", query[1:]) if query.startswith("s") else ("redis", query)
+    with pytest.raises(ArgumentError, match="Redis address"):
+        open_records(f"{scheme}://127.0.0.1:1/people{query}")
 
 
 # Kafka ----------------------------------------------------------------------------------------------------------------
@@ -119,6 +211,39 @@ def test_a_kafka_topic_gives_the_figures_of_the_table(kafka_cluster: KafkaCluste
     watch = watched(address)
     assert rates(watch) == expected(rows, 100, 50)
     assert watch.malformed == 1
+
+
+def test_a_kafka_broker_that_goes_away_is_waited_for(passing_cluster: PassingKafkaCluster) -> None:
+    rows = records(200)
+    address = passing_cluster.make("coming")
+    passing_cluster.send("coming", as_messages(rows[:100]))
+    figures = watched(address, StreamOptions()).run()
+    seen: list[float | None] = []
+    gone, deadline = False, time.monotonic() + 120
+    while len(seen) < 4 and time.monotonic() < deadline:
+        one = next(figures)
+        if one is not None:
+            seen.append(one.dr)
+        if len(seen) == 2 and not gone:
+            passing_cluster.down()
+            assert [next(figures) for _ in range(5)] == [None] * 5
+            passing_cluster.up()
+            passing_cluster.send("coming", as_messages(rows[100:]))
+            gone = True
+    assert seen == expected(rows, 100, 50)
+    figures.close()
+
+
+def test_lines_wait_for_a_kafka_broker_that_comes_back(passing_cluster: PassingKafkaCluster) -> None:
+    passing_cluster.make("patient")
+    sink = open_sink(f"kafka://{passing_cluster.brokers}/patient")
+    sink.go_to(None)
+    sink.write(1, b"{}")
+    passing_cluster.down()
+    sink.write_all(2, [b"{}"] * 3)
+    passing_cluster.up()
+    sink.position()
+    assert [int(key) for key, _ in passing_cluster.received("patient")] == [1, 2, 3, 4]
 
 
 def test_windows_by_time_do_not_depend_on_how_partitions_interleave(kafka_cluster: KafkaCluster) -> None:
@@ -166,10 +291,34 @@ def test_offsets_are_committed_to_the_group_that_is_named(kafka_cluster: KafkaCl
     assert kept.offset == 50
 
 
-def test_settings_that_the_client_does_not_take_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("settings", "taken"),
+    [
+        ({"sasl.secret": "x"}, False),
+        ({"security.protocol": "sasl_ssl", "sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "x"}, True),
+        ({"security.protocol": "sasl_ssl", "sasl.mechanism": "GUESSING", "sasl.username": "ann", "sasl.password": "x"}, False),
+        ({"security.protocol": "ssl", "ssl.endpoint.identification.algorithm": "none"}, True),
+        ({"security.protocol": "ssl", "ssl.ca.location": "/no/such/file.pem"}, False),
+    ],
+)
+def test_settings_of_tls_and_sasl_reach_the_client(
+    settings: dict[str, str], taken: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the client does not take is refused, by those that read and those that write, also from a file of settings."""
     pytest.importorskip("confluent_kafka")
-    with pytest.raises(ArgumentError, match="refuses its settings"):
-        open_records("kafka://127.0.0.1:1/people", StreamOptions(settings={"sasl.secret": "x"}))
+    place, file = "kafka://127.0.0.1:1/people", tmp_path / "client.properties"
+    with nullcontext() if taken else pytest.raises(ArgumentError, match="refuses its settings"):
+        open_records(place, StreamOptions(settings=settings)).close()
+    with nullcontext() if taken else pytest.raises(ArgumentError, match="refuses its settings"):
+        open_sink(place, settings).close()
+    if not taken:
+        file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")
+        told = ["--settings-file", str(file)]
+        assert run(["watch", place, "--key", "age", *told]) == 2
+        assert "refuses its settings" in capsys.readouterr().err
+        words = ["anonymize", place, "--stream", "--key", "age", "--k", "2", "--delay", "9", "--out", str(tmp_path / "x.ndjson")]
+        assert run([*words, *told]) == 2
+        assert "refuses its settings" in capsys.readouterr().err
 
 
 # Killed ---------------------------------------------------------------------------------------------------------------
@@ -225,3 +374,66 @@ def test_killed_at_any_moment_the_same_command_goes_on(
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [line["window"]["to"] for line in lines] == list(range(100, 3001, 100))
     assert [line["dr"] for line in lines] == expected(rows, 500, 100)
+
+
+def lines_in(broker: str, redis_server: RedisServer, kafka_cluster: KafkaCluster, place: str) -> dict[int, bytes]:
+    """Return the lines that stand in a stream or a topic by their numbers; none may stand there twice."""
+    if broker == "redis":
+        entries: Any = redis_server.client().xrange(place)
+        return {int(name.split(b"-")[0]): fields[b"json"] for name, fields in entries}
+    rows = kafka_cluster.received(place)
+    assert len(rows) == len({key for key, _ in rows})
+    return {int(key): value for key, value in rows}
+
+
+@pytest.mark.parametrize("broker", ["redis", "kafka", "kafka in transactions"])
+def test_a_release_killed_at_any_moment_goes_on_and_nothing_is_lost_or_twice(
+    broker: str, redis_server: RedisServer, kafka_cluster: KafkaCluster, tmp_path: Path
+) -> None:
+    draw = random.Random(f"release into {broker}")  # noqa: S311
+    people = pl.DataFrame({"age": [draw.randint(20, 80) for _ in range(4000)], "row": range(4000)})
+    source, place = tmp_path / "in.ndjson", f"released-{broker.replace(' ', '-')}"
+    address = redis_server.address(place) if broker == "redis" else kafka_cluster.make(place)
+    words = ["anonymize", str(source), "--stream", "--key", "age", "--k", "4", "--delay", "60", "--keep", "row", "--out", address]
+    words += ["--checkpoint", str(tmp_path / "state")]
+    words += ["--setting", "transactional.id=release"] if broker.endswith("transactions") else []
+    at, seen = 0, 0
+
+    def arrive(number: int) -> None:
+        nonlocal at
+        with source.open("ab") as file:
+            file.write(people[at : at + number].write_ndjson().encode())
+        at += number
+
+    def count() -> int:
+        return int(redis_server.client().xlen(place)) if broker == "redis" else kafka_cluster.count(place)
+
+    arrive(300)
+    before: dict[int, bytes] = {}
+    for round_ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from unveil.cli import main; main()", *words, "--follow"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        wanted, deadline = seen + draw.randint(1, 700), time.monotonic() + 90
+        while count() < wanted and time.monotonic() < deadline:
+            if at < 1200 * (round_ + 1):
+                arrive(draw.randint(1, 120))
+            time.sleep(draw.random() / 20)
+        process.kill()
+        process.communicate()
+        last = -1
+        while last != (last := count()):  # what was on its way arrives
+            time.sleep(0.2)
+        now = lines_in(broker, redis_server, kafka_cluster, place)
+        assert before.items() <= now.items()
+        before, seen = now, len(now)
+    assert seen
+    arrive(4000 - at)
+    assert subprocess.run([sys.executable, "-c", "from unveil.cli import main; main()", *words], check=False).returncode == 0
+    lines = lines_in(broker, redis_server, kafka_cluster, place)
+    assert before.items() <= lines.items()
+    assert sorted(lines) == list(range(1, len(lines) + 1))
+    rows = [json.loads(line)["row"] for line in lines.values()]
+    assert len(rows) == len(set(rows))
+    assert len(rows) > 4000 - 4  # fewer than k may be left at the end

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.options import give
+from unveil.cli.watch_options import Setting, SettingsFile, client_settings
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
@@ -53,6 +54,8 @@ class StreamingOptions:
         Path | None, typer.Option("--checkpoint", metavar="FILE", help="With --stream: keep the state here, and go on from it.")
     ] = None
     follow: Annotated[bool, typer.Option("--follow", help="With --stream: wait for more at the end of the source.")] = False
+    setting: Setting = None
+    settings_file: SettingsFile = None
 
     def released(
         self, table: TableOptions, models: ModelOptions, draws: DrawOptions, to: ReleaseOptions, *, as_json: bool
@@ -65,8 +68,9 @@ class StreamingOptions:
 
         source, out = self._checked(table, models, to)
         release, kept = self._begun(source, out, table, models, draws)
-        sink = open_sink(out)
-        records = open_records(source, StreamOptions(follow=self.follow, missing=tuple(table.reading.missing or ())))
+        client = client_settings(self.setting, self.settings_file)
+        sink = open_sink(out, client)
+        records = open_records(source, StreamOptions(self.follow, tuple(table.reading.missing or ()), client))
         run = ReleaseRun(release, sink, kept)
         with stopping(run.stop) as heard:
             try:

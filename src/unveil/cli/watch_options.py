@@ -20,9 +20,25 @@ if TYPE_CHECKING:
     from unveil.stream.watch import Judge
     from unveil.stream.window import Window
 
-__all__ = ["AlarmOptions", "KeepingOptions", "ShowingOptions", "StreamSourceOptions", "WindowOptions"]
+__all__ = [
+    "AlarmOptions",
+    "KeepingOptions",
+    "Setting",
+    "SettingsFile",
+    "ShowingOptions",
+    "StreamSourceOptions",
+    "WindowOptions",
+    "client_settings",
+]
 
 _OF_A_SAMPLE = "the window holds more combinations of values than its limit, and a rule is not judged by a sample of them"
+
+Setting = Annotated[
+    list[str] | None, typer.Option("--setting", metavar="NAME=VALUE", help="A property of the Kafka client; repeat it.")
+]
+SettingsFile = Annotated[
+    Path | None, typer.Option("--settings-file", metavar="FILE", help="Properties of the Kafka client, NAME=VALUE by line.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +133,8 @@ class StreamSourceOptions:
         True
     )
     from_now: Annotated[bool, typer.Option("--from-now", help="Of a topic or stream, only what comes from now on.")] = False
-    setting: Annotated[
-        list[str] | None, typer.Option("--setting", metavar="NAME=VALUE", help="A property of the Kafka client; repeat it.")
-    ] = None
-    settings_file: Annotated[
-        Path | None, typer.Option("--settings-file", metavar="FILE", help="Properties of the Kafka client, NAME=VALUE by line.")
-    ] = None
+    setting: Setting = None
+    settings_file: SettingsFile = None
     avro: Annotated[
         Path | None, typer.Option("--avro", metavar="SCHEMA", help="Messages are records in Avro, of this schema.")
     ] = None
@@ -131,7 +143,7 @@ class StreamSourceOptions:
         """Return how the stream is read."""
         from unveil.sources.streams import StreamOptions
 
-        client = _client_settings(self.setting, self.settings_file)
+        client = client_settings(self.setting, self.settings_file)
         return StreamOptions(self.follow, tuple(self.missing or ()), client, self.avro, from_start=not self.from_now)
 
 
@@ -282,7 +294,7 @@ def _partitions(texts: list[str] | None, plan: Project | None, columns: list[str
     return blocks
 
 
-def _client_settings(texts: list[str] | None, file: Path | None) -> dict[str, str]:
+def client_settings(texts: list[str] | None, file: Path | None) -> dict[str, str]:
     """Return the properties of the client, from a file first: secrets do not belong on a command line."""
     rows = list(texts or ())
     if file is not None:

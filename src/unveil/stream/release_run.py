@@ -28,6 +28,7 @@ class ReleaseRun:
 
     def __init__(self, release: StreamRelease, sink: Sink, checkpoint: Checkpoint | None) -> None:
         self._release, self._sink, self._checkpoint = release, sink, checkpoint
+        self._records: RecordStream | None = None
         self._position: Any = None
         self._stopped = False
         self._written = 0
@@ -38,6 +39,7 @@ class ReleaseRun:
 
     def through(self, records: RecordStream) -> None:
         """Release all that comes, from where the run before ended."""
+        self._records = records
         self._resume()
         saved = time.monotonic()
         for batch in records.batches(self._release.columns, self._position):
@@ -72,6 +74,8 @@ class ReleaseRun:
         document, arrays = self._release.state()
         place = {"sink": self._sink.position(), "position": self._position, "written": self._written}
         self._checkpoint.write({**document, **place, "leaving": [line.decode() for line in leaving]}, arrays)
+        if self._records is not None and self._position is not None:
+            self._records.committed(self._position)
 
     def _resume(self) -> None:
         kept = None if self._checkpoint is None else self._checkpoint.read()

@@ -1,8 +1,8 @@
 """Where lines go that a run writes as it goes: a file, a Kafka topic, a Redis stream.
 
-A run that begins again at a checkpoint writes the lines behind it again. So that each is there once, a file is cut back to where
-it was at the checkpoint, an entry of a Redis stream has the number of its line as its id, and a Kafka message has it as its key,
-under which the same message may stand twice.
+A run that begins again at a checkpoint writes the lines behind it again. So that each is there once, a file is cut back to
+where it was at the checkpoint, the id of an entry of a Redis stream goes by the number of its line, and a Kafka topic is read
+from where it ended at the checkpoint, to see which lines are there.
 """
 
 from __future__ import annotations
@@ -13,15 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from unveil.credentials import without_credentials
-from unveil.errors import DataChangedError, EngineError, MissingExtraError, shown
+from unveil.errors import DataChangedError, shown
 from unveil.output import cannot_write, check_replaceable
-from unveil.sources.streams.kafka import kafka_address, kafka_client, kafka_settings
-from unveil.sources.streams.redis import redis_client
 
 __all__ = ["FileSink", "Sink", "open_sink"]
-
-_PATIENCE = 30.0
 
 
 class Sink(Protocol):
@@ -61,8 +56,8 @@ class FileSink:
         self._guarded(lambda file: _whole(file, b"".join(line + b"\n" for line in lines)))
 
     def position(self) -> Any:
-        """Have all lines on the disk, and return the size of the file."""
-        return self._guarded(_on_disk)
+        """Have all lines on the disk, and return the size of the file; None where nothing was written yet."""
+        return None if self._anew and self._file is None else self._guarded(_on_disk)
 
     def go_to(self, position: Any) -> None:
         """Cut the file back to where it was; None: begin a new one once there is something to write."""
@@ -103,88 +98,14 @@ def _whole(file: io.FileIO, content: bytes) -> None:
         content = content[file.write(content) :]
 
 
-class KafkaSink:
-    """A topic: the key of a message is the number of its line."""
-
-    def __init__(self, address: str, settings: Mapping[str, str]) -> None:
-        try:
-            import confluent_kafka
-        except ImportError:
-            raise MissingExtraError.needed("a Kafka topic", extra="kafka") from None
-        brokers, self._topic = kafka_address(address)
-        self._place = without_credentials(address)
-        self._failed = 0
-        asked = {name: value for name, value in settings.items() if name != "group.id"}
-        self._producer: Any = kafka_client(
-            confluent_kafka.Producer, {**kafka_settings(brokers, asked), "enable.idempotence": True}
-        )
-
-    def write(self, number: int, line: bytes) -> None:
-        """Send a line."""
-        self._producer.produce(self._topic, value=line, key=str(number).encode(), on_delivery=self._delivered)
-        self._producer.poll(0)
-
-    def write_all(self, number: int, lines: Sequence[bytes]) -> None:
-        """Send lines."""
-        for at, line in enumerate(lines, start=number):
-            self.write(at, line)
-
-    def position(self) -> Any:
-        """Have all lines delivered."""
-        if self._producer.flush(_PATIENCE) or self._failed:
-            raise EngineError(f"{self._place}: lines could not be delivered; nothing behind the last checkpoint counts.")
-        return None
-
-    def go_to(self, position: Any) -> None:
-        """Do nothing: lines sent again have the same keys."""
-
-    def close(self) -> None:
-        """Do nothing: the client ends by itself."""
-
-    def _delivered(self, error: Any, _: Any) -> None:
-        self._failed += error is not None
-
-
-class RedisSink:
-    """A Redis stream: the id of an entry is the number of its line, and Redis takes each id once."""
-
-    def __init__(self, address: str) -> None:
-        self._client, self._stream = redis_client(address)
-        self._place = without_credentials(address)
-
-    def write(self, number: int, line: bytes) -> None:
-        """Add a line, unless it is there."""
-        import redis
-
-        try:
-            self._client.xadd(self._stream, {"json": line}, id=f"{number}-0")
-        except redis.ResponseError as error:
-            if "equal or smaller" not in str(error):
-                raise EngineError(f"{self._place}: the stream cannot be written ({type(error).__name__}).") from None
-        except redis.RedisError as error:
-            raise EngineError(f"{self._place}: the server cannot be reached ({type(error).__name__}).") from None
-
-    def write_all(self, number: int, lines: Sequence[bytes]) -> None:
-        """Add lines, unless they are there."""
-        for at, line in enumerate(lines, start=number):
-            self.write(at, line)
-
-    def position(self) -> Any:
-        """Do nothing: what is added is there."""
-        return None
-
-    def go_to(self, position: Any) -> None:
-        """Do nothing: an id that is there is not added again."""
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._client.close()
-
-
 def open_sink(address: str, settings: Mapping[str, str] | None = None) -> Sink:
     """Open where lines go: a file, ``kafka://broker/topic`` or ``redis://host/stream``."""
     if address.startswith("kafka://"):
+        from unveil.stream.broker_sinks import KafkaSink
+
         return KafkaSink(address, settings or {})
     if address.startswith(("redis://", "rediss://")):
+        from unveil.stream.broker_sinks import RedisSink
+
         return RedisSink(address)
     return FileSink(Path(address))

@@ -155,6 +155,12 @@ class Watch:
         """Keep the state, and tell the source that it is kept."""
         if self._checkpoint is None or self._position is None:
             return
+        self._write_state()
+        self._source.committed(self._position)
+
+    def _write_state(self) -> None:
+        if self._checkpoint is None:
+            return
         document, arrays = self.window.state()
         sinks = {
             "lines": None if self._lines is None else self._lines.position(),
@@ -171,7 +177,6 @@ class Watch:
             "series": self.series.state(),
         }
         self._checkpoint.write({"window": document, "position": self._position, **sinks, **own}, arrays)
-        self._source.committed(self._position)
 
     def _resume(self) -> None:
         """Go on from the checkpoint, where there is one."""
@@ -179,6 +184,8 @@ class Watch:
         if kept is None:
             for sink in self._sinks:
                 sink.go_to(None)
+            if self._sinks:
+                self._write_state()  # where the lines begin, so that a run that is killed at once does not begin twice
             return
         document, arrays = kept
         self.window.restore(document["window"], arrays)

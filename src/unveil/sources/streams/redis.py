@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from unveil.credentials import without_credentials
-from unveil.errors import ArgumentError, DataNotFoundError, EngineError, MissingExtraError
+from unveil.errors import ArgumentError, DataNotFoundError, EngineError, MissingExtraError, shown
 from unveil.sources.streams.base import StreamBatch, StreamOptions
 from unveil.sources.streams.messages import messages_of
 
@@ -25,6 +26,8 @@ _BLOCK = 200
 """Milliseconds to wait for an entry."""
 _AGAIN = 1.0
 """Seconds before a server that has gone is asked again."""
+_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+"""What an address with TLS may name: who signs the server's certificate, and a certificate of one's own with its key."""
 _FIELDS = (b"json", b"data", b"value", b"payload")
 """Fields that hold a whole record as JSON, if an entry has no other."""
 
@@ -93,7 +96,11 @@ class RedisStream:
 
 
 def redis_client(address: str) -> tuple[Any, str]:
-    """Return a client, and the name of the stream that an address ends in; ``?db=1`` chooses a data base."""
+    """Return a client, and the name of the stream that an address ends in.
+
+    Behind a question mark ``db=1`` chooses a data base, and ``ssl_ca_certs=``, ``ssl_certfile=`` and ``ssl_keyfile=`` name files
+    with certificates, for ``rediss://``.
+    """
     try:
         import redis
     except ImportError:
@@ -102,11 +109,21 @@ def redis_client(address: str) -> tuple[Any, str]:
     stream = parts.path.strip("/")
     if not stream:
         raise ArgumentError("a Redis stream is named as redis://host/stream.")
-    db = parse_qs(parts.query).get("db", ["0"])[0]
-    if not db.isdigit():
-        raise ArgumentError("the data base of a Redis address is a number, as in redis://host/stream?db=1.")
+    asked = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    db = asked.pop("db", "0")
+    if not db.isdigit() or not set(asked) <= set(_FILES) or (asked and parts.scheme != "rediss"):
+        raise ArgumentError(
+            "behind the question mark of a Redis address stand db=NUMBER and, of rediss://, "
+            + ", ".join(f"{f}=FILE" for f in _FILES)
+        )
+    for name, file in asked.items():
+        if not Path(file).is_file():
+            raise ArgumentError(f"the file that {name} names in the Redis address, {shown(file)}, is not there.")
     server = urlunsplit((parts.scheme, parts.netloc, f"/{db}", "", ""))
-    return redis.Redis.from_url(server, protocol=2, socket_connect_timeout=5, retry_on_timeout=True), stream
+    try:
+        return redis.Redis.from_url(server, protocol=2, socket_connect_timeout=5, retry_on_timeout=True, **asked), stream
+    except ValueError:
+        raise ArgumentError("the Redis address cannot be read; it reads redis://user:password@host:port/stream.") from None
 
 
 def _message(fields: dict[bytes, bytes]) -> bytes:
