@@ -269,7 +269,9 @@ def test_a_budget_that_is_none_is_refused(epsilon: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("dp_count", {"mechanism": "staircase"}, "mechanism 'staircase'"),
+        ("dp_count", {"mechanism": "stairs"}, "mechanism 'stairs'"),
+        ("dp_histogram", {"attribute": "c", "values": ["a"], "mechanism": "staircase"}, "mechanism 'staircase'"),
+        ("dp_count", {"mechanism": "staircase", "epsilon": 1e-6}, "geometric noise"),
         ("dp_count", {"mechanism": "gaussian"}, "needs a delta"),
         ("dp_count", {"mechanism": "gaussian", "delta": 1.0}, "below 1"),
         ("dp_count", {"delta": 1e-6}, "has no delta"),

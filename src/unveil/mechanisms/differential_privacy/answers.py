@@ -56,6 +56,11 @@ class Private(Result):
         """The probability with which the loss may be larger."""
         return sum(part.delta for part in self.spent)
 
+    @property
+    def error(self) -> float | None:
+        """The expected size of the noise in the number, or in each of several; None where the answer has several parts."""
+        return self.spent[0].error if len(self.spent) == 1 else None
+
     def __repr__(self) -> str:
         """Return one line: the question, the answer and its price."""
         answer = f"{len(self.value):,} figures" if isinstance(self.value, Mapping) else number(self.value)
@@ -71,6 +76,7 @@ class Private(Result):
             "value": jsonable(self.value),
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "error": self.error,
             "spent": [part.to_dict() for part in self.spent],
             "settings": jsonable(self.settings),
             "repeatable": False,
@@ -90,7 +96,10 @@ class Private(Result):
 
     def view(self) -> View:
         """Return what a person should see."""
-        price = (Figure("epsilon", self.epsilon), *((Figure("delta", self.delta),) if self.delta else ()))
+        price = (
+            Figure("epsilon", self.epsilon), *((Figure("delta", self.delta),) if self.delta else ()),
+            *(() if self.error is None else (Figure("expected error", self.error),)),
+        )  # fmt: skip
         account = Table(
             ("spent on", "noise", "sensitivity", "scale", "epsilon"),
             tuple((part.what, part.mechanism, part.sensitivity, part.scale, part.epsilon) for part in self.spent),

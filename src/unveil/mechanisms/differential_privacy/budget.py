@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from unveil.arguments import checked_number, checked_word, shown_number
 from unveil.errors import ArgumentError, MissingExtraError
+from unveil.mechanisms.differential_privacy.staircase import expected_error, staircase, staircase_error
 
 __all__ = [
+    "FOR_ONE_NUMBER",
     "MECHANISMS",
     "Budget",
     "Mechanism",
@@ -28,8 +30,15 @@ __all__ = [
 Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
 """laplace: real noise; geometric: whole noise, for whole numbers; gaussian: real noise, which needs a delta."""
 
+WHOLE = ("geometric", "staircase")
+"""Noise of whole numbers."""
+FOR_ONE_NUMBER = ("laplace", "geometric", "staircase", "gaussian", "auto")
+"""What a single number may have: staircase noise too, and, with auto, what errs least."""
+
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "geometric", "gaussian")
 
+_LEAST_STAIRCASE = 1e-4
+"""Below it staircase noise has as much error as geometric noise, and takes longer to draw."""
 _LARGEST_EPSILON = 100.0
 """Beyond it nothing is protected: the odds of an intruder may grow by e^100."""
 _UP = 1.0 + 1e-13
@@ -58,6 +67,8 @@ class Budget:
         """Check what the caller asked for."""
         checked_word("mechanism", mechanism, allowed)
         loss = checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON)
+        if mechanism == "staircase" and loss < _LEAST_STAIRCASE:
+            raise ArgumentError(f"for an epsilon below {_LEAST_STAIRCASE:g} take geometric noise: its error is the same.")
         if mechanism != "gaussian":
             if delta is not None:
                 raise ArgumentError(f"{mechanism} noise has no delta; leave it out, or choose gaussian noise.")
@@ -68,6 +79,22 @@ class Budget:
         if chance >= 1.0:
             raise ArgumentError(f"delta is {shown_number(delta)}; it must be a number above 0 and below 1.")
         return cls(mechanism, loss, chance)
+
+    def least(self, sensitivity: float, *, whole: bool) -> tuple[Budget, tuple[str, ...]]:
+        """Return the budget with the noise that errs least for one number, where that is left open, and why it is that one."""
+        if self.mechanism != "auto":
+            return self, ()
+        if not whole:
+            return replace(self, mechanism="laplace"), ("Laplace noise: geometric and staircase noise are for whole numbers.",)
+        usual = expected_error("geometric", sensitivity / self.epsilon)
+        if self.epsilon < _LEAST_STAIRCASE or sensitivity <= 1:
+            return replace(self, mechanism="geometric"), (
+                f"Geometric noise, with an expected error of {usual:.4g}: no other noise for whole numbers has less.",
+            )
+        best = staircase_error(self.epsilon, int(sensitivity))
+        return replace(self, mechanism="staircase"), (
+            f"Staircase noise, with an expected error of {best:.4g}; geometric noise would have {usual:.4g}.",
+        )
 
     def part(self, of: int) -> Budget:
         """Return one of several equal parts; together they spend the budget."""
@@ -88,6 +115,13 @@ class Spent:
     epsilon: float = 0.0
     delta: float = 0.0
     rho: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """The expected size of the noise in each number."""
+        if self.mechanism == "staircase":
+            return staircase_error(self.epsilon, int(self.sensitivity))
+        return expected_error(self.mechanism, self.scale)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields; rho only where there is one."""
@@ -125,6 +159,10 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
         domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
         answer = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)(list(map(float, values)))
         return answer, Spent(what, budget.mechanism, float(l2), scale, budget.epsilon, budget.delta)
+    if budget.mechanism == "staircase":
+        (value,), most = values, math.ceil(l1)
+        answer = [staircase(int(value), budget.epsilon, most)]
+        return answer, Spent(what, budget.mechanism, float(most), most / budget.epsilon, budget.epsilon)
     whole = budget.mechanism == "geometric"
     kind: Any = "i64" if whole else "f64"
     domain = dp.vector_domain(dp.atom_domain(T=kind, **({} if whole else {"nan": False})))

@@ -20,7 +20,7 @@ from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose, numbers
 from unveil.mechanisms.differential_privacy.accounting import loss_of
 from unveil.mechanisms.differential_privacy.answers import Private, answer_notes
-from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
+from unveil.mechanisms.differential_privacy.budget import FOR_ONE_NUMBER, WHOLE, Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places, require_labels
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
@@ -66,7 +66,8 @@ def dp_count(
     epsilon
         The budget, above 0.
     mechanism, delta
-        "geometric", "laplace", or "gaussian" with a delta.
+        "geometric", "laplace", "staircase" (whole numbers; less error where a person counts more than once), or "gaussian" with a
+        delta. "auto": of those without a delta the one with the least expected error, which the notes say.
     person
         The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
         guarantee is per person. None: the guarantee is per record.
@@ -82,13 +83,13 @@ def dp_count(
     >>> 9770 < answer.value < 9790, answer.spent[0].scale
     (True, 0.02)
     """
-    budget = Budget.asked(mechanism, epsilon, delta)
     unit, records = Unit.asked(person, contribution), open_microdata(data)
+    budget, why = Budget.asked(mechanism, epsilon, delta, FOR_ONE_NUMBER).least(unit.contribution, whole=True)
     asked_for = records.taken(np.flatnonzero(matching(records, where or {})))
     n, most = len(unit.kept(asked_for)), unit.contribution
     told = charged(ledger, "count", [loss_of(budget)], unit)
     (value,), spent = noisy("count", [n], budget, l1=most, l2=most)
-    return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *told))
+    return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *why, *told))
 
 
 @checked_arguments
@@ -122,13 +123,13 @@ def dp_sum(
     nulls
         "skip": a null counts nothing. "error": refuse.
     """
-    budget = Budget.asked(mechanism, epsilon, delta)
-    unit = Unit.asked(person, contribution)
-    values, low, high = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
+    unit, asked = Unit.asked(person, contribution), Budget.asked(mechanism, epsilon, delta, FOR_ONE_NUMBER)
+    values, low, high, whole = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism in WHOLE)
+    budget, why = asked.least(unit.contribution * max(abs(low), abs(high)), whole=whole)
     told = charged(ledger, f"sum of {attribute}", [loss_of(budget)], unit)
     total, spent = _noisy_sum("sum", values, max(abs(low), abs(high)), budget, unit.contribution)
     settings = {"bounds": [low, high], **unit.settings, "nulls": nulls}
-    return Private(f"sum of {attribute}", total, (spent,), settings, (*answer_notes(unit), *told))
+    return Private(f"sum of {attribute}", total, (spent,), settings, (*answer_notes(unit), *why, *told))
 
 
 @checked_arguments
@@ -167,7 +168,7 @@ def dp_mean(
     """
     budget = Budget.asked(mechanism, epsilon, delta).part(2)
     unit = Unit.asked(person, contribution)
-    values, low, high = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
+    values, low, high, _ = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
     most = unit.contribution
     middle = (low + high) // 2 if mechanism == "geometric" else (low + high) / 2.0
     told = charged(ledger, f"mean of {attribute}", [loss_of(budget)] * 2, unit)
@@ -234,24 +235,26 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
 
 def _bounded(
     data: Data, attribute: str, bounds: tuple[float, float], nulls: str, unit: Unit, *, whole: bool
-) -> tuple[NDArray[np.float64], float, float]:
-    """Return the values of an attribute that count, cut to the declared bounds, and these."""
+) -> tuple[NDArray[np.float64], float, float, bool]:
+    """Return the values of an attribute that count, cut to the declared bounds, these, and whether both are of whole numbers."""
     low, high = checked_bounds(bounds)
-    if whole and (max(abs(low), abs(high)) > _LARGEST_WHOLE or np.array([low, high]).dtype.kind not in "iu"):
-        raise ArgumentError(f"geometric noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
+    bounded = max(abs(low), abs(high)) <= _LARGEST_WHOLE and np.array([low, high]).dtype.kind in "iu"
+    if whole and not bounded:
+        raise ArgumentError(f"such noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
     checked_word("nulls", nulls, ("error", "skip"))
     chosen = unit.cut(choose(data, attribute, nulls))
     if whole and not chosen.column(attribute).dtype.is_integer():
-        raise ArgumentError(f"geometric noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")
-    return np.clip(numbers(chosen.column(attribute), "a sum or mean"), low, high), low, high
+        raise ArgumentError(f"such noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")
+    values = np.clip(numbers(chosen.column(attribute), "a sum or mean"), low, high)
+    return values, low, high, bounded and chosen.column(attribute).dtype.is_integer()
 
 
 def _noisy_sum(what: str, values: NDArray[np.float64], largest: float, budget: Budget, most: int) -> tuple[Any, Spent]:
     """Sum values of at most `largest` on the grid, and add noise."""
-    grid = 1.0 if budget.mechanism == "geometric" else 2.0 ** math.floor(math.log2(largest / _STEPS))
+    grid = 1.0 if budget.mechanism in WHOLE else 2.0 ** math.floor(math.log2(largest / _STEPS))
     total = int(np.rint(values / grid).astype(np.int64).sum())
     sensitivity = most * math.ceil(largest / grid) * grid
-    exact = total if budget.mechanism == "geometric" else total * grid
+    exact = total if budget.mechanism in WHOLE else total * grid
     (answer,), spent = noisy(what, [exact], budget, l1=sensitivity, l2=sensitivity)
     return answer, spent
 
