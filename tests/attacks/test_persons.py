@@ -17,6 +17,7 @@ import unveil
 from unveil.attacks.linkage.distance import distance_linkage
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.cli import run
+from unveil.errors import ColumnNotFoundError
 
 ROW = st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from("fg"), st.integers(0, 4))
 ROWS = st.lists(ROW, min_size=2, max_size=16)
@@ -171,3 +172,22 @@ def test_the_gate_counts_persons_through_the_original(tmp_path: Path) -> None:
     beside = unveil.check(release, {"k_anonymity": 2}, original=tmp_path / "visits.csv", same_order=True, **said)
     assert beside.outcomes[0].value == 1
     assert not any("does not have who" in note for note in beside.notes)
+    named: dict[str, Any] = {"key": ["a", "b"], "sensitive": "d", "person": "who"}
+    asked = unveil.check(release, {"k_anonymity": 2}, original=original, same_order=True, **named)
+    assert asked.outcomes[0].value == 1
+    with pytest.raises(ColumnNotFoundError, match="give the original too"):
+        unveil.check(release, {"k_anonymity": 2}, **named)
+
+
+def test_the_command_checks_a_release_in_persons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(0, 0, "f", 0), (0, 0, "f", 0), (1, 0, "g", 0), (2, 1, "f", 2), (3, 1, "g", 3)]
+    original, release = tables(rows)
+    original.write_csv(tmp_path / "visits.csv")
+    release.write_csv(tmp_path / "release.csv")
+    (tmp_path / "policy.toml").write_text("k_anonymity = 2\n")
+    words = ["check", str(tmp_path / "release.csv"), "--policy", str(tmp_path / "policy.toml"), "--key", "a", "--key", "b"]
+    assert run(words) == 0
+    capsys.readouterr()
+    assert run([*words, "--person", "who"]) == 2
+    assert "give the original too" in capsys.readouterr().err
+    assert run([*words, "--person", "who", "--original", str(tmp_path / "visits.csv"), "--same-order"]) == 1

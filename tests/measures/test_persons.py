@@ -183,6 +183,8 @@ def test_a_column_has_one_role() -> None:
     frame = pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})
     with pytest.raises(ArgumentError, match="as key and as person"):
         unveil.measure(frame, ["a", "b"], person="b")
+    with pytest.raises(ArgumentError, match="as person and as household"):
+        unveil.measure(frame, "a", person="b", household="b")
 
 
 @given(ROWS)
@@ -226,6 +228,16 @@ def test_sentences_say_records_where_nobody_is_told_apart() -> None:
     told = unveil.assess(frame, KEY, "disease").view().lead
     assert "2 of the 2 records" in told
     assert "people" not in told
+
+
+def test_the_rate_says_that_it_is_of_records() -> None:
+    frame = table([("a", 1, "f", 0, 0), ("a", 1, "g", 0, 0), ("b", 2, "g", 1, 1)])
+    for ask in (unveil.discrimination_rate, unveil.scan):
+        told = ask(unveil.Study(frame, KEY, person="who"))
+        assert any("entropy of records" in note for note in told.view().notes)
+        assert told.made.person == "who"
+        plain = ask(unveil.Study(frame, KEY))
+        assert not any("persons" in note for note in plain.view().notes)
 
 
 def test_an_engine_sends_no_ids(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -107,6 +107,8 @@ def test_what_cannot_be_met_in_persons_is_refused() -> None:
             unveil.anonymize(study, KEY, [model])
     with pytest.raises(ArgumentError, match="local suppression counts records"):
         unveil.suppress_locally(study, KEY, k=2)
+    with pytest.raises(ArgumentError, match="as identifier and as person"):
+        unveil.anonymize(study, KEY, [KAnonymity(2)], identifiers="who")
     lost = frame.with_columns(who=pl.when(pl.int_range(pl.len()) > 0).then(pl.col("who")))
     with pytest.raises(NullsError, match="1 of 10 records have a null"):
         unveil.anonymize(unveil.Study(lost, KEY, person="who"), KEY, [KAnonymity(1)])

@@ -72,18 +72,19 @@ class TrialOptions:
 
         asked, own = (None, None) if self.policy is None else policy_of(self.policy)
         reading = self.reading if self.reading.project is not None or own is None else replace(self.reading, project=own.path)
-        roles = NamedRoles(self.key, self.sensitive, nulls=self.nulls, person=self.person, keep=self.keep)
+        roles = NamedRoles(self.key, self.sensitive, nulls=self.nulls, keep=self.keep)
         inputs = gather(self.release, reading, roles, partial=True)
         if asked is None and inputs.project is not None and inputs.project.policy:
             asked = inputs.project.policy
         return inputs, asked
 
     def meanings(self, inputs: Inputs) -> dict[str, Any]:
-        """Return how values of sensitive attributes lie to one another."""
+        """Return whose record it is, which the original may say, and how values of sensitive attributes lie to one another."""
         from unveil.cli import requirements
 
         secrets = inputs.sensitive or ()
         return {
+            "person": self.person,
             "hierarchies": requirements.hierarchies(self.hierarchy, inputs.project, secrets),
             "orders": requirements.orders(self.order, inputs.project, secrets),
         }

@@ -23,6 +23,7 @@ from unveil.measures.distortion import Distortion, distortion_of
 from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
+from unveil.measures.units import RATE_OF_RECORDS
 from unveil.partitions import Partition
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masked_rows import Rows
@@ -175,7 +176,7 @@ class DiscriminationRate(Result):
         return found
 
     def _notes(self) -> list[str]:
-        notes = [_HOW_TO_READ]
+        notes = [_HOW_TO_READ, *([] if self.made.person is None else [RATE_OF_RECORDS])]
         if self.table.hidden is not None and self.table.hidden.any():
             masked, of = int(self.table.hidden.sum()), counted(len(self.table.classes), "value")
             notes.append(f"{masked:,} of {of} of the key masked. {masking_in_words(self.table.small)}")
@@ -301,6 +302,7 @@ def counted_rate(
         sensitive=tuple(secrets),
         partitions={name: block.to_dict() for name, block in blocks.items()},
         weights=study.weights,
+        person=study.person,
         version=__version__,
     )
     return counts, made

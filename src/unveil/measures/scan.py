@@ -24,6 +24,7 @@ from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
 from unveil.measures.subset_walk import Rates, Subset, Walk, subsets_up_to
+from unveil.measures.units import RATE_OF_RECORDS
 from unveil.results import Figure, Provenance, Result, Table, View, jsonable
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
@@ -126,6 +127,8 @@ class Scan(Result):
             notes.append(
                 f"No subset{f' of up to {self.max_size} attributes' if self.max_size else ''} determines {self._target()}."
             )
+        if self.made.person is not None:
+            notes.append(RATE_OF_RECORDS)
         if self.made.sensitive:
             notes.append("The rate rises with the number of classes even by chance: `unveil dr` gives it adjusted for chance.")
         if self.made.dropped:
@@ -234,6 +237,7 @@ def scanned(study: Study, max_size: int | None, way: _Way) -> Scan:
         sensitive=secrets,
         partitions={name: block.to_dict() for name, block in study.blocks((*keys, *secrets)).items()},
         weights=study.weights,
+        person=study.person,
         version=__version__,
     )
     place = {name: at for at, name in enumerate(keys)}

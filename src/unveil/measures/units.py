@@ -6,7 +6,9 @@ from typing import Literal, TypeAlias
 
 from unveil.results.numbers import counted
 
-__all__ = ["Unit", "noun", "people", "unit_of"]
+__all__ = ["RATE_OF_RECORDS", "Unit", "noun", "people", "unit_of"]
+
+RATE_OF_RECORDS = "The rate is an entropy of records, though a column tells persons apart; unveil measure counts persons."
 
 Unit: TypeAlias = Literal["records", "persons"]
 """persons: a column says whose record it is, and everyone counts once; records: none does, and every record counts."""

@@ -190,6 +190,10 @@ def request_of(
     """
     keys, given = hierarchies_of(attributes, hierarchies)
     person, gone = person_of(data), names_of(identifiers)
+    if person is not None and person in gone:
+        raise ArgumentError(
+            f"column {shown(person)} is named as identifier and as person, which is left out as well; name it once."
+        )
     models = in_persons(models, person)
     secrets = secrets_of(models, keys)
     also = tuple(name for name in further if name not in secrets)

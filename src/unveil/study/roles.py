@@ -153,3 +153,5 @@ def _require_apart(said: Mapping[str, Any]) -> None:
             if name in (*keys, *secrets):
                 side = "key" if name in keys else "sensitive"
                 raise ArgumentError(f"column {shown(name)} is named as {side} and as {field}; it can be one of them.")
+    if said.get("person") is not None and said.get("person") == said.get("household"):
+        raise ArgumentError(f"column {shown(said['person'])} is named as person and as household; it can be one of them.")

@@ -274,7 +274,7 @@ class Study:
 
     def told_apart(self, person: str | None) -> Study:
         """Return the study with a column that says whose record it is, where it has that column, as a release need not."""
-        return self.changed(person=person) if person is not None and person in self.names else self
+        return self.changed(person=person, keep=self.keep or None) if person is not None and person in self.names else self
 
     def _copied(self, changes: Mapping[str, Any]) -> Study:
         made = object.__new__(Study)

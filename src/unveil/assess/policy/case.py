@@ -25,11 +25,12 @@ __all__ = ["Case", "Original"]
 
 @dataclass(frozen=True)
 class Original:
-    """The original table, and what `Pair` is told of it and its release."""
+    """The original table, what `Pair` is told of it and its release, and which of its columns says whose record it is."""
 
     data: Data
     told: Mapping[str, Any]
     seed: int
+    person: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Case:
         """Return the count table, and which of its columns says whose record it is: by the release itself, or by its original."""
         if self.study.person is not None:
             return count_table(self.study.owned(columns, [self.study.person])), self.study.person
-        if self.original is not None and self.study.project is not None and self.study.project.names("person"):
+        planned = () if self.study.project is None else self.study.project.names("person")
+        if self.original is not None and (self.original.person is not None or planned):
             table, person = self.pair.owned(columns)
             if person is not None:
                 return count_table(table), person
@@ -105,6 +107,7 @@ class Case:
         given, trees = self.original.data, self.study.hierarchies or None
         before = given if isinstance(given, Study) else Study(given, project=self.study.project, partial=True)
         told = self.original.told
+        before = before if self.original.person is None else before.changed(person=self.original.person)
         return Pair(before, release, sensitive=self.secrets or None, nulls=plain, hierarchies=trees, **told)
 
     @cached_property

@@ -21,7 +21,7 @@ from unveil.assess.policy.verdict import Verdict
 from unveil.assess.policy.waivers import Waiver, waiver_of
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import count_table
-from unveil.errors import ArgumentError, DataNotFoundError, listed, near_miss, shown
+from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, listed, near_miss, shown
 from unveil.measures.column_exposure import column_exposure
 from unveil.measures.rates import columns_of
 from unveil.partitions import Hierarchy
@@ -87,8 +87,9 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         Key attributes and sensitive attributes; none: those of the project that the release still holds, and as key else every
         column that is not sensitive.
     person, keep
-        The column that says whose record it is; columns that you vouch for, so that they may name people. Whatever the policy
-        says, other columns that are recognised as direct identifiers keep the release from passing.
+        The column that says whose record it is, of the release or of its original: persons are counted then; columns that you
+        vouch for, so that they may name people. Whatever the policy says, other columns that are recognised as direct identifiers
+        keep the release from passing.
     project
         A project whose roles and nulls are the defaults; none: the one that the policy comes from, if it does.
     original, mapping, id, link, same_order
@@ -140,14 +141,15 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     rules = asked.in_force() if earlier is None or policy is not None else earlier.rules
     exceptions = tuple(map(waiver_of, waivers))
     meant: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
-    said: dict[str, Any] = {"key": key, "sensitive": sensitive, "person": person, "keep": keep}
-    with studied(release, **said, project=plan, partial=True, **meant) as study:
+    said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep}
+    with studied(release, **said, project=plan, partial=True, **meant) as opened:
+        study = _told_apart(opened, person, original)
         rules = naming_nobody(rules, study.keep)
         on_trial, assumed = _sides(study, rules)
         paired = None
         if original is not None:
             told = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
-            paired = Original(original, told | {"key": None if assumed else on_trial.key}, seed)
+            paired = Original(original, told | {"key": None if assumed else on_trial.key}, seed, person)
         linked = any(rule.name == "linkage" for rule in rules)
         case = Case(on_trial, paired, linked, _record(release, record))
         verdict = _verdict(case, _Gate(asked, rules, earlier, allow, assumed=assumed, named=policy is not None))
@@ -160,6 +162,16 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         evidence = Evidence(verdict_files(places, study.project, None if policy is None else asked, key_file))
         verdict = replace(verdict, evidence=evidence, waivers=exceptions)
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
+
+
+def _told_apart(study: Study, person: str | None, original: Data | None) -> Study:
+    """Return the release with its column of persons; one without it needs its original, which has it."""
+    if person is not None and person not in study.names and original is None:
+        raise ColumnNotFoundError(
+            f"the release does not say whose record it is: {ColumnNotFoundError.among(person, study.names)} Hint: give the "
+            "original too, and which record is which; it then tells persons apart."
+        )
+    return study.told_apart(person)
 
 
 def _record_file(case: Case, named: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
