@@ -346,7 +346,7 @@ def test_attack_loss_and_compare_read_the_project(
     serious = {"serious": {"disease": [["flu"], ["cancer", "aids"]]}}
     assert printed(capsys, "attack", *common) == unveil.attack(
         one, two, ["zip", "age"], "disease", same_order=True, nulls="drop", partitions=serious, hierarchies={"zip": tree}
-    ).to_dict()  # fmt: skip
+    ).displayed().to_dict()  # fmt: skip
     order = {"disease": ["flu", "aids", "cancer"]}
     assert printed(capsys, "loss", *common) == unveil.loss(
         one, two, same_order=True, key=["zip", "age"], orders=order

@@ -85,7 +85,7 @@ def test_an_unexpected_failure_is_one_line_without_values_and_no_verdict(people:
     for said in lines:
         assert said.startswith("unveil: ")
         assert "unexpected failure of 'unveil dr'" in said
-        assert "cli/options.py, line" in said
+        assert "cli/inputs.py, line" in said
         assert "nothing was written" in said
         assert "hunter2" not in said
 
@@ -150,7 +150,7 @@ def test_a_complaint_that_nobody_hears_keeps_its_exit_code(place: str) -> None:
 
 def test_an_answer_that_the_encoding_lacks_is_still_json(tmp_path: Path) -> None:
     (tmp_path / "é.csv").write_text("é\nà\nb\n", encoding="utf-8")
-    done = call("dr", "é.csv", "--key", "é", "--json", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = call("dr", "é.csv", "--key", "é", "--json", "--unmasked", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert {row["é"] for row in json.loads(done.stdout)["by_value"]} == {"à", "b"}
     shown = call("dr", "é.csv", "--key", "é", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (shown.returncode, shown.stderr) == (0, b"")
