@@ -141,6 +141,38 @@ def test_a_waiver_that_says_too_little_is_refused(change: dict[str, str], said: 
         unveil.check(PEOPLE, {"k_anonymity": 7}, key="sex", waivers=[WAIVER | change])
 
 
+def test_waivers_of_a_file_are_those_of_a_call(release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules, by_hand, log, earlier = (tmp_path / name for name in ("r.toml", "w.toml", "log.json", "verdict.json"))
+    rules.write_text("k_anonymity = 7\n", encoding="utf-8")
+    days = ("approved", "expires")
+    lines = [f"{name} = {text}" if name in days else f'{name} = "{text}"' for name, text in WAIVER.items()]
+    by_hand.write_text("\n".join(["[[waivers]]", *lines]), encoding="utf-8")
+    log.write_text(json.dumps({"decisions": [], "exceptions": [WAIVER | {"of": None}]}), encoding="utf-8")
+    words = ["check", str(release), "--policy", str(rules), "--key", "sex"]
+    assert run([*words, "--json"]) == 1
+    assert run([*words, "--waivers", str(by_hand), "--out", str(earlier)]) == 0
+    for file in (log, earlier):
+        capsys.readouterr()
+        assert run([*words, "--waivers", str(file), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["waivers"] == json.loads(earlier.read_text("utf-8"))["waivers"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [("w.json", '{"a": 1}', "no list of waivers"), ("w.json", "[1]", "no list of waivers"), ("w.json", "[", "not JSON"),
+     ("w.toml", "[[waivers]]", "lacks rule"), ("w.toml", "[[waivers", "line 1"), ("w.toml", "waivers = 3", "no list of waivers")],
+)  # fmt: skip
+def test_a_file_without_waivers_is_refused_in_one_line(
+    name: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert run(["check", "adult", "--policy", "cell-size-5", "--key", "sex", "--waivers", str(tmp_path / name)]) == 2
+    err = capsys.readouterr().err
+    assert name in err
+    assert said in err
+    assert err.count("\n") == 1
+
+
 def test_a_waiver_lacks_nothing() -> None:
     with pytest.raises(ArgumentError, match="lacks approver"):
         unveil.check(

@@ -150,7 +150,9 @@ def test_a_complaint_that_nobody_hears_keeps_its_exit_code(place: str) -> None:
 
 def test_an_answer_that_the_encoding_lacks_is_still_json(tmp_path: Path) -> None:
     (tmp_path / "é.csv").write_text("é\nà\nb\n", encoding="utf-8")
-    done = call("dr", "é.csv", "--key", "é", "--json", "--unmasked", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = call(
+        "dr", "é.csv", "--key", "é", "--json", "--unmasked", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
     assert {row["é"] for row in json.loads(done.stdout)["by_value"]} == {"à", "b"}
     shown = call("dr", "é.csv", "--key", "é", cwd=tmp_path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (shown.returncode, shown.stderr) == (0, b"")

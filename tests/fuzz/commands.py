@@ -173,6 +173,7 @@ VALUES: dict[str, Draw] = {
     "--task": _column,
     "--policy": _one_of("cell-size-5", "unveil.toml"),
     "--baseline": _one_of("base.json"),
+    "--waivers": _one_of("base.json", "nowhere.toml"),
     "--project": _one_of("unveil.toml"),
     "--separator": _one_of(",", ";", "\t"),
     "--encoding": _one_of("utf-8", "latin-1", "utf-16"),

@@ -109,7 +109,7 @@ class OriginalOptions:
 
 @dataclass(frozen=True, slots=True)
 class BeforeOptions:
-    """What came before: an earlier result, the history of runs, the record of the release; and the seed and key of this one."""
+    """What came before: an earlier result, the history of runs, the record of the release, waivers; this one's seed and key."""
 
     baseline: Annotated[
         Path | None,
@@ -124,12 +124,21 @@ class BeforeOptions:
         Path | None,
         typer.Option("--record", metavar="FILE", help="The record of the release; none: RELEASE.unveil.json beside it."),
     ] = None
+    waivers: Annotated[
+        Path | None,
+        typer.Option(
+            "--waivers", metavar="FILE", help="Who answers for rules that are not met, why and until when (TOML or JSON)."
+        ),
+    ] = None
     key_file: KeyFile = None
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call."""
+        from unveil.assess.policy.waivers import read_waivers
+
         return {
+            "waivers": () if self.waivers is None else read_waivers(self.waivers),
             "baseline": self.baseline,
             "allow": self.allow,
             "history": self.history,

@@ -5,16 +5,20 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from unveil.arguments import checked_arguments
 from unveil.assess.policy.rules import Outcome
 from unveil.errors import ArgumentError, listed, shown
+from unveil.partitions.files import DocumentError, PathLike, parse_json, parse_toml, read_text
 from unveil.project.policy import RULES
 
-__all__ = ["Waiver", "waiver_of"]
+__all__ = ["Waiver", "read_waivers", "waiver_of"]
 
 _FIELDS = ("rule", "approver", "approved", "expires", "reason")
+_LISTS = ("waivers", "exceptions")
+"""Where a file lists them: written by hand, or in a verdict; in the app's log of decisions."""
 
 
 @checked_arguments
@@ -87,3 +91,33 @@ def waiver_of(given: Waiver | Mapping[str, Any]) -> Waiver:
         said = f"lacks {listed(missing)}" if missing else f"has {shown(unknown[0])}"
         raise ArgumentError(f"a waiver {said}; its fields are: {listed((*_FIELDS, 'of'))}.")
     return Waiver(**given)
+
+
+def read_waivers(path: PathLike) -> tuple[Waiver, ...]:
+    """Read the waivers of a file: TOML with a ``[[waivers]]`` for each, a verdict's JSON, or the app's log of decisions.
+
+    Raises
+    ------
+    ArgumentError
+        If the file holds no list of waivers, or one of them says too little.
+    """
+    place = Path(path)
+    text = read_text(place, ArgumentError)
+    try:
+        document: Any = parse_toml(text) if place.suffix.lower() == ".toml" else parse_json(text)
+    except DocumentError as problem:
+        line = "" if problem.line is None else f", line {problem.line:,}"
+        raise ArgumentError(f"{place}{line}: {problem.problem}") from None
+    if isinstance(document, Mapping):
+        document = next((document[name] for name in _LISTS if name in document), None)
+    if not isinstance(document, list) or not all(isinstance(one, Mapping) for one in document):
+        raise ArgumentError(f"{place}: there is no list of waivers; write a [[waivers]] for each, with {listed(_FIELDS)}.")
+    try:
+        return tuple(waiver_of(_as_given(one)) for one in document)
+    except ArgumentError as problem:
+        raise ArgumentError(f"{place}: {problem}") from None
+
+
+def _as_given(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a waiver's fields: TOML has days of its own, and a verdict adds whether it was in force."""
+    return {name: value.isoformat() if isinstance(value, dt.date) else value for name, value in one.items() if name != "in_force"}
