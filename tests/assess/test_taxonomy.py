@@ -73,4 +73,4 @@ def test_the_verb_shows_and_writes_the_table(capsys: pytest.CaptureFixture[str])
     assert run(["mechanisms"]) == 0
     assert "groups of k records" in capsys.readouterr().out
     assert FOUND.to_frame().height == len(FOUND.mechanisms)
-    assert repr(FOUND) == "Taxonomy(27 mechanisms)"
+    assert repr(FOUND) == f"Taxonomy({len(FOUND.mechanisms)} mechanisms)"

@@ -229,6 +229,7 @@ _MASKINGS = (
     "round_values",
     "shuffle",
     "swap",
+    "swap_households",
     "top_bottom_code",
     "pram",
     "pseudonymize",

@@ -37,6 +37,7 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
     "protect": lambda data: unveil.protect(data, [unveil.Step("sample", (), {"share": 0.9}), unveil.Step("swap", ["Age"])]),
     "swap": lambda data: mechanisms.swap(data, ["Age"]),
     "rank_swap": lambda data: mechanisms.rank_swap(data, ["Age"], window=10),
+    "swap_households": lambda data: mechanisms.swap_households(data, "Age", risk="Sex"),
     "pram": lambda data: mechanisms.pram(data, "Race", retention=0.9),
     "add_noise": lambda data: mechanisms.add_noise(data, "Age"),
     "microaggregate": lambda data: mechanisms.microaggregate(data, "Age", k=3),

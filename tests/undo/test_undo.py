@@ -170,6 +170,7 @@ VOUCHED = unveil.Study(PEOPLE, keep=["id", "pay"])
 ORDERED: dict[str, Callable[..., Any]] = {
     "swap": lambda **options: mechanisms.swap(VOUCHED, "pay", **options),
     "rank_swap": lambda **options: mechanisms.rank_swap(VOUCHED, "pay", window=10, **options),
+    "swap_households": lambda **options: mechanisms.swap_households(VOUCHED, "town", risk="age", share=0.9, **options),
     "shuffle": lambda **options: mechanisms.shuffle(VOUCHED, "pay", **options),
     "add_noise": lambda **options: mechanisms.add_noise(VOUCHED, "pay", **options),
     "pram": lambda **options: mechanisms.pram(VOUCHED, "illness", retention=0.8, **options),
@@ -239,6 +240,7 @@ def test_repeatable_releases_are_marked_and_hold_no_seed() -> None:
 COMMANDS = {
     "rank_swap": ["--mechanism", "rank_swap", "--attribute", "pay", "--set", "window=10"],
     "swap": ["--mechanism", "swap", "--attribute", "pay"],
+    "swap_households": ["--mechanism", "swap_households", "--attribute", "town", "--set", "risk=age"],
     "shuffle": ["--mechanism", "shuffle", "--attribute", "pay"],
     "pram": ["--mechanism", "pram", "--attribute", "town", "--set", "retention=0.8"],
     "add_noise": ["--mechanism", "add_noise", "--attribute", "pay"],

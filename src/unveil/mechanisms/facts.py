@@ -133,6 +133,12 @@ FACTS: dict[str, MechanismFacts] = {
         guarantee=_NOTHING, intruder="links 0.499 of people (half swapped)",
         section="2.6.2", page="mechanisms/swapping.md",
     ),
+    "swap_households": MechanismFacts(
+        home="household_swapping", about="households at risk change places with others like them", family="masking",
+        perturbative=True, drawn=True, data="places of households", counters="identity of those who stand out where they live",
+        guarantee=_NOTHING, intruder="does not know which households moved",
+        section="-", page="mechanisms/swapping.md",
+    ),
     "top_bottom_code": MechanismFacts(
         home="coding", about="values beyond a limit become the limit", family="masking",
         perturbative=False, drawn=False, data="numbers and orders", counters="identity of the extreme",
