@@ -348,7 +348,10 @@ RIGHT: dict[str, Draw] = {
     "sensitive": Scene.other_name,
     **dict.fromkeys(("weights", "household", "id", "groups"), _NAME),
     **dict.fromkeys(("strata", "within", "identifiers", "pseudonyms", "calibrate", "continuous", "categorical", "carry"), _NAMES),
-    **dict.fromkeys(("only_roles", "day_first", "smooth", "copy_check", "refine", "missing_is_sensitive"), _one_of(True, False)),
+    **dict.fromkeys(
+        ("only_roles", "only_outliers", "day_first", "smooth", "copy_check", "refine", "missing_is_sensitive"),
+        _one_of(True, False),
+    ),
     "rest": _one_of("other", "*", "rest"),
     "digits": _one_of(1, 2, 3, 5),
     "hidden": _one_of("*", "x", ""),

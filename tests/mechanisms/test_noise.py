@@ -228,3 +228,15 @@ def test_sub_populations_of_one_record_are_refused_and_constant_ones_are_said() 
     still = pl.DataFrame({"x": [1.0, 2.0, 5.0, 5.0], "part": ["a", "a", "b", "b"]})
     assert "2 values stay as they were" in add_noise(still, "x", within="part").notes[0]
     assert not any("stay as they were" in note for note in add_noise(still, "x").notes)
+
+
+@pytest.mark.parametrize("method", ["uncorrelated", "linear", "multiplicative"])
+def test_only_outliers_are_disturbed_where_asked(method: str) -> None:
+    values = [*range(1, 101), -300, 500, None]
+    table = pl.DataFrame({"x": values, "y": [*range(50), *[7] * 52, 9]})
+    made = add_noise(table, "x", method=method, only_outliers=True, nulls="keep", keep_order=True, seed=2)
+    moved = [at for at, (old, new) in enumerate(zip(values, made.data["x"], strict=True)) if old is not None and old != new]
+    assert moved == [100, 101]
+    assert made.data["x"][102] is None
+    assert made.figures["outliers"] == {"x": 2}
+    assert made.settings["only_outliers"] is True

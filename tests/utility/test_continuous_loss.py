@@ -18,7 +18,7 @@ from unveil.utility import continuous
 from unveil.utility.continuous import QUANTILES, continuous_loss, ks_distance
 
 Matrix = NDArray[np.float64]
-STRUCTURES = ("data", "covariance", "correlation", "principal_components", "communalities", "factor_scores")
+STRUCTURES = ("data", "covariance", "correlation", "principal_components", "communalities", "factor_scores", "eigenvalues")
 
 
 def correlated(rows: int = 400, width: int = 4, seed: int = 1) -> Matrix:
@@ -75,6 +75,7 @@ def test_each_structure_agrees_with_the_definition_and_the_libraries() -> None:
         "correlation": (correlations(before)[above], correlations(after)[above]),
         "principal_components": (first, second * turn),
         "communalities": (first[:, 0] ** 2, second[:, 0] ** 2),
+        "eigenvalues": (np.linalg.eigvalsh(correlations(before))[::-1], np.linalg.eigvalsh(correlations(after))[::-1]),
         "factor_scores": (score_coefficients(before), score_coefficients(after) * turn),
     }
     for name, pair in expected.items():

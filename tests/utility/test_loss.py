@@ -35,7 +35,7 @@ LOSSES = ("nominal", "ordinal", "conditional_entropy", "entropy_loss", "granular
 def losses(found: unveil.Loss) -> set[float | None]:
     """Every figure of a result that is a loss."""
     continuous, categorical = found.continuous, found.categorical
-    structures = ("data", "covariance", "correlation", "principal_components", "communalities", "factor_scores")
+    structures = ("data", "covariance", "correlation", "principal_components", "communalities", "factor_scores", "eigenvalues")
     figures = [continuous[name][figure] for name in structures for figure in ("mse", "mae", "variation")]
     figures += [continuous["il1s"], *(categorical[name] for name in LOSSES)]
     figures += [one[name] for one in categorical["attributes"].values() for name in LOSSES]

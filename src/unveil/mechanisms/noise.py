@@ -45,12 +45,14 @@ _ROUNDING = 1e-9
 """An eigenvalue below zero by less than this share of the largest is zero."""
 _LEAST = 2
 """Fewer complete records have no variance."""
+_FENCE = 1.5
+"""How many widths of the middle half of the values a value lies outside of it to be an outlier."""
 _NOISE_BITS = 20
 """The bits of the noise that a release keeps, about."""
 
 
 @checked_arguments
-def add_noise(
+def add_noise(  # noqa: PLR0913 - options by keyword
     data: Data,
     attributes: Names,
     *,
@@ -58,6 +60,7 @@ def add_noise(
     amount: float = 0.5,
     covariance: Sequence[Sequence[float]] | None = None,
     within: Names | None = None,
+    only_outliers: bool = False,
     nulls: CellNulls = "error",
     keep_order: bool = False,
     seed: int | None = None,
@@ -85,6 +88,9 @@ def add_noise(
     within
         Columns that make sub-populations, such as a region: the noise is drawn for each by itself, in proportion to its own
         variation, so that what the method keeps it keeps in each of them. None: one population.
+    only_outliers
+        Whether only values are disturbed that lie apart from the others of their attribute: farther outside the middle half of
+        them than one and a half times its width [4]_. The methods keep then only what they keep of the others: all of it.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"skip"``: leave
         out the records that have one.
@@ -96,7 +102,8 @@ def add_noise(
     Returns
     -------
     Release
-        With the figures `mean` and `variance` of every attribute before and after, and the number of `populations`.
+        With the figures `mean` and `variance` of every attribute before and after, the number of `populations`, and of outliers
+        by attribute where only these are disturbed.
 
     Raises
     ------
@@ -116,6 +123,7 @@ def add_noise(
     .. [2] Sullivan (1989), The use of added error to avoid disclosure in microdata releases, doctoral thesis, Iowa State
        University.
     .. [3] Kim, Winkler (2003), Multiplicative noise for masking continuous data, U.S. Bureau of the Census.
+    .. [4] Tukey (1977), Exploratory data analysis, Addison-Wesley.
 
     Examples
     --------
@@ -137,10 +145,14 @@ def add_noise(
         raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(whole, 'such')}.")
     populations = _populations(chosen, names_of(within), complete)
     settings = {"method": method, "amount": amount, "covariance": covariance, "within": list(names_of(within)), "nulls": nulls}
+    settings |= {"only_outliers": True} if only_outliers else {}
     random, after = chosen.draws(chance, "noise", settings), before.copy(order="F")
     for rows in populations:
         own = before[rows]
         after[rows] = _disturbed(own, own if whole == len(before) else own[complete[rows]], method, amount, covariance, random)
+    if only_outliers:
+        apart = np.column_stack([_outliers(column) for column in before.T])
+        after = np.where(apart, after, before)
     mean, variance = (np.mean, np.var) if whole == len(before) else (np.nanmean, np.nanvar)
     figures = {
         "mean": _compared(chosen.names, mean(before, axis=0), mean(after, axis=0)),
@@ -148,6 +160,8 @@ def add_noise(
         "populations": len(populations),
         "skipped": chosen.skipped,
     }
+    if only_outliers:
+        figures["outliers"] = dict(zip(chosen.names, apart.sum(axis=0).tolist(), strict=True))
     columns = dict(zip(chosen.names, after.T, strict=True))
     notes = () if method == "multiplicative" else _constant(before, populations)
     return treated("noise", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
@@ -182,6 +196,13 @@ def _constant(before: Matrix, populations: Sequence[NDArray[np.int64] | slice]) 
     if not still:
         return ()
     return (f"{counted(still, 'value')} stay as they were: an attribute that does not vary gets no noise in proportion to it",)
+
+
+def _outliers(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which values lie beyond the fences of a box plot."""
+    low, high = np.nanquantile(values, (0.25, 0.75))
+    reach = _FENCE * (high - low)
+    return np.asarray((values < low - reach) | (values > high + reach))
 
 
 def _disturbed(

@@ -1,9 +1,9 @@
 r"""How far have the numbers moved? Information loss of continuous attributes, record by record and in their structure.
 
-Row i of the original and of the release is the same person. Six things are compared, each by its cells: the data :math:`X`, the
-covariances :math:`V`, the correlations :math:`R`, the correlations :math:`RF` of the attributes with the principal components,
-the communalities :math:`C`, and the factor score coefficients :math:`F`. With cells :math:`x` of the original and :math:`x'`
-of the release,
+Row i of the original and of the release is the same person. Seven things are compared, each by its cells: the data :math:`X`,
+the covariances :math:`V`, the correlations :math:`R`, the correlations :math:`RF` of the attributes with the principal
+components, the communalities :math:`C`, the factor score coefficients :math:`F` and the eigenvalues :math:`\Lambda`. With cells
+:math:`x` of the original and :math:`x'` of the release,
 
 .. math:: \mathrm{mse} = \overline{(x - x')^2}, \quad \mathrm{mae} = \overline{|x - x'|}, \quad
           \mathrm{variation} = \overline{|x - x'| / |x|},
@@ -50,7 +50,7 @@ __all__ = ["QUANTILES", "continuous_loss", "ks_distance", "refused"]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles given of every attribute, between values by linear interpolation."""
 
-_STRUCTURES = ("covariance", "correlation", "principal_components", "communalities", "factor_scores")
+_STRUCTURES = ("covariance", "correlation", "principal_components", "communalities", "factor_scores", "eigenvalues")
 _FIGURES = ("mse", "mae", "variation", "il1s", "ks", "original", "release", "difference")
 _MOST_ATTRIBUTES = 2000
 """The structures of more attributes are not compared: components take time with the third power of their number."""
@@ -290,7 +290,7 @@ def _structures(names: Sequence[str], original: Sequence[Numbers], release: Sequ
 
 
 def _shapes(one: _Shape, other: _Shape, note: str) -> dict[str, Any]:
-    """Compare correlations, loadings, communalities and factor scores."""
+    """Compare correlations, loadings, communalities, factor scores and eigenvalues."""
     above = np.triu_indices(len(one.correlation), 1)
     scored = (one.eigenvalues > _SINGULAR) & (other.eigenvalues > _SINGULAR)
     scores = [shape.loadings[:, scored] / shape.eigenvalues[scored] for shape in (one, other)]
@@ -301,6 +301,7 @@ def _shapes(one: _Shape, other: _Shape, note: str) -> dict[str, Any]:
         "principal_components": _compared(one.loadings, other.loadings, note),
         "communalities": _compared(np.square(one.loadings[:, 0]), np.square(other.loadings[:, 0]), note),
         "factor_scores": _compared(scores[0], scores[1], "; ".join(filter(None, (note, flat)))),
+        "eigenvalues": _compared(one.eigenvalues, other.eigenvalues, note),
     }
 
 

@@ -60,7 +60,7 @@ class Loss(Result):
     ----------
     continuous
         Attributes that are numbers in both tables: `attributes` one by one; `data`, `covariance`, `correlation`,
-        `principal_components`, `communalities`, `factor_scores`, each with `mse`, `mae` and `variation`; `il1s`.
+        `principal_components`, `communalities`, `factor_scores`, `eigenvalues`, each with `mse`, `mae` and `variation`; `il1s`.
     categorical
         All other attributes: `attributes` one by one, the means over them, and the `contingency` tables by their ways.
     classes

@@ -19,6 +19,7 @@ _STRUCTURES = {
     "principal_components": "correlations with components",
     "communalities": "communalities",
     "factor_scores": "factor scores",
+    "eigenvalues": "eigenvalues",
 }
 _SHARES = frozenset({"ks", "nominal", "ordinal", "granularity", "precision", "ncp", "entropy lost", "of the worst"})
 
