@@ -14,6 +14,7 @@ from scipy import stats
 import unveil
 from unveil import mechanisms
 from unveil.attacks import distance_linkage
+from unveil.attacks.linkage.deconvolution import noise_removed
 from unveil.attacks.linkage.known_method import KnownMethod, _by_rank, linked_by_method
 from unveil.cli import run
 from unveil.errors import ArgumentError
@@ -142,3 +143,59 @@ def test_what_is_refused(told: dict[str, Any], message: str) -> None:
         unveil.attack(NUMBERS, NUMBERS, same_order=True, method=told)
     with pytest.raises(ArgumentError, match="numbers without nulls"):
         unveil.attack(WORDS, WORDS, same_order=True, method={"mechanism": "rank_swap", "window": 5})
+
+
+@pytest.mark.parametrize("k", [3, 30])
+def test_whoever_knows_that_attributes_were_averaged_alone_finds_nearly_all(k: int) -> None:
+    """Written out: a record fits a release record if each of its ranks is among those that the released average stands for."""
+    release = mechanisms.microaggregate(
+        NUMBERS, NUMBERS.columns, k=k, method="optimal", together=False, keep_order=True, seed=1
+    ).data
+    fits = np.ones((600, 600), dtype=bool)
+    for name in NUMBERS.columns:
+        before, after = NUMBERS[name].to_numpy(), release[name].to_numpy()
+        rank = stats.rankdata(before) - 1
+        for at, average in enumerate(after):
+            group = np.sort(rank)[int((after < average).sum()) : int((after <= average).sum())]
+            fits[at] &= (rank >= group.min()) & (rank <= group.max())
+    found = linked(NUMBERS, release, mechanism="microaggregate", k=k, method="optimal")
+    exact = float(np.mean(np.diag(fits) / fits.sum(axis=1)))
+    assert found["one_by_one"] == pytest.approx(exact, abs=0.01)
+    assert found["linked"] >= distance_linkage(NUMBERS, release, np.arange(600)).value - 0.01
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_groups_together_are_found_but_nobody_in_them(k: int) -> None:
+    """Of the groups in which k records are equal, an intruder finds whose is whose with a chance of one in k."""
+    release = mechanisms.microaggregate(NUMBERS, NUMBERS.columns, k=k, keep_order=True, seed=1).data
+    found = linked(NUMBERS, release, mechanism="microaggregate", k=k)
+    groups = release.unique().height
+    assert found["linked"] <= groups / 600 + 1e-9
+    assert found["linked"] > 0.9 * groups / 600
+
+
+def test_noise_of_known_variance_is_partly_taken_away_again() -> None:
+    """Against the mean of the true density given the released value, integrated for two peaks."""
+    random, amount = np.random.default_rng(3), 0.5
+    peaks, width = np.array([-3.0, 3.0]), 0.5
+    true = random.choice(peaks, 4000) + random.normal(0, width, 4000)
+    spread = np.sqrt(amount * true.var())
+    noisy = true + random.normal(0, spread, 4000)
+    grid = np.linspace(-8, 8, 1601)
+    density = sum(stats.norm.pdf(grid, peak, width) for peak in peaks)
+    near = stats.norm.pdf(noisy[:, None], grid[None, :], spread) * density
+    ideal = (near @ grid) / near.sum(axis=1)
+    best = 1.0 - np.mean((ideal - true) ** 2) / np.mean((noisy - true) ** 2)
+    found = noise_removed(true, noisy, amount)
+    assert best > 0.5
+    assert 0.85 * best < found <= best + 0.02
+    frame, release = pl.DataFrame({"a": true[:600], "b": true[600:1200]}), pl.DataFrame({"a": noisy[:600], "b": noisy[600:1200]})
+    told = linked(frame, release, mechanism="add_noise", amount=amount)["noise_removed"]
+    assert set(told) == {"a", "b"}
+    assert min(told.values()) > 0.3
+
+
+def test_what_is_wrongly_known_of_microaggregation_is_refused() -> None:
+    for settings in ({}, {"k": 1}, {"k": 3, "method": "groups"}, {"k": 3, "window": 5}):
+        with pytest.raises(ArgumentError):
+            linked(NUMBERS, NUMBERS, mechanism="microaggregate", **settings)

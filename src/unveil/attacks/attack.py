@@ -193,9 +193,9 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         release record's person. Where it is not, the release is taken for synthetic data: singling out, linkability, inference
         and membership are attacked, each beside its success on these people.
     method
-        How the release was made, as an intruder knows it: its `mechanism` ("rank_swap", "add_noise" or "pram"), the settings
-        (`window`; `amount` and `method`; `retention` or `matrix`), and the `attributes` that it treated (none: all). Records
-        are then linked by likelihood, too.
+        How the release was made, as an intruder knows it: its `mechanism` ("rank_swap", "add_noise", "pram" or
+        "microaggregate"), the settings (`window`; `amount` and `method`; `retention` or `matrix`; `k`, `method` and `together`),
+        and the `attributes` that it treated (none: all). Records are then linked by likelihood, too.
     nulls
         "category" (the default), "drop" or "error".
     person

@@ -7,6 +7,8 @@ The original record i that most likely became the release record j is the one wi
   value that many share stands for all its ranks.
 - **add_noise**: normal noise of the known variance around the true value (uncorrelated, correlated or linear).
 - **pram**: the row of the true value in the transition matrix.
+- **microaggregate**: of attributes averaged each alone, a released value stands for as many neighbours in rank as records have
+  it; of attributes together, the nearest average, where each takes as many records as have it.
 
 A release holds each person once: whom one record is, another cannot be. Where there are few enough records, all are assigned at
 once, so that the total likelihood is highest.
@@ -20,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_number, checked_word
+from unveil.arguments import checked_count, checked_number, checked_word
+from unveil.attacks.linkage.deconvolution import noise_removed
 from unveil.attacks.linkage.persons import Targets
 from unveil.attacks.linkage.rates import link_chances, rates_of, share_bounds
 from unveil.errors import ArgumentError, listed, shown
@@ -37,8 +40,16 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "KnownMethod", "linked_by_method"]
 
-METHODS = ("rank_swap", "add_noise", "pram")
-_SETTINGS = {"rank_swap": ("window",), "add_noise": ("amount", "method"), "pram": ("retention", "matrix")}
+METHODS = ("rank_swap", "add_noise", "pram", "microaggregate")
+_SETTINGS = {
+    "rank_swap": ("window",),
+    "add_noise": ("amount", "method"),
+    "pram": ("retention", "matrix"),
+    "microaggregate": ("k", "method", "together"),
+}
+_GROUPINGS = ("mdav", "v-mdav", "optimal")
+_BEYOND = 10.0
+"""What the likelihood falls by for each group's width in ranks that a value lies beyond its group."""
 _NOISE = ("uncorrelated", "correlated", "linear")
 _IMPOSSIBLE = -1e6
 _MOST_PAIRS = 100_000_000
@@ -107,11 +118,14 @@ def linked_by_method(
         if whole is not None:
             whole[part] = total
     found = rates_of(closer, tied, matched=len(rows), originals=original.height, distance="likelihood", made={})
-    best = _strongest(found.to_dict(), _assigned(whole, truth[rows]), float(link_chances(closer, tied)[0].sum()), len(rows))
+    hits = _assigned(whole, truth[rows], _alike([release[one.release] for one in pairs])[rows])
+    best = _strongest(found.to_dict(), hits, float(link_chances(closer, tied)[0].sum()), len(rows))
+    if method.mechanism == "add_noise" and (removed := _removed(original, release, pairs, truth, method)):
+        best |= {"noise_removed": removed}
     return best if whose is None else best | {"persons": Targets.of(truth[rows], whose).rates(chances[rows]).to_dict()}
 
 
-def _strongest(found: dict[str, Any], assigned: int | None, one_by_one: float, records: int) -> dict[str, Any]:
+def _strongest(found: dict[str, Any], assigned: float | None, one_by_one: float, records: int) -> dict[str, Any]:
     """Return the better of linking one by one and all at once."""
     best = max(one_by_one, float(assigned or 0))
     shares = {"one_by_one": one_by_one / records, "all_at_once": None if assigned is None else assigned / records}
@@ -128,14 +142,22 @@ def _likelihoods(terms: Sequence[Likelihood], rows: NDArray[np.int64], originals
         yield part, sum(term(rows[part]) for term in terms)
 
 
-def _assigned(whole: NDArray[np.float64] | None, truth: NDArray[np.int64]) -> int | None:
-    """Return how many are right if all are assigned at once."""
+def _assigned(whole: NDArray[np.float64] | None, truth: NDArray[np.int64], alike: NDArray[np.int64]) -> float | None:
+    """Return how many are right, on average, if all are assigned at once; which of equal records is whose is a guess."""
     if whole is None:
         return None
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(whole, maximize=True)
-    return int(np.count_nonzero(columns == truth[rows]))
+    true_group = np.full(whole.shape[1], -1)
+    true_group[truth] = alike
+    return float(np.sum((true_group[columns] == alike[rows]) / np.bincount(alike)[alike[rows]]))
+
+
+def _alike(columns: Sequence[pl.Series]) -> NDArray[np.int64]:
+    """Return the group of each release record: those that are equal in all compared attributes."""
+    codes = np.column_stack([common_codes(column, column)[0] for column in columns])
+    return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 
 def _terms(original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], method: KnownMethod) -> list[Likelihood]:
@@ -153,6 +175,8 @@ def _terms(original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[Column
     )
     if method.mechanism == "add_noise":
         return [*kept, _by_noise(before, after, method)]
+    if method.mechanism == "microaggregate":
+        return [*kept, *_by_groups(before, after, method)]
     windows = [_window(method, one.original) for one in treated]
     return [*kept, *(_by_rank(before[:, at], after[:, at], window) for at, window in enumerate(windows))]
 
@@ -213,6 +237,50 @@ def _by_noise(before: NDArray[np.float64], after: NDArray[np.float64], method: K
     here, there = before @ turn, after @ turn
     squares = (here**2).sum(axis=1)
     return lambda rows: there[rows] @ here.T - 0.5 * squares[None, :]
+
+
+def _removed(
+    original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], truth: NDArray[np.int64], method: KnownMethod
+) -> dict[str, float]:
+    """Return for each attribute with noise the share of its squared error that deconvolution takes away."""
+    if method.settings.get("method", "uncorrelated") == "linear":
+        return {}
+    rows, amount = np.flatnonzero(truth >= 0), float(method.settings["amount"])
+    treated = [one for one in pairs if not method.attributes or one.original in method.attributes]
+    return {
+        one.original: noise_removed(
+            _numbers(original[one.original], method)[truth[rows]], _numbers(release[one.release], method)[rows], amount
+        )
+        for one in treated
+    }
+
+
+def _by_groups(before: NDArray[np.float64], after: NDArray[np.float64], method: KnownMethod) -> list[Likelihood]:
+    """Return the likelihood of averages of groups: by rank where attributes are averaged each alone, else by distance."""
+    checked_count("method: k", method.settings.get("k"), least=2)
+    kind = method.settings.get("method", "mdav")
+    checked_word("method: the grouping", kind, _GROUPINGS)
+    if kind == "optimal" or not method.settings.get("together", True):
+        return [_by_neighbours(before[:, at], after[:, at]) for at in range(before.shape[1])]
+    scale = np.where(before.std(axis=0) > 0.0, before.std(axis=0), 1.0)
+    here, there = before / scale, after / scale
+    squares = (here**2).sum(axis=1)
+    return [lambda rows: there[rows] @ here.T - 0.5 * squares[None, :] - 0.5 * (there[rows] ** 2).sum(axis=1)[:, None]]
+
+
+def _by_neighbours(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihood:
+    """Return the likelihood of an average: a value whose rank is among those that the average stands for has all of it."""
+    ordered, averages = np.sort(before), np.sort(after)
+    low, high = (np.searchsorted(ordered, before, side=side) for side in ("left", "right"))
+    first, last = (np.searchsorted(averages, after, side=side) for side in ("left", "right"))
+    share = len(before) / len(after)
+
+    def likelihood(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        start, end = first[rows][:, None] * share, last[rows][:, None] * share
+        beyond = np.maximum(np.maximum(start - (high - 1.0), low - (end - 1.0)), 0.0)
+        return np.asarray(-_BEYOND * beyond / (end - start))
+
+    return likelihood
 
 
 def _window(method: KnownMethod, name: str) -> float:

@@ -88,7 +88,11 @@ class _KnowledgeOptions:
     ] = None
     method: Annotated[
         str | None,
-        typer.Option("--method", metavar="NAME", help="How the release was made, if it is known: rank_swap, add_noise or pram."),
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="How the release was made, if it is known: rank_swap, add_noise, pram, microaggregate.",
+        ),
     ] = None
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="A setting of the --method, such as window=5.")
