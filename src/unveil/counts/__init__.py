@@ -7,16 +7,17 @@ sampling weights are given, their weight. Marginals, recodings, sums and differe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, names_of, require_columns
+from unveil.counts.amounts import Amounts, amounts_of
 from unveil.counts.grouping import Codes, group, summed, tally
 from unveil.counts.values import united
-from unveil.errors import CountsError, listed
+from unveil.errors import ArgumentError, CountsError, listed, shown
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.numbers import counted
@@ -71,6 +72,8 @@ class Counts:
         The records in each cell, all above zero.
     weight
         The sampling weight in each cell; None where every record counts one.
+    amounts
+        What named columns of numbers amount to in each cell: the sum and the largest contributions.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Counts:
     codes: tuple[Codes, ...]
     n: NDArray[np.int64]
     weight: NDArray[np.float64] | None = None
+    amounts: Mapping[str, Amounts] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,15 +122,17 @@ class Counts:
             return NotImplemented
         if self.names != other.names or len(self) != len(other):
             return False
-        mine, theirs = self._sorted(), other._sorted()
+        mine, theirs = self.in_order(), other.in_order()
         return (
             all(list(a.values) == list(b.values) for a, b in zip(mine.columns, theirs.columns, strict=True))
             and all(np.array_equal(a, b) for a, b in zip(mine.codes, theirs.codes, strict=True))
             and np.array_equal(mine.n, theirs.n)
             and np.array_equal(mine.mass, theirs.mass)
+            and mine.amounts.keys() == theirs.amounts.keys()
+            and all(one.same(theirs.amounts[name]) for name, one in mine.amounts.items())
         )
 
-    def _sorted(self) -> Counts:
+    def in_order(self) -> Counts:
         """Return the table with the values of every column in order, where blocks stand in the order of their partition."""
         columns, codes = [], []
         for column, old in zip(self.columns, self.codes, strict=True):
@@ -159,7 +165,8 @@ class Counts:
         """Return the table of some of the cells."""
         weight = None if self.weight is None else self.weight[kept]
         codes = tuple(codes[kept] for codes in self.codes)
-        return _without_unused(Counts(self.columns, codes, self.n[kept], weight))
+        amounts = {name: one.where(kept) for name, one in self.amounts.items()}
+        return _without_unused(Counts(self.columns, codes, self.n[kept], weight, amounts))
 
     def classes(self, names: Iterable[str]) -> Classes:
         """Return the equivalence classes over some of the columns."""
@@ -173,7 +180,7 @@ class Counts:
     def distinct(self, names: Sequence[str], owner: str) -> Counts:
         """Return the table over some columns that counts the distinct values of another one, such as persons, and no records."""
         pairs = self.over([*names, owner])
-        return replace(pairs, n=np.ones(len(pairs), dtype=np.int64), weight=None).over(names)
+        return replace(pairs, n=np.ones(len(pairs), dtype=np.int64), weight=None, amounts={}).over(names)
 
     def __add__(self, other: Counts) -> Counts:
         """Return the table of both sets of records together."""
@@ -200,6 +207,7 @@ class Counts:
             },
             "n": self.n.tolist(),
             **({} if self.weight is None else {"weight": self.weight.tolist()}),
+            **{f"amounts of {name}": one.to_dicts() for name, one in self.amounts.items()},
         }
         cells = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return {"columns": list(self.names), "records": self.records, "cells": cells}
@@ -217,13 +225,15 @@ class Counts:
         of_cell, kept = group(codes, [len(column.values) for column in columns])
         number = len(kept[0])
         weight = None if self.weight is None else summed(of_cell, self.weight, number)
-        return _without_unused(Counts(tuple(columns), tuple(kept), _integer_sums(of_cell, self.n, number), weight))
+        amounts = {name: one.merged(of_cell, number) for name, one in self.amounts.items()}
+        return _without_unused(Counts(tuple(columns), tuple(kept), _integer_sums(of_cell, self.n, number), weight, amounts))
 
     def _combined(self, other: Counts, *, sign: int) -> Counts:
         if self.names != other.names:
             raise CountsError(f"count tables over {listed(self.names)} and over {listed(other.names)} do not combine.")
         if (self.weight is None) != (other.weight is None):
             raise CountsError("a weighted and an unweighted count table do not combine.")
+        amounts = self._amounts_with(other, sign)
         columns, codes = [], []
         for at, column in enumerate(self.columns):
             values, mine, theirs = united(column.values, other.columns[at].values)
@@ -233,11 +243,19 @@ class Counts:
         weight = None
         if self.weight is not None and other.weight is not None:
             weight = np.concatenate([self.weight, sign * other.weight])
-        both = replace(self, n=n, weight=weight).regrouped(columns, codes)
+        both = replace(self, n=n, weight=weight, amounts=amounts).regrouped(columns, codes)
         if int(both.n.min(initial=0)) < 0:
             short = int(np.count_nonzero(both.n < 0))
             raise CountsError(f"cannot subtract: {short:,} cells would hold less than no records.")
         return both.where(both.n > 0)
+
+    def _amounts_with(self, other: Counts, sign: int) -> dict[str, Amounts]:
+        """Return the amounts of both tables, one after the other."""
+        if self.amounts.keys() != other.amounts.keys():
+            raise CountsError("count tables that carry different amounts do not combine.")
+        if self.amounts and sign < 0:
+            raise CountsError("amounts cannot be subtracted: the largest contributions of what is left are not known.")
+        return {name: one.followed_by(other.amounts[name]) for name, one in self.amounts.items()}
 
 
 @checked_arguments
@@ -248,6 +266,8 @@ def count(
     partitions: Mapping[str, Any] | None = None,
     nulls: str = "category",
     weights: str | None = None,
+    amounts: Names = (),
+    top: int = 5,
 ) -> Counts:
     """Count how often each combination of the columns' values occurs.
 
@@ -261,14 +281,57 @@ def count(
         Semantic partitions by column: the column's values are replaced by their blocks.
     nulls, weights
         The null policy, and a column of sampling weights.
+    amounts
+        Columns of numbers whose sum and largest contributions are kept for each cell, as a table of values needs them
+        (`unveil.table`). They add: the counts of two files are those of both together.
+    top
+        How many of the largest contributions are kept.
 
     Examples
     --------
     >>> import unveil
     >>> unveil.count("paper-2", ["Age*"])
     Counts(Age*: 3 cells, 9 records)
+    >>> counts = unveil.count("adult", ["sex"], amounts="capital-gain", top=2)
+    >>> counts.to_dict()["cells"][0]["amounts of capital-gain"]
+    {'sum': ..., 'largest': [99999.0, 99999.0]}
+    >>> unveil.table(counts, "sex", value="capital-gain")
+    CrossTable(sex: 3 cells, ... records)
     """
-    return count_table(tallied(data, names_of(columns), nulls=nulls, weights=weights), partitions)
+    names = names_of(columns)
+    if amounts:
+        return _with_amounts(
+            data, names, names_of(amounts), nulls, weights, checked_count("top", top, least=1, most=100), partitions
+        )
+    return count_table(tallied(data, names, nulls=nulls, weights=weights), partitions)
+
+
+def _with_amounts(
+    data: Data,
+    names: Sequence[str],
+    values: Sequence[str],
+    nulls: str,
+    weights: str | None,
+    top: int,
+    partitions: Mapping[str, Any] | None,
+) -> Counts:
+    """Count combinations of columns with what columns of numbers amount to."""
+    if weights is not None:
+        raise ArgumentError("amounts of weighted records are not kept; count without weights, or tabulate the records.")
+    if twice := [name for name in values if name in names]:
+        raise ArgumentError(f"column {shown(twice[0])} is counted over, so it is no amount; name it once.")
+    known: dict[str, Amounts] = {}
+    for name in values:
+        table, amounts = amounts_of(data, names, name, nulls=nulls, top=top)
+        columns = [Column(coded.name, coded.values) for coded in table.columns]
+        codes = [coded.codes for coded in table.columns]
+        n = np.ones(len(codes[0]), dtype=np.int64) if table.n is None else table.n
+        counts = Counts(tuple(columns), tuple(codes), n, None, {name: amounts}).regrouped(columns, codes).in_order()
+        known |= counts.amounts
+    counts = replace(counts, amounts=known)
+    for name, partition in (partitions or {}).items():
+        counts = counts.recode(name, partition)
+    return counts
 
 
 def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) -> Counts:

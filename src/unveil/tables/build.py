@@ -10,8 +10,10 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of
+from unveil.counts import Counts
+from unveil.counts.amounts import numbers_of, ranked
 from unveil.counts.grouping import group
-from unveil.errors import ArgumentError, NullsError, TableError, shown
+from unveil.errors import ArgumentError, TableError, shown
 from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
@@ -50,7 +52,7 @@ def table(  # noqa: PLR0913 - what a table is made of
     Parameters
     ----------
     data
-        A path, a built-in data set's name, a data frame, a database table, or counts.
+        A path, a built-in data set's name, a data frame, a database table, or counts (of a value: those that carry its amounts).
     by
         The columns that span the table, one dimension each.
     value
@@ -93,7 +95,7 @@ def table(  # noqa: PLR0913 - what a table is made of
     source = open_source(data)
     there = None
     if value is not None and not (holding or request or weights) and nulls == "category":
-        there = amounts(source, names, value, top)
+        there = _known(data, names, value) or amounts(source, names, value, top)
     counted = tallied(source, columns, nulls=nulls, weights=weights) if there is None else there.table
     spans = counted.columns[: len(names)]
     trees = chosen(hierarchies or {}, names)
@@ -115,6 +117,18 @@ def table(  # noqa: PLR0913 - what a table is made of
         made=Provenance(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
         **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top) if there is None else rows.by_amounts(there)),
     )
+
+
+def _known(data: Data, names: Sequence[str], value: str) -> Contributions | None:
+    """Return what the cells of a count table amount to; None: it is none, or does not carry the value."""
+    if not isinstance(data, Counts) or value not in data.amounts:
+        return None
+    counts = data.over(names)
+    pairs = zip(counts.columns, counts.codes, strict=True)
+    spans = tuple(Coded(one.name, one.values, codes.astype(np.uint64)) for one, codes in pairs)
+    coded = CodedTable(spans, counts.records, n=counts.n)
+    known = counts.amounts[value]
+    return Contributions(coded, known.total, known.size, known.top)
 
 
 def leaves_of(
@@ -224,7 +238,7 @@ class _Rows:
         rest = {one.name: one for one in counted.columns[len(dimensions) :]}
         rows = len(leaves[0])
         n = np.ones(rows, dtype=np.int64) if counted.n is None else counted.n
-        x = None if value is None else _numbers(rest[value])
+        x = None if value is None else numbers_of(rest[value])
         if counted.weights is not None:
             x = counted.weights if x is None else x * counted.weights
         holder = None if holding is None else _holders(rest[holding])
@@ -272,7 +286,7 @@ class _Rows:
         """Return the largest contributions of the inner cells, of which each row has `n` of one size."""
         shape = tuple(len(one.leaves) for one in self.dimensions)
         times = np.minimum(n, top)
-        return _ranked(np.repeat(cell, times), np.repeat(size, times), int(np.prod(shape)), top).reshape(*shape, top)
+        return ranked(np.repeat(cell, times), np.repeat(size, times), int(np.prod(shape)), top).reshape(*shape, top)
 
     def by_holding(self, top: int) -> dict[str, Any]:
         """Return the amounts of all cells where several records may be of one contributor.
@@ -293,12 +307,12 @@ class _Rows:
         found: dict[str, Any] = {"units": units.astype(np.int64), "holder": holder}
         if self.x is not None:
             found["value"] = rolled_up(self.dimensions, self.summed(x)).ravel()
-            found["top"] = _ranked(cells, np.abs(sums), size, top)
+            found["top"] = ranked(cells, np.abs(sums), size, top)
             found["size"] = np.bincount(cells, weights=np.abs(sums), minlength=size)
         if self.asked is not None:
             mine = np.zeros(len(sums), dtype=bool)
             mine[pair[self.asked[row]]] = True
-            found["asked"] = _ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel()
+            found["asked"] = ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel()
         return found
 
     def _expanded(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -319,32 +333,6 @@ class _Rows:
             cell = cell[old] * len(dimension) + flat[starts[leaves[row[old]]] + within]
             row = row[old]
         return cell, row
-
-
-def _ranked(cell: NDArray[np.int64], size: NDArray[np.float64], cells: int, top: int) -> NDArray[np.float64]:
-    """Return the largest sizes in each cell, largest first, zeros where there are no more."""
-    order = np.lexsort((-size, cell))
-    cell, size = cell[order], size[order]
-    first = np.searchsorted(cell, cell)
-    rank = np.arange(len(cell)) - first
-    kept = rank < top
-    found = np.zeros((cells, top))
-    found[cell[kept], rank[kept]] = size[kept]
-    return found
-
-
-def _numbers(column: Coded) -> NDArray[np.float64]:
-    """Return the values of a column of numbers; text and nulls are refused."""
-    values = list(column.values)
-    if any(value is None for value in values):
-        raise NullsError.present({column.name: int(np.count_nonzero(column.codes == values.index(None)))})
-    try:
-        numbers = np.array([float(value) for value in values])
-    except (TypeError, ValueError):
-        raise TableError(f"column {shown(column.name)} holds text, and the values of a table are numbers.") from None
-    if any(isinstance(value, str) for value in values) or not np.isfinite(numbers).all():
-        raise TableError(f"column {shown(column.name)} holds values that are no finite numbers.")
-    return np.asarray(numbers[column.codes])
 
 
 def _holders(column: Coded) -> NDArray[np.int64]:

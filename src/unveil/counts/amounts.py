@@ -1,0 +1,103 @@
+"""What the records of each cell amount to: the sum of a value, and its largest contributions. Both add."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.counts.grouping import summed
+from unveil.errors import NullsError, TableError, shown
+from unveil.sources import Coded, CodedTable, Data, open_source, tallied
+from unveil.sources.amounts import amounts as amounts_there
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Amounts", "amounts_of", "numbers_of", "ranked"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Amounts:
+    """What a column of numbers amounts to in each cell, every record being a contribution.
+
+    Attributes
+    ----------
+    total, size
+        The sum of the contributions, and of their sizes: the two differ where some are negative.
+    top
+        The largest contributions by their size, largest first, zeros where there are no more.
+    """
+
+    total: NDArray[np.float64]
+    size: NDArray[np.float64]
+    top: NDArray[np.float64]
+
+    def merged(self, of_cell: NDArray[np.int64], number: int) -> Amounts:
+        """Return the amounts of the cells that these cells make up."""
+        kept = self.top.shape[1]
+        top = ranked(np.repeat(of_cell, kept), self.top.ravel(), number, kept)
+        return Amounts(summed(of_cell, self.total, number), summed(of_cell, self.size, number), top)
+
+    def where(self, kept: NDArray[Any]) -> Amounts:
+        """Return the amounts of some of the cells, by mask or by number."""
+        return Amounts(self.total[kept], self.size[kept], self.top[kept])
+
+    def followed_by(self, other: Amounts) -> Amounts:
+        """Return the amounts of these cells and then of others; as many contributions are kept as both know."""
+        kept = min(self.top.shape[1], other.top.shape[1])
+        top = np.concatenate([self.top[:, :kept], other.top[:, :kept]])
+        return Amounts(np.concatenate([self.total, other.total]), np.concatenate([self.size, other.size]), top)
+
+    def same(self, other: Amounts) -> bool:
+        """Return whether both are alike, but for the order in which numbers were added."""
+        pairs = ((self.total, other.total), (self.size, other.size), (self.top, other.top))
+        return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in pairs)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return what each cell amounts to, as it is written to JSON."""
+        return [{"sum": total, "largest": top} for total, top in zip(self.total.tolist(), self.top.tolist(), strict=True)]
+
+
+def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, top: int) -> tuple[CodedTable, Amounts]:
+    """Return combinations of columns, of which one may occur several times, and what each amounts to.
+
+    An engine computes both where the data is; of other data records are read.
+    """
+    source = open_source(data)
+    there = amounts_there(source, columns, value, top) if nulls == "category" else None
+    if there is not None:
+        return there.table, Amounts(there.total, there.size, there.top)
+    read = tallied(source, [*columns, value], nulls=nulls)
+    x = numbers_of(read.columns[-1])
+    n = np.ones(len(x), dtype=np.int64) if read.n is None else read.n
+    table = CodedTable(read.columns[:-1], read.records, read.dropped, n=n)
+    tops = np.where(np.arange(top) < n[:, None], np.abs(x)[:, None], 0.0)
+    return table, Amounts(x * n, np.abs(x) * n, tops)
+
+
+def ranked(cell: NDArray[np.int64], size: NDArray[np.float64], cells: int, top: int) -> NDArray[np.float64]:
+    """Return the largest sizes in each cell, largest first, zeros where there are no more."""
+    order = np.lexsort((-size, cell))
+    cell, size = cell[order], size[order]
+    rank = np.arange(len(cell)) - np.searchsorted(cell, cell)
+    kept = rank < top
+    found = np.zeros((cells, top))
+    found[cell[kept], rank[kept]] = size[kept]
+    return found
+
+
+def numbers_of(column: Coded) -> NDArray[np.float64]:
+    """Return the values of a column of numbers; text and nulls are refused."""
+    values = list(column.values)
+    if any(value is None for value in values):
+        raise NullsError.present({column.name: int(np.count_nonzero(column.codes == values.index(None)))})
+    try:
+        numbers = np.array([float(value) for value in values])
+    except (TypeError, ValueError):
+        raise TableError(f"column {shown(column.name)} holds text, and the values of a table are numbers.") from None
+    if any(isinstance(value, str) for value in values) or not np.isfinite(numbers).all():
+        raise TableError(f"column {shown(column.name)} holds values that are no finite numbers.")
+    return np.asarray(numbers[column.codes])
