@@ -138,3 +138,8 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
     assert run(["measure", str(data), "--key", "cart", "--km", "3:cart"]) == 2
     assert "K:M:COLUMN" in capsys.readouterr().err
+
+
+def test_numbers_are_sets_of_one_written_as_text() -> None:
+    made = mechanisms.generalize_sets(pl.DataFrame({"code": [1, 1, 2, 2, 3]}), "code", k=2, keep_order=True)
+    assert made.data["code"].to_list() == ["1", "1", "2", "2", ""]

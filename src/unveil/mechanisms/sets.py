@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,7 +97,7 @@ def generalize_sets(
     settings = {"k": fewest, "m": most, "hierarchy": hierarchy is not None, "separator": between, "nulls": nulls}
     figures = {**recoding.figures(), **_standing(sets, recoded, most), "skipped": chosen.skipped}
     return treated(
-        "generalisation of sets", chosen, {attribute: type(column)(attribute, written, dtype=column.dtype)}, settings, figures,
+        "generalisation of sets", chosen, {attribute: type(column)(attribute, written, dtype=_kind(column))}, settings, figures,
         chance, keep_order=keep_order,
     )  # fmt: skip
 
@@ -199,7 +199,13 @@ def _ancestors(item: str, parents: Mapping[str, Sequence[str]] | None) -> list[s
 
 
 def _written(value: Any, items: Items, separator: str) -> Any:
-    return separator.join(items) if isinstance(value, str) else list(items)
+    return list(items) if isinstance(value, Iterable) and not isinstance(value, str) else separator.join(items)
+
+
+def _kind(column: Any) -> Any:
+    """Return what sets are written as: as they came, but numbers and dates, each a set of one, as text."""
+    plain = column.dtype.is_numeric() or column.dtype.is_temporal() or str(column.dtype) == "Boolean"
+    return str if plain else column.dtype
 
 
 def _standing(before: Sequence[Items], after: Sequence[Items], most: int) -> dict[str, float]:
