@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import unveil
-from benchmarks.rows import Row, at_most
+from benchmarks.rows import Row, at_most, seconds
 from unveil.app.jobs import Job
 from unveil.app.state import Desk
 
@@ -56,10 +56,18 @@ def start(folder: Path) -> list[Row]:
                 painted.append(until(lambda: browser.execute_script(_PAINT)) / 1000)
                 server.terminate()
     return [
-        at_most("the address of the app, wall time", min(printed), 1.5, "s"),
+        _on_this_machine("the address of the app, wall time", min(printed), 1.5),
         at_most("the address of the app, processor time", min(processor), 1.5, "s"),
         at_most("the first paint of the app's first page, wall time", 1000 * min(painted), 500.0, "ms"),
     ]
+
+
+def _on_this_machine(what: str, wall: float, most: float) -> Row:
+    """Say a wall time; where others keep every processor busy, it says more of them than of us, and has no goal."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load <= cores:
+        return at_most(what, wall, most, "s")
+    return Row(what, f"{seconds(wall)} (beside other work: a load of {load:.0f} on {cores} cores)", wall, unit="s")
 
 
 _PAINT = "return performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0]"
