@@ -305,3 +305,34 @@ def test_too_many_attributes() -> None:
     table = pl.DataFrame({f"c{at}": [1, 2] for at in range(17)})
     with pytest.raises(ArgumentError, match="up to 16"):
         unveil.suppress_locally(table, table.columns, 2)
+
+
+@pytest.mark.parametrize("against", ["truth", "release"])
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 2), st.sampled_from("ab")), min_size=4, max_size=30),
+    st.integers(1, 3),
+)
+def test_within_strata_records_of_others_do_not_count(against: str, rows: list[tuple[str, int, str]], k: int) -> None:
+    table = pl.DataFrame(rows, schema=["region", "age", "sex"], orient="row")
+    parts = table.partition_by("region", maintain_order=True)
+    if min(part.height for part in parts) < k:
+        with pytest.raises(ModelNotMetError, match="fewer than"):
+            unveil.suppress_locally(table, ["age", "sex"], k, against=against, strata="region")
+        return
+    found = unveil.suppress_locally(table, ["age", "sex"], k, against=against, strata="region", keep_order=True, seed=1)
+    assert found.data["region"].to_list() == table["region"].to_list()
+    alone = [unveil.suppress_locally(part, ["age", "sex"], k, against=against, keep_order=True, seed=1) for part in parts]
+    assert found.k == min(one.k for one in alone)
+    assert found.k_known == min(one.k_known for one in alone)
+    assert found.details["cells"] == sum(one.details["cells"] for one in alone)
+    asked = found.k_known if against == "truth" else found.k
+    assert asked >= k
+
+
+def test_strata_are_other_columns_than_the_key() -> None:
+    table = pl.DataFrame({"region": ["x"] * 4, "age": [1, 1, 2, 2]})
+    with pytest.raises(ArgumentError, match="name it once"):
+        unveil.suppress_locally(table, ["age"], 2, strata="age")
+    with pytest.raises(ColumnNotFoundError):
+        unveil.suppress_locally(table, ["age"], 2, strata="place")

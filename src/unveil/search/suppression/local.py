@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_word, shown_number
-from unveil.attributes import Names, names_of
+from unveil.attributes import Names, names_of, require_columns
 from unveil.counts import Counts, count_table
-from unveil.errors import ArgumentError, shown
+from unveil.counts.grouping import group
+from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import equivalence, suppressed_cells
 from unveil.models import KAnonymity
 from unveil.models.base import Measured, Place
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
+from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.search.request import Request, finer_request, person_of
 from unveil.search.splitting.labelling import Recoding
@@ -85,6 +87,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     *,
     against: str = "truth",
     importance: Mapping[str, float] | None = None,
+    strata: Names = (),
     follow: Mapping[str, str] | None = None,
     identifiers: Names = (),
     keep_order: bool = False,
@@ -122,6 +125,9 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         "truth" or "release": what the intruder knows.
     importance
         What suppressing a cell of an attribute costs; 1 unless given. Dearer attributes keep their values longer.
+    strata
+        Columns that stay as they are and that an intruder may know as well, such as a region: records are compared within them
+        only, and both figures are of the records of a stratum.
     follow
         Other columns that must be null wherever a key attribute is, by that attribute: ``{"age-group": "age"}``.
     identifiers
@@ -144,7 +150,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     Raises
     ------
     ModelNotMetError
-        If there are fewer than k records.
+        If there are fewer than k records, or in a stratum.
 
     Notes
     -----
@@ -185,12 +191,37 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     followed = _followed(request, follow or {})
     price = _prices(keys, importance or {})
     began = time.perf_counter()
-    codes = np.repeat(_codes(request), request.cells.n, axis=0)
-    places = np.argsort(request.sorted_rows(chance))
-    nulled = _suppressed(codes, k, price, against)
-    return _released(request, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, settings={
-        "k": k, "against": against, "importance": dict(importance or {}), "follow": dict(follow or {}), "nulls": "wildcard",
+    order = request.sorted_rows(chance)
+    codes, places = np.repeat(_codes(request), request.cells.n, axis=0), np.argsort(order)
+    within = _stratum(request, names_of(strata), k)
+    nulled = np.zeros(codes.shape, dtype=bool)
+    for one in np.unique(within):
+        rows = np.flatnonzero(within[order] == one)
+        nulled[rows] = _suppressed(codes[rows], k, price, against)
+    stayed = {"strata": list(names_of(strata))} if strata else {}
+    return _released(request, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, within=within,
+                     settings={
+        "k": k, "against": against, "importance": dict(importance or {}), **stayed, "follow": dict(follow or {}),
+        "nulls": "wildcard",
     })  # fmt: skip
+
+
+def _stratum(request: Request, strata: Sequence[str], k: int) -> NDArray[np.int64]:
+    """Return the stratum of every record; one for all where no column makes them."""
+    if not strata:
+        return np.zeros(len(request.rows), dtype=np.int64)
+    require_columns(strata, request.records.names)
+    if both := [name for name in strata if name in request.keys]:
+        raise ArgumentError(f"column {shown(both[0])} makes strata, so it stays as it is, and is a key attribute; name it once.")
+    columns = load(request.records.frame, strata).columns
+    of_record, cells = group([one.codes for one in columns], [len(one.values) for one in columns])
+    sizes = np.bincount(of_record)
+    if small := int(np.count_nonzero(sizes < k)):
+        raise ModelNotMetError(
+            f"{counted(small, 'stratum', 'strata')} of {len(cells[0]):,} by {listed(strata)} with fewer than {k} records, "
+            f"so k = {k} cannot be met there; name fewer columns."
+        )
+    return of_record.astype(np.int64)
 
 
 def _suppressed(codes: NDArray[np.int64], k: int, price: NDArray[np.float64], against: str) -> NDArray[np.bool_]:
@@ -245,22 +276,25 @@ def _released(
     *,
     keep_order: bool,
     chance: Chance,
+    within: NDArray[np.int64],
     settings: Mapping[str, Any],
 ) -> Release[Suppression]:
-    """Put the nulls in, and measure what comes out."""
+    """Put the nulls in, and measure what comes out; records of other strata do not count."""
     cells = {name: int(nulled[:, at].sum()) for at, name in enumerate(request.keys)}
     changed = {name: _with_nulls(request.records, name, nulled[:, at]) for at, name in enumerate(request.keys) if cells[name]}
     lost = dict(zip(request.keys, nulled.T, strict=True))
     changed |= {name: _with_nulls(request.records, name, lost[key]) for name, key in followed.items() if cells[key]}
     protected = request.records.replaced(changed)
-    counts = count_table(load(protected.frame, request.keys))
+    known = [*request.keys, *settings.get("strata", ())]
+    counts, true = count_table(load(protected.frame, request.keys)), np.column_stack([codes, within])
+    whole = count_table(load(protected.frame, known)) if settings.get("strata") else counts
     asked = {"key": list(request.keys), "sensitive": [], **settings, "keep_order": keep_order}
     order = (
         np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
     )
     repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
-    k, released = settings["k"], np.where(nulled, _NULL, codes)
-    after = _measured(counts, request.keys, released, codes, k)
+    k, released = settings["k"], np.column_stack([np.where(nulled, _NULL, codes), within])
+    after = _measured(whole, known, released, true, k)
     figures = {"k": int(after["k_anonymity",].value or 0), "k_known": int(after["k_known",].value or 0)}
     suppression = Suppression(
         method="local suppression",
@@ -269,7 +303,7 @@ def _released(
         classes=len(counts),
         suppressed=int(counts.n[suppressed_cells(counts, request.keys)].sum()),
         models=after,
-        before=_measured(request.cells, request.keys, codes, codes, k),
+        before=_measured(count_table(load(request.records.frame, known)), known, true, true, k),
         seconds=time.perf_counter() - began,
         details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k)},
         against=settings["against"],
