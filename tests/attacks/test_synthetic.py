@@ -247,7 +247,7 @@ def test_the_command_line_gives_every_section(tmp_path: Path, capsys: pytest.Cap
     assert run(["attack", *paths[:2], "--control", paths[2]]) == 0
     shown = capsys.readouterr().out
     assert "Attacks on synthetic data" in shown
-    assert "unique people of the original are in the release" in " ".join(shown.split())
+    assert "unique records of the original are in the release" in " ".join(shown.split())
 
 
 def test_without_a_hold_out_it_is_said_what_cannot_be() -> None:

@@ -75,7 +75,7 @@ def synthetic_notes(found: Mapping[str, Any]) -> list[str]:
     equal = f"{counted(copied['records'], 'synthetic record')} ({copied['share']:.2%}) equal an original one."
     nearer = f"{near['nearer_share']:.2%} of the synthetic records are nearer to the original than to the hold-out"
     notes = [
-        f"{equal} {_share(one)} of the unique people of the original are in the release, and {_share(other)} of the hold-out's.",
+        f"{equal} {_share(one)} of the unique records of the original are in the release, and {_share(other)} of the hold-out's.",
         f"{nearer} (50 % where nothing is copied; {near['compared_with']:,} records of each).",
     ]
     if found["control"]["equal_to_original"]:
