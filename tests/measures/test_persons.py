@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import unveil
@@ -140,6 +140,24 @@ def test_household_risk_and_k_for_households(rows: list[tuple[Any, ...]]) -> Non
     assert found["k"] == min(map(len, classes_of(frame, "home").values()))
     assert found["k_whole"] == min(alike.values()) <= found["k"]
     assert found["unique_households"] == sum(alike[kind] == 1 for kind in kinds.values())
+
+
+@given(ROWS)
+@example([("a", 1, "f", 0, 0), ("a", 1, "f", 1, 1), ("a", 1, "f", 2, 1)])
+def test_households_of_records_are_alike_by_how_many_hold_what(rows: list[tuple[Any, ...]]) -> None:
+    frame = table(rows)
+    held: dict[Any, list[str]] = defaultdict(list)
+    for *key, home in frame.select(*KEY, "home").iter_rows():
+        held[home].append(repr(key))
+    kinds = Counter(tuple(sorted(keys)) for keys in held.values())
+    found = unveil.measure(frame, KEY, household="home").risk["household"]
+    assert (found["k_whole"], found["unique_households"]) == (min(kinds.values()), sum(n == 1 for n in kinds.values()))
+
+
+def test_a_person_counts_as_the_best_of_their_records_that_match() -> None:
+    frame = pl.DataFrame({"a": ["x", "x", None, None], "b": ["u", "u", "u", "u"], "who": [1, 2, 2, 3]})
+    found = unveil.measure(frame, ["a", "b"], person="who", nulls="wildcard", alpha=0.25)
+    assert found["k_anonymity"].value == 2.25  # of x: 1 and 2 by their own records, 3 by a null; 2 counts once
 
 
 @given(ROWS)
