@@ -404,3 +404,29 @@ def test_a_project_named_as_data_brings_its_roles(verb: str, tmp_path: Path, cap
     assert answers[0] == answers[1]
     assert '"age"' in json.dumps(answers[0])
     assert '"sex"' not in json.dumps(answers[0].get("made", {}))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dr", "codes.csv", "--key", "zip"),
+        ("scan", "codes.csv", "--key", "zip"),
+        ("measure", "codes.csv", "--key", "zip"),
+        ("check", "codes.csv", "--key", "zip", "--policy", "cell-size-3"),
+        ("compare", "codes.csv", "same=codes.csv", "--key", "zip", "--same-order"),
+        ("attack", "codes.csv", "codes.csv", "--key", "zip", "--sensitive", "ill", "--same-order", "--no-linkage"),
+        ("table", "codes.csv", "--by", "zip"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_verb_reads_a_column_of_codes(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("codes.csv").write_text("zip,ill\n01000,flu\n1000,cold\n2000,flu\n02000,cold\n", encoding="utf-8")
+    assert run([*words, "--json"]) in {0, 1}
+    apart = capsys.readouterr().out
+    assert run([*words, "--json", "--text", "zip"]) in {0, 1}
+    assert capsys.readouterr().out != apart
+    assert run([*words, "--text", "zpi"]) == 2
+    assert "did you mean 'zip'" in capsys.readouterr().err

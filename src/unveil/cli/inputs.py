@@ -25,7 +25,6 @@ __all__ = [
     "Inputs",
     "NamedRoles",
     "ReadingOptions",
-    "TextReadingOptions",
     "closed_at_end",
     "gather",
     "gather_two",
@@ -38,18 +37,28 @@ closed_at_end: ContextVar[ExitStack | None] = ContextVar("closed_at_end", defaul
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """The project, and how a table is read."""
+    """The project, how a table is read, and which of its columns are codes."""
 
     project: ProjectFile = None
     separator: Separator = None
     encoding: Encoding = None
     missing: Missing = None
+    text: TextColumns = None
 
     def options(self) -> ReadOptions:
         """Return how a table is read."""
         from unveil.sources import ReadOptions
 
-        return ReadOptions(separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()))
+        return ReadOptions(
+            separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()), text=tuple(self.text or ())
+        )
+
+    def of_release(self, project: Project | None) -> ReadOptions:
+        """Return how a release is read: its form is its own, the project's missing texts and codes hold for it too."""
+        from unveil.sources.opening import read_options
+
+        planned = read_options(project, replace(self.options(), separator=None, encoding=None))
+        return replace(planned, separator=self.separator, encoding=self.encoding)
 
     def source(self, place: str) -> Source:
         """Open another table that is read as the first is."""
@@ -60,17 +69,6 @@ class ReadingOptions:
     def source_if_named(self, place: str | None) -> Source | None:
         """Open another table, where one is named."""
         return None if place is None else self.source(place)
-
-
-@dataclass(frozen=True, slots=True)
-class TextReadingOptions(ReadingOptions):
-    """The project, how a table is read, and which of its columns are codes."""
-
-    text: TextColumns = None
-
-    def options(self) -> ReadOptions:
-        """Return how a table is read."""
-        return replace(ReadingOptions.options(self), text=tuple(self.text or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +188,13 @@ def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[St
 
     How the project reads its data holds for the original, its missing texts, its codes and its roles for both.
     """
-    from unveil.sources import ReadOptions, open_source
-    from unveil.sources.opening import read_options
+    from unveil.sources import open_source
     from unveil.study import Study
 
     inputs = gather(original, reading, partial=True)
-    planned = read_options(inputs.project, ReadOptions(missing=tuple(reading.missing or ())))
-    options = replace(planned, separator=reading.separator, encoding=reading.encoding)
-    after = Study(open_source(release, options, held=closed_at_end.get()), project=inputs.project, partial=True)
+    after = Study(
+        open_source(release, reading.of_release(inputs.project), held=closed_at_end.get()), project=inputs.project, partial=True
+    )
     read_here.set((*read_here.get(), Path(after.place).name))
     return inputs.study, after
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.inputs import Inputs, NamedRoles, TextReadingOptions, gather
+from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import (
     Data,
     Household,
@@ -70,7 +70,7 @@ class TableOptions:
     keep: Keep = None
     only_roles: OnlyRoles = False
     nulls: NullPolicy = None
-    reading: TextReadingOptions = field(default_factory=TextReadingOptions)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> Inputs:
         """Return what the command line and the project file say of the table."""

@@ -9,7 +9,7 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import Inputs, NamedRoles, TextReadingOptions, gather
+from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Data, Household, Key, KeyFile, NullPolicy, Person, Weights, showing_progress
 from unveil.cli.requirements import SensitiveColumns, attackers
 from unveil.cli.study_options import AnswerOptions
@@ -26,7 +26,7 @@ class _AssessedOptions:
     weights: Weights = None
     person: Person = None
     household: Household = None
-    reading: TextReadingOptions = field(default_factory=TextReadingOptions)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> Inputs:
         """Open the table."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,10 +43,11 @@ class _ReleasesOptions:
         return gather(self.original, self.reading, NamedRoles(self.key, self.sensitive))
 
     def tables(self, inputs: Inputs) -> dict[str, Source]:
-        """Open the releases; what stands for a null in the project's data does so in them."""
-        planned = inputs.project.data.missing if inputs.project is not None else ()
-        reading = replace(self.reading, missing=self.reading.missing or list(planned))
-        return {name: reading.source(place) for name, place in _named(self.releases, "a release", "NAME=RELEASE").items()}
+        """Open the releases; what stands for a null in the project's data does so in them, and its codes are codes."""
+        from unveil.sources import open_source
+
+        options, places = self.reading.of_release(inputs.project), _named(self.releases, "a release", "NAME=RELEASE")
+        return {name: open_source(place, options) for name, place in places.items()}
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call that say which record belongs to which."""

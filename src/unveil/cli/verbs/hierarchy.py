@@ -12,7 +12,7 @@ import typer
 from unveil.cli.application import Program, app
 from unveil.cli.groups import grouped
 from unveil.cli.hierarchy_options import RuleOptions
-from unveil.cli.inputs import ReadingOptions, TextReadingOptions, gather, gather_two
+from unveil.cli.inputs import ReadingOptions, gather, gather_two
 from unveil.cli.options import Data, Encoding, Json, Missing, Separator, TextColumns, give
 from unveil.credentials import without_credentials
 from unveil.output import check_replaceable
@@ -49,7 +49,7 @@ class _FileOptions:
 
     def source(self, place: str | None, text: list[str] | None = None) -> Source | None:
         """Open a table, where one is named."""
-        return TextReadingOptions(None, self.separator, self.encoding, self.missing, text).source_if_named(place)
+        return ReadingOptions(None, self.separator, self.encoding, self.missing, text).source_if_named(place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class _MatchOptions:
 @grouped
 def build(
     rule: RuleOptions,
-    reading: TextReadingOptions,
+    reading: ReadingOptions,
     data: Data = None,
     column: Column = None,
     as_json: Json = False,

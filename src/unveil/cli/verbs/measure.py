@@ -9,7 +9,7 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import Inputs, NamedRoles, TextReadingOptions, gather
+from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
 from unveil.cli.requirements import AskedModels, KMap, Presence, SensitiveColumns, hierarchies, orders
 from unveil.cli.study_options import AnswerOptions
@@ -27,7 +27,7 @@ class _MeasuredOptions:
     weights: Weights = None
     person: Person = None
     household: Household = None
-    reading: TextReadingOptions = field(default_factory=TextReadingOptions)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> Inputs:
         """Open the table, which must have a key."""
@@ -85,7 +85,7 @@ class _RiskOptions:
         str, typer.Option("--suppressed", metavar="apart|class", help="What becomes of records without any key value.")
     ] = "apart"
 
-    def arguments(self, reading: TextReadingOptions) -> dict[str, Any]:
+    def arguments(self, reading: ReadingOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
         return {
             "population": reading.source_if_named(self.population),
