@@ -60,6 +60,7 @@ PAGES = [
     *(screen.name for screen in SCREENS),
     "meaning?column=c3&rule=intervals",
     "exposure?asked=1&c=c3&c=c5&example=1",
+    "protect?explore=1&level-c3=1",
     "nowhere",
 ]
 

@@ -27,6 +27,20 @@ def roles(desk: Desk) -> dict[str, str]:
     return {name: one.role for name, one in desk.project.attributes.items()}
 
 
+def test_a_log_that_cannot_be_written_is_said_and_loses_no_change(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.open("paper-4")
+    (tmp_path / "paper-4-decisions.log").mkdir()
+    with pytest.raises(UnveilError, match="log of decisions cannot be written"):
+        desk.change_attributes({"Age": {"role": "key"}}, "roles")
+    assert desk.undoable == "roles"
+    (tmp_path / "paper-4-decisions.log").rmdir()
+    desk.undo()
+    with (tmp_path / "paper-4-decisions.log").open("a") as log:
+        log.write("not a line of ours\n")
+    assert [one["what"] for one in desk.decisions] == ["undone: roles", "a line that cannot be read"]
+
+
 def test_opening_writes_nothing_and_a_change_is_saved(desk: Desk, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
     desk.change_attributes({"age": {"role": "key"}}, "age is known to others")

@@ -6,6 +6,8 @@ import datetime as dt
 import json
 from pathlib import Path
 
+from unveil.errors import OutputError, shown
+
 __all__ = ["decided", "note"]
 
 
@@ -24,8 +26,13 @@ def note(project: Path, what: str) -> None:
         What was decided, in a few words; it holds no value of the data.
     """
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    with _place(project).open("a", encoding="utf-8") as log:
-        log.write(json.dumps({"when": when, "what": what}, ensure_ascii=False) + "\n")
+    place = _place(project)
+    try:
+        with place.open("a", encoding="utf-8") as log:
+            log.write(json.dumps({"when": when, "what": what}, ensure_ascii=False) + "\n")
+    except OSError as error:
+        reason = (error.strerror or "the system gives no reason").lower()
+        raise OutputError(f"{shown(place.name)}: the log of decisions cannot be written: {reason}.") from None
 
 
 def decided(project: Path) -> list[dict[str, str]]:

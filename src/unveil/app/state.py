@@ -228,9 +228,9 @@ class Desk:
             if project == self.project:
                 return
             self._save(project)
-            self.log(said)
             self._changes = [*self._changes[: self._at + 1], _Change(project, said)][-_MOST_UNDONE:]
             self._at = len(self._changes) - 1
+            self.log(said)
 
     def change_attributes(self, changes: Mapping[str, Mapping[str, Any]], said: str) -> None:
         """Change what the project says of some columns: by column, fields of its `Attribute`."""
@@ -265,8 +265,8 @@ class Desk:
                 raise ArgumentError("there is nothing to undo." if by < 0 else "there is nothing to redo.")
             self._save(self._changes[at].project)
             said = self._changes[max(at, self._at)].said
-            self.log(f"{'undone' if by < 0 else 'done again'}: {said}")
             self._at = at
+            self.log(f"{'undone' if by < 0 else 'done again'}: {said}")
             return said
 
     def _save(self, project: Project) -> None:
