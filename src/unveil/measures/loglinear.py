@@ -78,7 +78,7 @@ class LoglinearUniqueness:
     table_cells: int
     sample_uniques: int
     sampling_fraction: float
-    order: ModelOrder
+    order: int
     population_uniques: float
     correct_matches: float
     expected: float
@@ -141,6 +141,7 @@ def loglinear_uniqueness(
     *,
     sampling_fraction: float,
     order: ModelOrder = 1,
+    terms: Sequence[Sequence[int]] | None = None,
     weights: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> LoglinearUniqueness:
@@ -168,6 +169,9 @@ def loglinear_uniqueness(
         1: the columns are independent, :math:`\lambda_k = N \prod_a N_{a,k} / N` from the one-way margins, evaluated at the
         sample's cells only. 2: all two-way interactions, by iterative proportional fitting of the whole table, of at most
         5,000,000 cells.
+    terms
+        A model of one's own in the place of an order: the columns, by their places, that interact with each other. Every column
+        has its own effect, and what interacts has all interactions within. None: as `order` says.
     weights
         The sum of the sampling weights in each cell, where records stand for different numbers of people: then the people of a
         cell outside the sample are lambda times its mean weight less one. None: every record stands for 1 / pi.
@@ -208,7 +212,7 @@ def loglinear_uniqueness(
     counts = checked_sizes(n, "n")
     columns = _checked_codes(codes, sizes, len(counts))
     at = np.flatnonzero(counts == 1)
-    model = _fit(columns, sizes, counts, order)
+    model = _fit(columns, sizes, counts, order) if terms is None else _hierarchical(columns, sizes, counts, terms)
     each = np.full(len(counts), 1.0 / pi) if weights is None else np.asarray(weights, dtype=np.float64) / counts
     unsampled = np.maximum(each - 1.0, 0.0) * model.expected
     uniqueness, match = np.exp(-unsampled[at]), _expected_match(counts, unsampled)
@@ -228,7 +232,7 @@ def loglinear_uniqueness(
         table_cells=table_cells,
         sample_uniques=len(at),
         sampling_fraction=pi,
-        order=order,
+        order=order if terms is None else max([1, *map(len, terms)]),
         population_uniques=alone,
         correct_matches=matched,
         expected=float(counts @ match),
@@ -296,7 +300,7 @@ def _fit(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.i
         return _independent(columns, sizes, n)
     if order != 2:  # noqa: PLR2004
         raise ArgumentError(f"order {order} is unknown; it is 1 (independence) or 2 (all two-way interactions).")
-    return _two_way(columns, sizes, n)
+    return _hierarchical(columns, sizes, n, list(combinations(range(len(columns)), 2)))
 
 
 def _independent(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64]) -> _Fit:
@@ -318,41 +322,53 @@ def _products(total: float, shares: list[NDArray[np.float64]]) -> Iterator[NDArr
         yield inner * math.prod(factors)
 
 
-def _two_way(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64]) -> _Fit:
-    """Scale a table of ones to the observed two-way margins in turn, until it has them all."""
+def _hierarchical(
+    columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[np.int64], terms: Sequence[Sequence[int]]
+) -> _Fit:
+    """Scale a table of ones to the observed margins of all terms in turn, until it has them all."""
+    # a column of one value says nothing, and an axis of its own would only cost time
+    varied = [axis for axis, size in enumerate(sizes) if size > 1]
+    place = {axis: at for at, axis in enumerate(varied)}
+    wanted = _largest([frozenset(place[axis] for axis in term if axis in place) for term in terms], len(varied))
+    if all(len(term) <= 1 for term in wanted):
+        return _independent(columns, sizes, n)
     table_cells = math.prod(int(size) for size in sizes)
     if table_cells > _MOST_CELLS:
         raise ArgumentError(
-            f"the model of all two-way interactions is fitted to the whole table, which has {table_cells:,} cells over "
+            f"a model with interactions is fitted to the whole table, which has {table_cells:,} cells over "
             f"{len(sizes)} columns, more than {_MOST_CELLS:,}; use order=1, fewer columns, or coarser values."
         )
-    # a column of one value says nothing, and an axis of its own would only cost time
-    varied = [axis for axis, size in enumerate(sizes) if size > 1]
     shape = tuple(int(sizes[axis]) for axis in varied)
     codes = tuple(columns[axis] for axis in varied)
-    if len(varied) <= 2 or len(n) == 0:  # noqa: PLR2004
+    if any(len(term) == len(varied) for term in wanted) or len(n) == 0:
         saturated = n.astype(np.float64)
         return _Fit(saturated, lambda: iter([saturated]))
     margins = [
-        (kept, tuple(axis for axis in range(len(shape)) if axis not in kept), _margin(codes, shape, n, kept))
-        for kept in combinations(range(len(shape)), 2)
+        (tuple(axis for axis in range(len(shape)) if axis not in kept), _margin(codes, shape, n, tuple(sorted(kept))))
+        for kept in wanted
     ]
     table = np.ones(shape)
     cycles, deviation = 0, math.inf
     while deviation > _CLOSE_ENOUGH and cycles < _MOST_CYCLES:
         active_run().check()
-        deviation = max(_scale(table, summed, wanted) for _, summed, wanted in margins)
+        deviation = max(_scale(table, summed, observed) for summed, observed in margins)
         cycles += 1
     return _Fit(table[codes], lambda: iter([table.ravel()]), cycles, deviation)
 
 
+def _largest(terms: Sequence[frozenset[int]], axes: int) -> list[frozenset[int]]:
+    """Return the terms that no other contains, every axis among them."""
+    known = dict.fromkeys([*terms, *(frozenset([axis]) for axis in range(axes))])
+    return [term for term in known if term and not any(term < other for other in known)]
+
+
 def _margin(
-    codes: tuple[NDArray[np.int64], ...], shape: tuple[int, ...], n: NDArray[np.int64], kept: tuple[int, int]
+    codes: tuple[NDArray[np.int64], ...], shape: tuple[int, ...], n: NDArray[np.int64], kept: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Return the two-way margin of the observed counts, with axes of length one for the columns summed over."""
-    one, other = kept
-    flat = codes[one] * shape[other] + codes[other]
-    counts = np.bincount(flat, weights=n, minlength=shape[one] * shape[other]).astype(np.float64)
+    """Return a margin of the observed counts, with axes of length one for the columns summed over."""
+    inner = tuple(shape[axis] for axis in kept)
+    flat = np.ravel_multi_index(tuple(codes[axis] for axis in kept), inner)
+    counts = np.bincount(flat, weights=n, minlength=math.prod(inner)).astype(np.float64)
     return counts.reshape([size if axis in kept else 1 for axis, size in enumerate(shape)])
 
 

@@ -168,7 +168,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     person: str | None = None,
     household: str | None = None,
     special: bool = False,
-    loglinear: int | None = None,
+    loglinear: int | str | None = None,
     threshold: float = 0.2,
     nulls: str | None = None,
     alpha: float = 1.0,
@@ -208,7 +208,8 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     special
         Look for special uniques (SUDA): minimal sample uniques, scores and DIS-SUDA.
     loglinear
-        1 or 2: the order of a log-linear model of population uniqueness (needs a sampling fraction).
+        A log-linear model of population uniqueness (needs a sampling fraction): 1, the columns are independent; 2, all pairs of
+        them interact; "search", as many pairs as are needed; or a formula, such as "age * sex + race".
     threshold
         Records with a risk above it are counted as at risk.
     nulls

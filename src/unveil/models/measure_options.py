@@ -19,7 +19,7 @@ class MeasureOptions:
     reference: Data | None = None
     sampling_fraction: float | None = None
     special: bool = False
-    loglinear: int | None = None
+    loglinear: int | str | None = None
     threshold: float = 0.2
     alpha: float = 1.0
     suppressed: str = "apart"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -104,18 +104,17 @@ def uniqueness(
     return found
 
 
-def _loglinear(cells: Counts, sampling_fraction: float | None, order: int) -> dict[str, Any]:
+def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str) -> dict[str, Any]:
     if sampling_fraction is None:
         raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction.")
-    if order not in (1, 2):
-        raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {shown_number(order)}.")
-    from unveil.measures.loglinear import loglinear_uniqueness
+    if not isinstance(model, str) and model not in (1, 2):
+        raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {shown_number(model)}.")
+    from unveil.measures.loglinear_search import fitted_model
 
-    sizes = [len(column.values) for column in cells.columns]
-    chosen: Literal[1, 2] = 1 if order == 1 else 2
-    fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=sampling_fraction, order=chosen)
+    fitted, terms = fitted_model(cells, model, sampling_fraction)
     return {
-        "order": order,
+        "order": fitted.order if isinstance(model, str) else model,
+        "interactions": terms,
         "sample_uniques": fitted.sample_uniques,
         "population_uniques": fitted.population_uniques,
         "interval": None if fitted.interval is None else fitted.interval.to_dict(),

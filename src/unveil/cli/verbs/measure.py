@@ -75,7 +75,10 @@ class _RiskOptions:
     ] = None
     suda: Annotated[bool, typer.Option("--suda", help="Look for special uniques (SUDA scores).")] = False
     loglinear: Annotated[
-        int | None, typer.Option("--loglinear", metavar="ORDER", help="Log-linear population uniqueness, order 1 or 2.")
+        str | None,
+        typer.Option(
+            "--loglinear", metavar="MODEL", help="Log-linear population uniqueness: 1, 2, search or a formula: 'a * b + c'."
+        ),
     ] = None
     threshold: Annotated[float, typer.Option("--threshold", help="Records with a higher risk are at risk.")] = 0.2
     wildcard_weight: Annotated[
@@ -92,7 +95,7 @@ class _RiskOptions:
             "reference": reading.source_if_named(self.reference),
             "sampling_fraction": self.sampling_fraction,
             "special": self.suda,
-            "loglinear": self.loglinear,
+            "loglinear": int(self.loglinear) if self.loglinear is not None and self.loglinear.isdecimal() else self.loglinear,
             "threshold": self.threshold,
             "alpha": self.wildcard_weight,
             "suppressed": self.suppressed,

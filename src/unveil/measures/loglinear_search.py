@@ -1,0 +1,69 @@
+"""Which interactions does a log-linear model need? A formula of one's own, or a search from independence on.
+
+The search adds one two-way interaction after the other: the one that brings the estimated error of the uniques nearest to zero,
+of those that do not understate them, as long as the model is found to overstate (Skinner and Shlomo 2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from unveil.attributes import require_columns
+from unveil.counts import Counts
+from unveil.errors import ArgumentError
+from unveil.measures.loglinear import LoglinearUniqueness, loglinear_uniqueness
+
+__all__ = ["fitted_model"]
+
+
+def fitted_model(cells: Counts, model: int | str, sampling_fraction: float) -> tuple[LoglinearUniqueness, list[list[str]]]:
+    """Return a model that is fitted to a count table, and the columns that interact in it.
+
+    Parameters
+    ----------
+    cells
+        The count table of the key.
+    model
+        1: independence. 2: all pairs. "search": as many pairs as are needed. Else a formula, such as "age * sex + race".
+    sampling_fraction
+        The share of the population that was sampled.
+    """
+    names = cells.names
+    pairs = [list(pair) for pair in combinations(range(len(names)), 2)]
+    if model == "search":
+        fitted, terms = _searched(cells, pairs, sampling_fraction)
+    else:
+        known = {"1": [], "2": pairs}
+        terms = known[str(model)] if str(model) in known else _formula(str(model), names)
+        fitted = _fitted(cells, terms, sampling_fraction)
+    return fitted, [[names[at] for at in term] for term in terms]
+
+
+def _fitted(cells: Counts, terms: Sequence[Sequence[int]], sampling_fraction: float) -> LoglinearUniqueness:
+    sizes = [len(column.values) for column in cells.columns]
+    return loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=sampling_fraction, terms=terms)
+
+
+def _formula(text: str, names: Sequence[str]) -> list[list[int]]:
+    """Read terms with + between, each of columns with * between; a column that is not named has its own effect all the same."""
+    terms = [[part.strip() for part in term.split("*")] for term in text.removeprefix("~").split("+")]
+    if not all(all(term) for term in terms):
+        raise ArgumentError("a log-linear model is 1, 2, search, or a formula of columns such as 'age * sex + race'.")
+    require_columns([name for term in terms for name in term], names)
+    return [sorted({list(names).index(name) for name in term}) for term in terms if len(set(term)) > 1]
+
+
+def _searched(cells: Counts, pairs: list[list[int]], sampling_fraction: float) -> tuple[LoglinearUniqueness, list[list[int]]]:
+    terms: list[list[int]] = []
+    best = _fitted(cells, terms, sampling_fraction)
+    while best.fit is not None and best.fit.verdict == "overstates":
+        tried = [(_fitted(cells, [*terms, pair], sampling_fraction), pair) for pair in pairs if pair not in terms]
+        fitting = [
+            (abs(one.fit.uniques_error), at) for at, (one, _) in enumerate(tried) if one.fit and one.fit.verdict != "understates"
+        ]
+        if not fitting:
+            break
+        best, added = tried[min(fitting)[1]]
+        terms.append(added)
+    return best, terms
