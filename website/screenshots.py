@@ -21,7 +21,7 @@ from unveil.app.state import Desk
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 _SIZES = {390: 844, 1280: 860, 2560: 1440}
 _ROLES = {
-    "patient": "identifier",
+    "patient": "person",
     "name": "identifier",
     "postcode": "key",
     "age": "key",
