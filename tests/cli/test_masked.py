@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import unveil
 from unveil.cli import options, run
-from unveil.report import FORMATS
+from unveil.errors import ArgumentError
+from unveil.report import FORMATS, page, write
+from unveil.results import Result
 from unveil.results.masking import MASK, SMALL, UNMASKED
 
 SECRETS = ("Soloville", "Tinyville", "zq-plague", "zq-rabies", "987654", "Zqolomon")
@@ -155,3 +158,37 @@ def test_a_notebook_shows_what_may_be_shown_and_code_sees_all() -> None:
     assert "Tinyville" in found.displayed(unmasked=True)._repr_html_()
     masked = found.displayed(small=30)
     assert masked.displayed().to_dict() == masked.to_dict()  # masking takes nothing back
+
+
+RESULTS: dict[str, Callable[[], Result]] = {
+    "dr": lambda: unveil.discrimination_rate("people.csv", ["town", "sex"], "illness"),
+    "measure": lambda: unveil.measure("people.csv", ["town", "sex"], ["illness", "pay"], special=True),
+    "attack": lambda: unveil.attack("people.csv", "release.csv", ["town", "sex"], ["illness", "pay"], same_order=True),
+    "utility": lambda: unveil.utility("people.csv", unveil.Need("care", target="illness", given=["town", "sex"])),
+}
+"""Answers of the library that hold values of the data."""
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_what_the_library_shows_names_nobody(name: str, here: Path) -> None:
+    from rich.console import Console
+
+    found = RESULTS[name]()
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(found)
+    write(found, here / "answer.html")
+    forms = [found._repr_html_(), console.export_text(), (here / "answer.html").read_text("utf-8"), page(found), repr(found)]
+    assert [leaks(text) for text in forms] == [[]] * len(forms)
+    write(found, here / "answer.json", unmasked=True)
+    assert json.loads((here / "answer.json").read_text("utf-8"))["unmasked"] is True
+    assert "UNMASKED" in page(found.displayed(unmasked=True))
+
+
+def test_an_assessment_is_masked_or_marked_as_it_was_measured() -> None:
+    masked = unveil.assess("people.csv", ["town", "sex"], "illness")
+    assert leaks(masked._repr_html_()) == []
+    with pytest.raises(ArgumentError, match="redact=False"):
+        masked.displayed(unmasked=True)
+    whole = unveil.assess("people.csv", ["town", "sex"], "illness", redact=False)
+    assert "unveil-banner" in whole._repr_html_()
+    assert whole.displayed().to_dict()["unmasked"] is True

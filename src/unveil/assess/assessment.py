@@ -33,7 +33,8 @@ from unveil.models.requirements import parse_models
 from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Provenance, Result, View
-from unveil.results.masking import SMALL, UNMASKED
+from unveil.results.displayed import Displayed
+from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
@@ -173,10 +174,16 @@ class Assessment(Result):
         return {one.run: one.python for one in self.advice}
 
     def view(self) -> View:
-        """Return what a person should see; what was measured unmasked is marked."""
+        """Return what a person should see."""
         from unveil.assess.assessment_view import portrait
 
-        return portrait(self) if self.small else replace(portrait(self), banner=UNMASKED)
+        return portrait(self)
+
+    def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:  # noqa: ARG002 - it was measured so
+        """Return the answer as it was measured: masked, or marked as not."""
+        if unmasked and self.small:
+            raise ArgumentError("this assessment was measured masked; assess with redact=False for one that is not.")
+        return Displayed(self, unmasked=not self.small)
 
 
 @checked_arguments

@@ -137,10 +137,15 @@ def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, 
         return np.zeros(len(n), dtype=bool)
     masked = (n < small) | telling
     if masked.any() and not masked.all():
-        masked[min(np.flatnonzero(~masked).tolist(), key=lambda at: _drawn(at, salt))] = True
+        free = np.flatnonzero(~masked)
+        masked[free[np.argmin(_drawn(free.astype(np.uint64), salt))]] = True
     return masked
 
 
-def _drawn(at: int, salt: bytes) -> bytes:
-    """Return the place of a value in an order that nobody without the salt can tell."""
-    return hashlib.blake2b(at.to_bytes(8), key=salt, digest_size=16).digest()
+def _drawn(places: NDArray[np.uint64], salt: bytes) -> NDArray[np.uint64]:
+    """Return where values stand in an order that nobody without the salt can tell."""
+    import numpy as np
+
+    first, second, third = np.frombuffer(hashlib.blake2b(key=salt, digest_size=24).digest(), dtype=np.uint64)
+    mixed = (places + first) * (second | np.uint64(1))  # unsigned integers wrap around
+    return np.asarray((mixed ^ (mixed >> np.uint64(29))) * (third | np.uint64(1)))
