@@ -52,6 +52,42 @@ def test_the_three_questions_have_figures_and_no_thresholds() -> None:
     assert (verdict.status, verdict.passes) == ("not decided", False)
 
 
+def synthetic() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """People, people held out, a file that is half copies, and one of shuffled columns."""
+    columns = ["age", "workclass", "education", "marital-status", "occupation", "relationship", "sex", "hours-per-week"]
+    people = unveil.datasets.adult().select(columns).sample(2_400, shuffle=True, seed=1)
+    known, holdout = people[:1_600], people[1_600:]
+    shuffled = known.select(pl.col(name).shuffle(seed=at) for at, name in enumerate(columns))
+    return known, holdout, pl.concat([known[:800], shuffled[:800]]), shuffled
+
+
+def test_the_three_questions_of_synthetic_data_are_asked_beyond_a_holdout() -> None:
+    known, holdout, copied, shuffled = synthetic()
+    rules = {"preset": "wp216-synthetic", "singling_out": 0.05, "linkability": 0.2, "inference": 0.1, "membership": 0.1}
+    names = ("singling_out", "linkability", "inference", "membership")
+    told: dict[str, Any] = {"original": known, "control": holdout, "keep": known.columns}
+    bad, good = (unveil.check(release, rules, **told) for release in (copied, shuffled))
+    attacked = unveil.attack(known, copied, control=holdout, link_records=False).synthetic
+    figures = {one.rule.name: one for one in bad.outcomes}
+    assert {name: figures[name].value for name in names} == {name: attacked[name]["risk"] for name in names}
+    assert not figures["membership"].met
+    assert all(one.met for one in good.outcomes if one.rule.name in names)
+    assert {one.rule.question for one in good.outcomes if one.rule.name in names} == {
+        "singling out", "linkability", "inference", "",
+    }  # fmt: skip
+
+
+def test_without_a_holdout_nothing_is_said_of_synthetic_data() -> None:
+    known, holdout, copied, _ = synthetic()
+    verdict = unveil.check(copied, "wp216-synthetic", original=known, keep=known.columns)
+    asked = [one for one in verdict.outcomes if one.rule.name == "membership"]
+    assert asked[0].value is None
+    assert "no hold-out is given" in str(asked[0].reason)
+    assert not verdict.passes
+    with pytest.raises(unveil.errors.ArgumentError, match="beside the original"):
+        unveil.check(copied, "wp216-synthetic", control=holdout)
+
+
 def test_the_three_questions_are_answered_once_thresholds_are_set() -> None:
     rules = {
         "preset": "wp216",

@@ -97,14 +97,19 @@ class OriginalOptions:
     original: Annotated[
         str | None, typer.Option("--original", metavar="FILE", help="The original table, for rules about attacks.")
     ] = None
+    control: Annotated[
+        str | None,
+        typer.Option("--control", metavar="FILE", help="People who took no part, for rules about synthetic data."),
+    ] = None
     match: MatchOptions = field(default_factory=MatchOptions)
 
     def paired(self, trial: TrialOptions) -> dict[str, Any]:
         """Return the arguments that pair the release with its original, read as the release is; none: there is no original."""
+        held_out = {} if self.control is None else {"control": trial.reading.source(self.control)}
         if self.original is None:
-            return {}
+            return held_out
         first = trial.reading.source(self.original)
-        return {"original": first, **self.match.arguments(first.names)}
+        return {"original": first, **held_out, **self.match.arguments(first.names)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,10 @@ RULES: dict[str, Form] = {
     "identity_attack": Form(about="risk of the identity attack"),
     "homogeneity_attack": Form(about="risk of the homogeneity attack"),
     "linkage": Form(about="highest share of records that a linkage gets right"),
+    "singling_out": Form(about="people singled out by a release beyond those of a hold-out"),
+    "linkability": Form(about="people whose two halves a release links, beyond those of a hold-out"),
+    "inference": Form(about="secrets that a release tells, beyond those of a hold-out"),
+    "membership": Form(about="people found out to be in the original, beyond false alarms about a hold-out"),
     "direct_identifiers": Form(
         "at_most",
         0,

@@ -99,6 +99,20 @@ _PRESETS = (
         ),
     ),
     Preset(
+        "wp216-synthetic",
+        "the three questions, of synthetic data beside a hold-out",
+        "Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP216), section 3",
+        "Can a person still be singled out? Can records about a person be linked? Can something be inferred about a person?",
+        "It gives no measure and no threshold. The measures are attacks on the release beyond their success on people who took "
+        "no part (Giomi et al. 2023); it needs the original and a hold-out. The thresholds are yours to set.",
+        (
+            Rule("singling_out", question=_SINGLING),
+            Rule("linkability", question=_LINKING),
+            Rule("inference", question=_INFERRING),
+            Rule("membership"),
+        ),
+    ),
+    Preset(
         "hipaa-safe-harbor",
         "the 18 identifiers of the US Safe Harbor rule are absent",
         "45 CFR 164.514(b)(2)(i)(A) to (R); US Department of Health and Human Services, guidance on de-identification (2012)",

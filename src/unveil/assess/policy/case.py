@@ -25,12 +25,13 @@ __all__ = ["Case", "Original"]
 
 @dataclass(frozen=True)
 class Original:
-    """The original table, what `Pair` is told of it and its release, and which of its columns says whose record it is."""
+    """The original, what `Pair` is told of it and its release, which column says whose record it is, and people held out."""
 
     data: Data
     told: Mapping[str, Any]
     seed: int
     person: str | None = None
+    control: Data | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,8 @@ class Case:
     @cached_property
     def attack(self) -> Attack:
         """What an intruder gains."""
-        seed = 0 if self.original is None else self.original.seed
-        return attack(self.pair, link_records=self.linked, seed=seed, progress=active_run())
+        seed, control = (0, None) if self.original is None else (self.original.seed, self.original.control)
+        return attack(self.pair, link_records=self.linked, control=control, seed=seed, progress=active_run())
 
     def scale(self, name: str) -> Scale:
         """Return how the values of a sensitive attribute lie to one another."""

@@ -62,6 +62,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     id: str | None = None,  # noqa: A002 - the word of the command line
     link: Data | None = None,
     same_order: bool = False,
+    control: Data | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     nulls: str | None = None,
@@ -94,6 +95,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         A project whose roles and nulls are the defaults; none: the one that the policy comes from, if it does.
     original, mapping, id, link, same_order
         The original, for rules about attacks, and how columns and records are paired, as `unveil.attack` takes them.
+    control
+        People like those of the original who took no part in the release, for rules about synthetic data.
     hierarchies, orders
         How values of sensitive attributes lie to one another, for t-closeness.
     nulls
@@ -135,6 +138,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
     if not allow >= 0.0:
         raise ArgumentError(f"a risk may grow by 0 or more, so not by {shown_number(allow)}.")
+    if control is not None and original is None:
+        raise ArgumentError("a hold-out stands beside the original, and none is given; name both.")
     asked, home = (Policy(), None) if policy is None else policy_of(policy)
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
@@ -149,7 +154,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         paired = None
         if original is not None:
             told = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
-            paired = Original(original, told | {"key": None if assumed else on_trial.key}, seed, person)
+            paired = Original(original, told | {"key": None if assumed else on_trial.key}, seed, person, control)
         linked = any(rule.name == "linkage" for rule in rules)
         case = Case(on_trial, paired, linked, _record(release, record))
         verdict = _verdict(case, _Gate(asked, rules, earlier, allow, assumed=assumed, named=policy is not None))

@@ -273,6 +273,23 @@ def _linkage(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, _of(rule), float(ways[best]["linked"]), detail=detail)
 
 
+def _beyond_holdout(case: Case, rule: Rule) -> Outcome:
+    """Read what an attack gains beyond people who took no part."""
+    if case.original is not None and case.original.control is None:
+        lack = "no hold-out is given: what is true of everybody cannot be told from what the release gives away"
+        return Outcome(rule, "the release", reason=lack)
+    found: dict[str, Any] = dict(case.attack.synthetic)
+    if found.get("control") is None:
+        return Outcome(
+            rule, "the release", reason="records are said to be paired; the hold-out is for synthetic data, which has no pairs"
+        )
+    figure = found[rule.name]
+    if figure.get("risk") is None:
+        return Outcome(rule, "the release", reason=str(figure.get("reason", "the attack has no rate")))
+    detail = f"between {figure['low']:.4f} and {figure['high']:.4f}; {figure['control']:.4f} of the hold-out"
+    return Outcome(rule, "the release", float(figure["risk"]), detail=detail)
+
+
 # How it was made ------------------------------------------------------------------------------------------------------
 
 
@@ -342,6 +359,9 @@ def _exposed(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, "the table", int(found.exposed.sum()), detail=detail)
 
 
+BEYOND_HOLDOUT = ("singling_out", "linkability", "inference", "membership")
+"""Rules about synthetic data, which need a hold-out."""
+
 _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
     **dict.fromkeys(_MODELS, _model),
     "prosecutor_highest": _risk,
@@ -353,6 +373,7 @@ _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
     "identity_attack": _attack,
     "homogeneity_attack": _attack,
     "linkage": _linkage,
+    **dict.fromkeys(BEYOND_HOLDOUT, _beyond_holdout),
     "direct_identifiers": _identifiers,
     "safe_harbor": _safe_harbor,
     "repeatable": _repeatable,
