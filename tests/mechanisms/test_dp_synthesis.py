@@ -143,3 +143,10 @@ def test_values_that_were_not_declared_and_tables_of_nobody() -> None:
     nobody = frame.with_columns(a=pl.lit("w"))
     made = mechanisms.dp_synthesize(nobody, ["a", "b"], domains={"a": ["x", "y"], "b": ["q"]}, epsilon=0.1)
     assert made.records.records >= 1
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1e-6, 1e-12])
+def test_the_least_budgets_still_make_records(epsilon: float) -> None:
+    frame = pl.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50})
+    domains = {"a": ["x", "y"], "b": ["u", "v"]}
+    assert mechanisms.dp_synthesize(frame, ["a", "b"], domains=domains, epsilon=epsilon, records=5).records.records == 5

@@ -47,7 +47,7 @@ ADD_REMOVE, CHANGE_ONE = "add or remove", "change one"
 NEIGHBOURS = (ADD_REMOVE, CHANGE_ONE)
 _KINDS = ("pure", "concentrated", "gaussian")
 _ORDERS: NDArray[np.float64] = np.unique(
-    np.concatenate([1.0 + np.geomspace(1e-3, 9.0, 400), np.arange(2.0, 129.0), np.geomspace(129.0, 1e6, 400)])
+    np.concatenate([1.0 + np.geomspace(1e-3, 9.0, 400), np.arange(2.0, 129.0), np.geomspace(129.0, 1e10, 600)])
 )
 """The orders that are looked at: any order gives a bound that holds, and more of them a better one."""
 _SUMMED = 512
@@ -193,6 +193,8 @@ def concentration(epsilon: float, delta: float) -> float:
     for _ in range(100):
         middle = (low + high) / 2.0
         low, high = (middle, high) if _epsilon_of(middle, delta) <= epsilon else (low, middle)
+    if not low > 0.0:
+        raise ArgumentError(f"epsilon is {epsilon:g}, too little to share out at a delta of {delta:g}; ask for more.")
     return low
 
 
