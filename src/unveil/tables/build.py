@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of
 from unveil.counts import Counts
 from unveil.counts.amounts import numbers_of, ranked
-from unveil.counts.grouping import group
+from unveil.counts.grouping import group, tally
 from unveil.errors import ArgumentError, TableError, shown
 from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
@@ -96,7 +97,7 @@ def table(  # noqa: PLR0913 - what a table is made of
     there = None
     if value is not None and not (holding or request or weights) and nulls == "category":
         there = _known(data, names, value) or amounts(source, names, value, top)
-    counted = tallied(source, columns, nulls=nulls, weights=weights) if there is None else there.table
+    counted = _grouped(tallied(source, columns, nulls=nulls, weights=weights)) if there is None else there.table
     spans = counted.columns[: len(names)]
     trees = chosen(hierarchies or {}, names)
     dimensions = tuple(_dimension(one, trees.get(one.name, ()), total if margins else None) for one in spans)
@@ -117,6 +118,17 @@ def table(  # noqa: PLR0913 - what a table is made of
         made=Provenance(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
         **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top) if there is None else rows.by_amounts(there)),
     )
+
+
+def _grouped(read: CodedTable) -> CodedTable:
+    """Return the combinations of records that are not counted yet: there are fewer of them, if no value tells them apart."""
+    sizes = [len(one.values) for one in read.columns]
+    if read.n is not None or read.weights is not None or math.prod(sizes) > read.records:
+        return read
+    codes, n = tally([one.codes for one in read.columns], sizes)
+    pairs = zip(read.columns, codes, strict=True)
+    columns = tuple(Coded(one.name, one.values, some.astype(one.codes.dtype)) for one, some in pairs)
+    return CodedTable(columns, read.records, read.dropped, n=n)
 
 
 def _known(data: Data, names: Sequence[str], value: str) -> Contributions | None:

@@ -25,6 +25,8 @@ __all__ = ["Kernel", "dearest", "thinned_exactly"]
 _PRIME = (1 << 31) - 1
 """Products of two residues fit into 64 bits. That two quotients agree by chance only keeps a cell suppressed."""
 _DETERMINED = -2
+_TRIED = 16
+"""Of about so many solutions that move a cell, the one that moves the fewest others takes it out of the rest."""
 _MOST_ENTRIES = 40_000_000
 """Of the basis; a larger one is not made."""
 
@@ -108,7 +110,8 @@ class Kernel:
         able = np.flatnonzero(line)
         if not len(able):
             return -1, line
-        pivot = int(able[np.argmin(np.count_nonzero(self.basis[:, able], axis=0))])
+        some = able[:: 1 + len(able) // _TRIED]
+        pivot = int(some[np.argmin(np.count_nonzero(self.basis[:, some], axis=0))])
         return pivot, self.basis[:, pivot] * pow(int(line[pivot]), -1, _PRIME) % _PRIME
 
     def _moved(self, at: int, step: NDArray[np.int64]) -> NDArray[np.int64]:
