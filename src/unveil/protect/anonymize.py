@@ -27,7 +27,7 @@ from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate, target_of
-from unveil.search.request import Request, person_of, request_of
+from unveil.search.request import OtherColumns, Request, person_of, request_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords, batched_records
@@ -177,10 +177,10 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         _require_file(to, data)
         table, options = _pseudonymised(data, options, key_file)
     standing = _standing(data, table, names_of(keep), only_roles=only_roles)
+    others = OtherColumns(options.identifiers, _further(objective, keys_of(attributes)))
     request = request_of(
-        table, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=options.identifiers, nulls=nulls,
-        population=population, further=_further(objective, keys_of(attributes)),
-    )  # fmt: skip
+        table, attributes, models, hierarchies=hierarchies, orders=orders, others=others, nulls=nulls, population=population
+    )
     options = replace(options, screen=_screen(request, standing, options))
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
     choice = lattice.chosen(budget)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import ArgumentError
@@ -44,9 +44,6 @@ def open_gate(
     project: Project | None = None,
     policy: str | None = None,
     settings: Mapping[str, Any] | None = None,
-    key: Sequence[str] | None = None,
-    sensitive: Sequence[str] | None = None,
-    bounds: Mapping[str, Sequence[float]] | None = None,
     **options: Any,
 ) -> Gate:
     """Open a gate as a project file describes it, with what the call adds.
@@ -59,15 +56,16 @@ def open_gate(
         The project, whose section `query` has the policies, bounds and values, and whose roles hold unless columns are named.
     policy, settings
         A policy for all columns, and settings of it.
-    key, sensitive, bounds
-        As for `Gate`.
     options
-        Further arguments of `Gate`; None: as the project says.
+        Further arguments of `Gate`, such as `key`, `sensitive` and `bounds`; None: as the project says.
     """
     section = None if project is None else project.query
     columns = section.columns if section else {}
     declared = {name: column.bounds for name, column in columns.items() if column.bounds is not None}
     values = {name: column.values for name, column in columns.items() if column.values is not None}
+    key = list(options.pop("key", None) or (project.names("key") if project else ())) or None
+    sensitive = list(options.pop("sensitive", None) or (project.names("sensitive") if project else ())) or None
+    bounds = {**declared, **(options.pop("bounds", None) or {})}
     for name in ("nulls", "person", "contribution", "dialect"):
         if options.get(name) is None:
             options.pop(name, None)
@@ -77,9 +75,9 @@ def open_gate(
         data,
         ledger=ledger,
         policy=project_policies(project, policy, settings or {}),
-        key=list(key or ()) or (list(project.names("key")) if project else None),
-        sensitive=list(sensitive or ()) or (list(project.names("sensitive")) if project else None),
-        bounds={**declared, **(bounds or {})},
+        key=key,
+        sensitive=sensitive,
+        bounds=bounds,
         values=values,
         **options,
     )

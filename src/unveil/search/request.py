@@ -42,10 +42,18 @@ if TYPE_CHECKING:
 
     from unveil.sources import CodedTable
 
-__all__ = ["Hierarchies", "Request", "finer_request", "not_met", "person_of", "request_of", "require_persons"]
+__all__ = ["Hierarchies", "OtherColumns", "Request", "finer_request", "not_met", "person_of", "request_of", "require_persons"]
 
 Hierarchies: TypeAlias = Mapping[str, Hierarchy | str | os.PathLike[str]]
 _NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherColumns:
+    """Columns of a table that are neither key nor sensitive: those that name people and go, and those that count besides."""
+
+    identifiers: Names = ()
+    further: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,24 +187,24 @@ def request_of(
     *,
     hierarchies: Hierarchies | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
-    identifiers: Names = (),
+    others: OtherColumns | None = None,
     nulls: str = "category",
     population: Data | None = None,
-    further: Sequence[str] = (),
 ) -> Request:
     """Read or count a table, and check what is required of it; records that stream are counted where they are.
 
     Where a study tells persons apart, the size that is asked of a class is one in persons as well.
     """
     keys, given = hierarchies_of(attributes, hierarchies)
-    person, gone = person_of(data), names_of(identifiers)
+    beside = others or OtherColumns()
+    person, gone = person_of(data), names_of(beside.identifiers)
     if person is not None and person in gone:
         raise ArgumentError(
             f"column {shown(person)} is named as identifier and as person, which is left out as well; name it once."
         )
     models = in_persons(models, person)
     secrets = secrets_of(models, keys)
-    also = tuple(name for name in further if name not in secrets)
+    also = tuple(name for name in beside.further if name not in secrets)
     table: Microdata | BatchedRecords
     if isinstance(data, BatchedRecords):
         table, rows = data.without(gone), _NO_ROWS
@@ -248,7 +256,8 @@ def finer_request(
             raise ArgumentError(
                 f"{model.name} may fail where classes that meet it become one; use anonymize, without finer recodings."
             )
-    request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls)
+    others = OtherColumns(identifiers)
+    request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, others=others, nulls=nulls)
     request.require_reachable()
     return request
 

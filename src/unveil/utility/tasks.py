@@ -193,6 +193,7 @@ def tasks(
         raise ArgumentError(f"there are at least 2 folds, one to try and one to learn from, not {shown_number(folds)}.")
     one, other = open_source(original), open_source(release)
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
+    trials = _Trials(one, other, id, alignment, folds, sample, seed)
     solved = {}
     asked = [tasks] if isinstance(tasks, Task) else [*tasks]
     run = active_run()
@@ -206,7 +207,7 @@ def tasks(
             with one_thread(), warnings.catch_warnings():
                 # of few records with many classes; but that they are classes has been said
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                solved[task.name] = _solved(one, other, task, id, alignment, tried, folds=folds, sample=sample, seed=seed)
+                solved[task.name] = trials.solved(task, tried)
         except UnveilError as problem:
             solved[task.name] = Solved(task, reason=str(problem))
             tried(folds)
@@ -214,30 +215,34 @@ def tasks(
     return Tasks(solved, folds, sample, alignment, Provenance(records, "category", seed=seed, version=__version__))
 
 
-def _solved(
-    original: Source,
-    release: Source,
-    task: Task,
-    identity: str | None,
-    alignment: Alignment | None,
-    tried: Callable[[int], None],
-    *,
-    folds: int,
-    sample: int | None,
-    seed: int,
-) -> Solved:
-    names = in_common(original, release, task.given, without=(task.target, identity))
-    features = encoded(original, release, names).within_reach()
-    target = _target(original, release, task, len(features.original), len(features.release))
-    truth = np.full(len(features.release), -1) if alignment is None else alignment.truth
-    trial = Trial.of(features, target, truth, folds=folds, sample=sample, seed=seed)
-    figures = trial.scores(task.kind, tried, clusters=task.clusters, seed=seed)
-    scores = []
-    for (model, measure), pairs in figures.items():
-        before, after = np.array(pairs).T
-        scores.append(Score(model, measure, *(FoldEstimate.over(some, folds) for some in (before, after, after - before))))
-    read = {name: "number" if numeric else "category" for name, numeric in zip(features.names, features.numeric, strict=True)}
-    return Solved(task, tuple(scores), read, len(trial.people), len(trial.rows), int(np.isnan(target[1]).sum()))
+@dataclass(frozen=True, slots=True)
+class _Trials:
+    """Two tables, which record of one is which of the other, and how tasks are tried on them."""
+
+    original: Source
+    release: Source
+    identity: str | None
+    alignment: Alignment | None
+    folds: int
+    sample: int | None
+    seed: int
+
+    def solved(self, task: Task, tried: Callable[[int], None]) -> Solved:
+        """Try a task, fold by fold."""
+        names = in_common(self.original, self.release, task.given, without=(task.target, self.identity))
+        features = encoded(self.original, self.release, names).within_reach()
+        target = _target(self.original, self.release, task, len(features.original), len(features.release))
+        truth = np.full(len(features.release), -1) if self.alignment is None else self.alignment.truth
+        trial = Trial.of(features, target, truth, folds=self.folds, sample=self.sample, seed=self.seed)
+        figures = trial.scores(task.kind, tried, clusters=task.clusters, seed=self.seed)
+        scores = []
+        for (model, measure), pairs in figures.items():
+            before, after = np.array(pairs).T
+            estimates = (FoldEstimate.over(some, self.folds) for some in (before, after, after - before))
+            scores.append(Score(model, measure, *estimates))
+        kinds = ["number" if numeric else "category" for numeric in features.numeric]
+        read = dict(zip(features.names, kinds, strict=True))
+        return Solved(task, tuple(scores), read, len(trial.people), len(trial.rows), int(np.isnan(target[1]).sum()))
 
 
 def _target(
