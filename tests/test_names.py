@@ -7,16 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import unveil
 
 HOME = Path(unveil.__file__).parent
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(HOME.rglob("*.py"))}
 
 
 def public_classes() -> dict[str, list[str]]:
     """Return the modules of every public class, by its name."""
     places: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(HOME.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for path, tree in TREES.items():
+        for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(HOME)))
     return places
@@ -53,9 +56,53 @@ def parameters(function: ast.FunctionDef) -> int:
 def test_no_inner_function_takes_more_than_eight_parameters() -> None:
     crowded = [
         (f"{path.relative_to(HOME)}: {function.name}", parameters(function))
-        for path in sorted(HOME.rglob("*.py"))
-        for function in _functions(ast.parse(path.read_text(encoding="utf-8")))
+        for path, tree in TREES.items()
+        for function in _functions(tree)
         if parameters(function) > MOST_PARAMETERS
         and not any(mark in ast.unparse(one) for one in function.decorator_list for mark in MARKS)
     ]
     assert crowded == []
+
+
+def _imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the modules of this package that a module imports, without the package's name, and the names taken from each."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Import):
+            yield from ((one.name.removeprefix("unveil."), ()) for one in node.names if one.name.startswith("unveil."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unveil."):
+            module = (node.module or "").removeprefix("unveil.")
+            yield module, tuple(one.name for one in node.names)
+            yield from ((f"{module}.{one.name}", ()) for one in node.names if _is_module(f"{module}.{one.name}"))
+
+
+def _is_module(name: str) -> bool:
+    place = HOME.joinpath(*name.split("."))
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+
+
+def open_modules(room: str) -> set[str]:
+    """Return what a room's front door names as open to other rooms."""
+    for node in TREES[HOME / room / "__init__.py"].body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "OPEN_MODULES":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+IMPORTS = [(path, module, names) for path in TREES for module, names in _imports(path)]
+ROOMS = sorted(place.parent.name for place in HOME.glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_room_reaches_past_the_front_door_of_another(room: str) -> None:
+    """Whoever needs more exports it from the room's `__init__`, or opens a module in `OPEN_MODULES` there."""
+    reached: dict[str, set[str]] = defaultdict(set)
+    private = set()
+    for path, module, names in IMPORTS:
+        if module.partition(".")[0] == room and not path.is_relative_to(HOME / room):
+            private |= {f"{path.relative_to(HOME)}: {module}.{name}" for name in names if name.startswith("_")}
+            if "." in module:
+                reached[module.partition(".")[2]].add(str(path.relative_to(HOME)))
+    assert not private
+    assert {module: places for module, places in reached.items() if module not in open_modules(room)} == {}
+    assert set(reached) >= open_modules(room), "close what nobody else needs"
+    assert not [module for module in reached if module.rpartition(".")[2].startswith("_")]

@@ -16,7 +16,7 @@ from unveil.attributes import KINDS, NULLS, ROLES, Kind, Nulls, Role
 from unveil.errors import ArgumentError, DataNotFoundError, HierarchyError, OutputError, ProjectError, UnveilError
 from unveil.partitions import Partition
 from unveil.project import Attribute, DataSection, Project
-from unveil.project._toml import KeyPath, dotted, lines_of, written, written_key
+from unveil.project.toml_text import KeyPath, dotted, lines_of, written, written_key
 
 SECRETS = ("Zorro", "Quixote", "Falstaff", "Ophelia")
 FULL = """\

@@ -9,3 +9,9 @@ from __future__ import annotations
 from unveil.app.server import serve_app
 
 __all__ = ["serve_app"]
+
+OPEN_MODULES = (
+    "gate_server",
+    "server",
+)
+"""Modules of this room that others may import from; the rest is its own."""

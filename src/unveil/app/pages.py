@@ -13,10 +13,10 @@ from markupsafe import Markup
 
 from unveil import __version__
 from unveil.results import Chart, Result, Table, View
-from unveil.results._svg import svg
 from unveil.results.cells import visible
 from unveil.results.html_view import html_parts, html_table, style_sheet
 from unveil.results.numbers import counted, number
+from unveil.results.svg import svg
 
 __all__ = ["asset", "environment"]
 

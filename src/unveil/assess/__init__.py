@@ -20,3 +20,22 @@ class _CallableRoom(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableRoom
+
+OPEN_MODULES = (
+    "arx_import",
+    "assessment",
+    "catalogue",
+    "comparison",
+    "composition",
+    "init",
+    "policy.check",
+    "policy.junit",
+    "policy.pages",
+    "policy.verdict",
+    "policy.waivers",
+    "proposals",
+    "rates",
+    "taxonomy",
+    "tradeoff",
+)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil.naming import words_of
-from unveil.partitions._match import number_of, text_of
+from unveil.partitions.matching import number_of, text_of
 from unveil.results.numbers import counted
 
 __all__ = ["MissingCode", "missing_codes"]

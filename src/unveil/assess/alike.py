@@ -16,7 +16,7 @@ import numpy as np
 
 from unveil.counts.guessing import best_guess
 from unveil.naming import hints_of, words_of
-from unveil.partitions._match import number_of
+from unveil.partitions.matching import number_of
 from unveil.partitions.moments import DateReading
 
 if TYPE_CHECKING:

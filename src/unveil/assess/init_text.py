@@ -9,7 +9,7 @@ from unveil import __version__
 from unveil.assess.proposals import ColumnProposal
 from unveil.attributes import ROLES
 from unveil.project import Attribute, Project
-from unveil.project._toml import written, written_key
+from unveil.project.toml_text import written, written_key
 from unveil.results.numbers import counted
 
 __all__ = ["commented", "project_text"]

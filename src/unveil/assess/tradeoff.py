@@ -201,8 +201,8 @@ class TradeOff(Result):
     @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
         """Return that chart as an SVG picture."""
-        from unveil.results._svg import svg
         from unveil.results.cells import visible
+        from unveil.results.svg import svg
 
         drawn = svg(self.picture(privacy, utility), visible)
         return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)

@@ -25,3 +25,10 @@ __all__ = [
     "structure_linkage",
     "text_leaks",
 ]
+
+OPEN_MODULES = (
+    "attack",
+    "comparable",
+    "identity",
+)
+"""Modules of this room that others may import from; the rest is its own."""

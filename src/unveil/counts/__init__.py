@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Classes", "Column", "Counts", "count", "count_table"]
 
+OPEN_MODULES = (
+    "expiry",
+    "grouping",
+    "guessing",
+    "minimal_uniques",
+    "owners",
+    "refine",
+    "values",
+    "window",
+)
+"""Modules of this room that others may import from; the rest is its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -1,1 +1,33 @@
 """From count tables to numbers: entropy, the Discrimination Rate, distances, uniqueness and risk."""
+
+OPEN_MODULES = (
+    "approximate",
+    "by_value",
+    "chance",
+    "column_exposure",
+    "coverage",
+    "direct_identifiers",
+    "direct_identifiers.column",
+    "direct_identifiers.within",
+    "discrimination",
+    "diversity",
+    "entropy",
+    "equivalence",
+    "households",
+    "individual",
+    "itemsets",
+    "kinds",
+    "loglinear",
+    "population",
+    "rates",
+    "risk",
+    "scan",
+    "scan_checkpoint",
+    "special_uniqueness",
+    "subset_walk",
+    "text_leaks",
+    "units",
+    "unnamed",
+    "wildcard",
+)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -22,6 +22,17 @@ _HOMES: dict[str, str] = {
 
 __all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names
 
+OPEN_MODULES = (
+    "anatomy",
+    "differential_privacy.accounting",
+    "differential_privacy.budget",
+    "differential_privacy.ledger",
+    "facts",
+    "pseudonyms",
+)
+"""Modules of this room that others may import from; the rest is its own."""
+
+
 _OWN: dict[str, Callable[..., Any]] = {}
 _Mechanism = TypeVar("_Mechanism", bound=Callable[..., Any])
 

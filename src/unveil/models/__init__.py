@@ -47,3 +47,17 @@ __all__ = [
     "TCloseness",
     "register",
 ]
+
+OPEN_MODULES = (
+    "base",
+    "measure",
+    "measurement_view",
+    "orders",
+    "persons",
+    "population",
+    "redaction",
+    "required",
+    "requirements",
+    "uniqueness",
+)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -11,3 +11,17 @@ from unveil.partitions.levels import Levels
 from unveil.partitions.partition import Partition, PartitionSpec
 
 __all__ = ["Hierarchy", "Levels", "Partition", "PartitionSpec"]
+
+OPEN_MODULES = (
+    "builders",
+    "builders.base",
+    "builders.dates",
+    "coverage",
+    "files",
+    "generalised",
+    "levels",
+    "matching",
+    "moments",
+    "rules",
+)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 
 from unveil.errors import PartitionError
-from unveil.partitions._match import moment_of, plain, text_of
-from unveil.partitions._rules import Blocks, IntervalBlocks, PartitionRule
+from unveil.partitions.matching import moment_of, plain, text_of
 from unveil.partitions.partition import Partition
+from unveil.partitions.rules import Blocks, IntervalBlocks, PartitionRule
 
 __all__ = [
     "Generalised",

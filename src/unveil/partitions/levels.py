@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import HierarchyError, shown
-from unveil.partitions._match import keys_of, reading_for
+from unveil.partitions.matching import keys_of, reading_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

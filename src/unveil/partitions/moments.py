@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias
 
-from unveil.partitions._match import plain
+from unveil.partitions.matching import plain
 
 __all__ = ["DateReading", "Moment", "Precision"]
 

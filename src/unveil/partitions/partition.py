@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from unveil.arguments import checked_arguments
 from unveil.errors import PartitionError, listed
-from unveil.partitions._match import moment_of, number_of, text_of
-from unveil.partitions._rules import Blocks, Function, IntervalBlocks, PartitionRule, at
 from unveil.partitions.files import DocumentError, PathLike, parse_json, parse_toml, read_text
+from unveil.partitions.matching import moment_of, number_of, text_of
+from unveil.partitions.rules import Blocks, Function, IntervalBlocks, PartitionRule, at
 
 __all__ = ["Partition", "PartitionSpec"]
 

@@ -12,3 +12,13 @@ from unveil.project.protection import Step
 from unveil.project.sections import Attribute, DataSection
 
 __all__ = ["Attribute", "DataSection", "Need", "Policy", "Project", "Step"]
+
+OPEN_MODULES = (
+    "arx",
+    "gates",
+    "policy",
+    "presets",
+    "sections",
+    "toml_text",
+)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
-from unveil.project._toml import KeyPath, dotted
+from unveil.project.toml_text import KeyPath, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from unveil.project._toml import written, written_key
+from unveil.project.toml_text import written, written_key
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from unveil.errors import ArgumentError, PartitionError, ProjectError, shown
 from unveil.partitions import Partition
 from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text
 from unveil.project._table import TomlTable
-from unveil.project._toml import lines_of, written
+from unveil.project.toml_text import lines_of, written
 
 __all__ = ["DISTANCE_WORDS", "RULES", "Form", "Policy", "Rule", "read_policy", "write_policy"]
 

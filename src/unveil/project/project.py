@@ -12,12 +12,12 @@ from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text, write_whole
 from unveil.project._table import TomlTable
-from unveil.project._toml import dotted, lines_of
 from unveil.project.gates import GateSection
 from unveil.project.needs import Need
 from unveil.project.policy import Policy
 from unveil.project.protection import Step
 from unveil.project.sections import SECTIONS, Attribute, DataSection, relative_to
+from unveil.project.toml_text import dotted, lines_of
 
 __all__ = ["Project"]
 

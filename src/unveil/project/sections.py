@@ -16,13 +16,13 @@ from unveil.attributes import KINDS, NULLS, ROLES, Kind, Nulls, Role
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, PartitionError, ProjectError
 from unveil.partitions import Partition
-from unveil.partitions._match import text_of
 from unveil.partitions.files import not_there
-from unveil.project._toml import dotted, written, written_key
+from unveil.partitions.matching import text_of
 from unveil.project.gates import read_gate, write_gate
 from unveil.project.needs import Need
 from unveil.project.policy import read_policy, write_policy
 from unveil.project.protection import Step
+from unveil.project.toml_text import dotted, written, written_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

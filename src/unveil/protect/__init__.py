@@ -24,3 +24,12 @@ class _CallableRoom(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableRoom
+
+OPEN_MODULES = (
+    "anonymize",
+    "chain",
+    "front",
+    "front_result",
+    "steps",
+)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -49,3 +49,13 @@ __all__ = [
     "policy_of",
     "total",
 ]
+
+OPEN_MODULES = (
+    "gate",
+    "inquiry",
+    "opening",
+    "policies.base",
+    "predicates",
+    "problems",
+)
+"""Modules of this room that others may import from; the rest is its own."""

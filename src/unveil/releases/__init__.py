@@ -41,3 +41,6 @@ __all__ = [
     "write_recorded",
     "write_signature",
 ]
+
+OPEN_MODULES = ("record",)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -6,6 +6,10 @@ from unveil.reproduce.table_attacks import worked_attacks
 
 __all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement", "reproduce"]
 
+OPEN_MODULES = ("experiments",)
+"""Modules of this room that others may import from; the rest is its own."""
+
+
 _PARTS = (
     rates.rates,
     distances.distances,

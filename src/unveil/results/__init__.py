@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Chart", "Figure", "Mark", "Provenance", "Result", "Table", "View", "jsonable"]
 
+OPEN_MODULES = (
+    "cells",
+    "dates",
+    "html_view",
+    "masked_rows",
+    "masking",
+    "numbers",
+    "python_words",
+    "svg",
+    "terminal",
+)
+"""Modules of this room that others may import from; the rest is its own."""
+
+
 _WIDEST = (1 << 63) - 1
 """The largest integer that every library holds."""
 

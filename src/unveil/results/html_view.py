@@ -180,7 +180,7 @@ def _html_charts(charts: Sequence[Chart]) -> str:
     """Return the charts side by side, where there is room."""
     if not charts:
         return ""
-    from unveil.results._svg import svg
+    from unveil.results.svg import svg
 
     drawn = []
     for chart in charts:

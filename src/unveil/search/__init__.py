@@ -1,1 +1,23 @@
 """Choose a protection: lattice search, Mondrian, guided by the Discrimination Rate."""
+
+OPEN_MODULES = (
+    "checks",
+    "hierarchies",
+    "lattice.applied",
+    "lattice.budget",
+    "lattice.choice",
+    "lattice.frontier",
+    "lattice.generalisation",
+    "lattice.objectives",
+    "lattice.question",
+    "lattice.undominated",
+    "nesting",
+    "request",
+    "splitting.foretold",
+    "splitting.labelling",
+    "splitting.local_recoding",
+    "splitting.mondrian",
+    "splitting.subtrees",
+    "suppression.local",
+)
+"""Modules of this room that others may import from; the rest is its own."""

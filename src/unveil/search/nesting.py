@@ -15,8 +15,8 @@ import numpy as np
 from unveil.counts.guessing import best_guess
 from unveil.naming import hints_of
 from unveil.partitions import Hierarchy
-from unveil.partitions._match import text_of
 from unveil.partitions.builders import Builder
+from unveil.partitions.matching import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,9 +19,9 @@ import numpy as np
 
 from unveil.errors import HierarchyError
 from unveil.partitions import Hierarchy
-from unveil.partitions._match import number_of, text_of
-from unveil.partitions._rules import at
 from unveil.partitions.builders import Builder
+from unveil.partitions.matching import number_of, text_of
+from unveil.partitions.rules import at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -34,6 +34,37 @@ __all__ = [
     "wanted_columns",
 ]
 
+OPEN_MODULES = (
+    "alignment",
+    "amounts",
+    "base",
+    "batches.combinations",
+    "batches.counting",
+    "batches.rewriting",
+    "coding",
+    "columns",
+    "datasets",
+    "engines.address",
+    "engines.recoding",
+    "engines.table",
+    "files.globs",
+    "files.inputs",
+    "files.spreadsheets",
+    "files.workbook",
+    "frames",
+    "microdata",
+    "objects",
+    "opening",
+    "sampling",
+    "streams",
+    "streams.base",
+    "streams.kafka",
+    "streams.redis",
+    "streams.spark",
+    "tabulated",
+)
+"""Modules of this room that others may import from; the rest is its own."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedTable:

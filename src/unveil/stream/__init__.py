@@ -31,3 +31,21 @@ __all__ = [
     "intersect_releases",
     "unicity",
 ]
+
+OPEN_MODULES = (
+    "alarms",
+    "checkpoint",
+    "derived",
+    "figures",
+    "metrics",
+    "release",
+    "release_run",
+    "sequential",
+    "series",
+    "sinks",
+    "times",
+    "unicity",
+    "watch",
+    "window",
+)
+"""Modules of this room that others may import from; the rest is its own."""

@@ -14,7 +14,7 @@ import polars as pl
 
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.partitions import Hierarchy
-from unveil.partitions._match import text_of
+from unveil.partitions.matching import text_of
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:

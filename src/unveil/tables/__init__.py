@@ -48,6 +48,21 @@ _HOMES = {
 
 __all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names
 
+OPEN_MODULES = (
+    "attacks",
+    "build",
+    "classification",
+    "comparison",
+    "crosstab",
+    "crosstable",
+    "files.argus",
+    "files.published",
+    "files.writing",
+    "published",
+    "rules",
+)
+"""Modules of this room that others may import from; the rest is its own."""
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:

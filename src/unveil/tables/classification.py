@@ -125,7 +125,7 @@ class Classification:
 
 
 def _code(value: Any) -> str:
-    from unveil.partitions._match import text_of
+    from unveil.partitions.matching import text_of
 
     return MISSING if value is None else text_of(value)
 

@@ -20,3 +20,13 @@ class _CallableRoom(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableRoom
+
+OPEN_MODULES = (
+    "encoding",
+    "loss",
+    "needs",
+    "propensity",
+    "task",
+    "tasks",
+)
+"""Modules of this room that others may import from; the rest is its own."""

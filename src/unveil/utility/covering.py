@@ -17,9 +17,9 @@ import numpy as np
 from unveil.counts.grouping import summed
 from unveil.errors import HierarchyError
 from unveil.partitions import Hierarchy
-from unveil.partitions._match import text_of
 from unveil.partitions.generalised import Generalised, parse_generalised, point_of, text_form
 from unveil.partitions.levels import rows_of
+from unveil.partitions.matching import text_of
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import numpy as np
 
 from unveil.counts.grouping import Codes
 from unveil.errors import ArgumentError, ColumnNotFoundError
-from unveil.partitions._match import number_of
 from unveil.partitions.generalised import is_suppressed
+from unveil.partitions.matching import number_of
 from unveil.sources.alignment import Alignment
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata

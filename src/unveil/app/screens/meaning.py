@@ -16,7 +16,7 @@ from unveil.app.state import Desk
 from unveil.app.visit import Answer, Download, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
 from unveil.partitions import Hierarchy, Partition
-from unveil.partitions._match import text_of
+from unveil.partitions.matching import text_of
 from unveil.results import Table
 from unveil.search.hierarchies import HierarchyReport, build_hierarchy, check_hierarchy, propose_hierarchy
 

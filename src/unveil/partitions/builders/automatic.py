@@ -14,8 +14,6 @@ import numpy as np
 
 from unveil.errors import HierarchyError
 from unveil.naming import hints_of
-from unveil.partitions._match import number_of, plain, text_of
-from unveil.partitions._rules import at
 from unveil.partitions.builders.base import Builder, RootOnly
 from unveil.partitions.builders.codes import Redaction
 from unveil.partitions.builders.dates import UNITS, Dates
@@ -23,7 +21,9 @@ from unveil.partitions.builders.frequency import Rare
 from unveil.partitions.builders.intervals import Intervals
 from unveil.partitions.builders.postal import PostalCodes, postal_digits
 from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.matching import number_of, plain, text_of
 from unveil.partitions.moments import DateReading
+from unveil.partitions.rules import at
 
 __all__ = ["HierarchyProposal", "propose"]
 

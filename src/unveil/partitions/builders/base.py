@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
 from unveil.errors import ArgumentError, HierarchyError
-from unveil.partitions._match import number_of, text_of
-from unveil.partitions._rules import at
 from unveil.partitions.hierarchy import Hierarchy
 from unveil.partitions.levels import ROOT
+from unveil.partitions.matching import number_of, text_of
+from unveil.partitions.rules import at
 
 __all__ = ["Builder", "RootOnly", "growing", "read_all"]
 

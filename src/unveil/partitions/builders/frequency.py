@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, HierarchyError, shown
-from unveil.partitions._match import text_of
-from unveil.partitions._rules import at
 from unveil.partitions.builders.base import Builder, growing, read_all
 from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.matching import text_of
+from unveil.partitions.rules import at
 
 __all__ = ["Rare"]
 

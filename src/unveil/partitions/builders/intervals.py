@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
-from unveil.partitions._match import number_of
-from unveil.partitions._rules import _edge_text as edge_text
 from unveil.partitions.builders.base import Builder, growing, read_all
 from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.matching import number_of
+from unveil.partitions.rules import _edge_text as edge_text
 
 __all__ = ["Intervals"]
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
-from unveil.partitions._match import text_of
 from unveil.partitions.builders.base import Builder, growing, read_all
 from unveil.partitions.hierarchy import Hierarchy
+from unveil.partitions.matching import text_of
 
 __all__ = ["PostalCodes", "postal_digits"]
 

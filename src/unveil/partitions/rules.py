@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from unveil.errors import PartitionError, shown
-from unveil.partitions._match import forms_of, keys_of, moment_of, number_of, plain, reading_for, text_of
+from unveil.partitions.matching import forms_of, keys_of, moment_of, number_of, plain, reading_for, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
