@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Classes", "Column", "Counts", "count", "count_table"]
 
 OPEN_MODULES = (
+    "amounts",
     "expiry",
     "grouping",
     "guessing",

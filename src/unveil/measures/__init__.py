@@ -18,6 +18,7 @@ OPEN_MODULES = (
     "itemsets",
     "kinds",
     "loglinear",
+    "loglinear_search",
     "population",
     "rates",
     "risk",

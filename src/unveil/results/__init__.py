@@ -25,6 +25,8 @@ __all__ = ["Chart", "Figure", "Mark", "Provenance", "Result", "Table", "View", "
 OPEN_MODULES = (
     "cells",
     "dates",
+    "displayed",
+    "figures",
     "html_view",
     "masked_rows",
     "masking",

@@ -51,6 +51,7 @@ from unveil.results import jsonable
 from unveil.results.numbers import counted
 from unveil.utility.categorical import CodedPair
 from unveil.utility.covering import Covering, covered_by_tree, covered_by_values
+from unveil.utility.loss_sections import ClassFigure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -188,13 +189,13 @@ def average_class_size(sizes: NDArray[np.int64]) -> float | None:
     return float(sizes.mean()) if len(sizes) else None
 
 
-def class_figure(original: float | None, release: float | None, highest: float) -> dict[str, Any]:
+def class_figure(original: float | None, release: float | None, highest: float) -> ClassFigure:
     """Return a figure of whole tables, both, and the loss between the original's and the highest.
 
     Examples
     --------
-    >>> class_figure(6, 9, 16)
-    {'original': 6, 'release': 9, 'loss': 0.3}
+    >>> class_figure(6, 9, 16).loss
+    0.3
     """
     loss, reason = None, ""
     if release is None or original is None:
@@ -207,8 +208,7 @@ def class_figure(original: float | None, release: float | None, highest: float) 
         reason = "the original has the highest figure already, so there is nothing to lose"
     else:
         loss = (release - original) / (highest - original)
-    figures = {"original": jsonable(original), "release": jsonable(release), "loss": loss}
-    return figures | ({"reason": reason} if reason else {})
+    return ClassFigure(jsonable(original), jsonable(release), loss, reason)
 
 
 def says_nothing(values: Sequence[Any]) -> NDArray[np.bool_]:

@@ -37,6 +37,7 @@ from unveil.utility.granularity import (
     discernibility,
     granularity_loss,
 )
+from unveil.utility.loss_sections import CategoricalLoss, ClassFigure, ClassLoss, ClassNumbers, ContinuousLoss, SuppressionLoss
 from unveil.utility.loss_view import view_of
 from unveil.utility.pairing import SideBySide, paired_names, side_by_side
 from unveil.utility.propensity import pmse as propensity
@@ -77,10 +78,10 @@ class Loss(Result):
         How the result was made.
     """
 
-    continuous: Mapping[str, Any]
-    categorical: Mapping[str, Any]
-    classes: Mapping[str, Any]
-    suppressed: Mapping[str, Any]
+    continuous: ContinuousLoss
+    categorical: CategoricalLoss
+    classes: ClassLoss
+    suppressed: SuppressionLoss
     pmse: Mapping[str, Any] | None
     tasks: Mapping[str, Any] | None
     alignment: Alignment
@@ -90,10 +91,10 @@ class Loss(Result):
     def __repr__(self) -> str:
         """Return one line: the figures that sum each part up."""
         parts = {
-            "IL1s": self.continuous["il1s"],
-            "nominal": self.categorical["nominal"],
-            "granularity": self.categorical["granularity"],
-            "discernibility": self.classes["discernibility"]["loss"],
+            "IL1s": self.continuous.il1s,
+            "nominal": self.categorical.nominal,
+            "granularity": self.categorical.granularity,
+            "discernibility": self.classes.discernibility.loss,
         }
         return f"Loss({', '.join(f'{name} {number(value)}' for name, value in parts.items() if value is not None)})"
 
@@ -114,7 +115,7 @@ class Loss(Result):
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row an attribute."""
-        numbers, words = self.continuous["attributes"], self.categorical["attributes"]
+        numbers, words = self.continuous.attributes, self.categorical.attributes
         found = [(name, "continuous", one) for name, one in numbers.items()]
         found += [(name, "categorical", one) for name, one in words.items()]
         figures = ("mse", "mae", "variation", "il1s", "ks", "nominal", "ordinal", "conditional_entropy", *LOSSES)
@@ -122,7 +123,7 @@ class Loss(Result):
             "attribute": [name for name, _, _ in found],
             "kind": [kind for _, kind, _ in found],
             **{figure: [one.get(figure) for _, _, one in found] for figure in figures},
-            "suppressed": [self.suppressed["by_attribute"][name] for name, _, _ in found],
+            "suppressed": [self.suppressed.by_attribute[name] for name, _, _ in found],
         }
 
     def view(self) -> View:
@@ -269,11 +270,12 @@ def _read(
     return sides[0], sides[1], pairs
 
 
-def _continuous(both: SideBySide) -> dict[str, Any]:
+def _continuous(both: SideBySide) -> ContinuousLoss:
+    """Return the losses of numbers; attributes that cannot be read as such say why."""
     before, after = ({name: pair[side] for name, pair in both.numbers.items()} for side in (0, 1))
-    found = continuous_loss(before, after)
-    found["attributes"] |= {name: refused(reason) for name, reason in both.failed.items()}
-    return found if both.numbers else found | {"reason": "no attribute is a number in both tables"}
+    figures = continuous_loss(before, after)
+    figures["attributes"] |= {name: refused(reason) for name, reason in both.failed.items()}
+    return ContinuousLoss(**figures, reason="" if both.numbers else "no attribute is a number in both tables")
 
 
 def _granularities(both: SideBySide, trees: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
@@ -292,7 +294,7 @@ def _categorical(
     orders: Mapping[str, Sequence[Any]],
     granularities: Mapping[str, Granularity | str],
     ways: int,
-) -> dict[str, Any]:
+) -> CategoricalLoss:
     """Return the losses of categories: attribute by attribute, their means, and contingency tables."""
     attributes = {}
     for name, column in active_run().each("categories", both.coded.items()):
@@ -302,20 +304,20 @@ def _categorical(
     means: dict[str, Any] = {name: mean([one[name] for one in attributes.values()]) for name in (*_MEANS, *LOSSES)}
     without = {figure: [name for name, one in attributes.items() if one[figure] is None] for figure in LOSSES}
     tables = contingency_loss(list(both.coded.values()), ways)
-    reason = {} if attributes else {"reason": "every attribute is a number in both tables"}
-    return means | {"left_out": without, "contingency": tables, "attributes": attributes} | reason
+    reason = "" if attributes else "every attribute is a number in both tables"
+    return CategoricalLoss(**means, left_out=without, contingency=tables, attributes=attributes, reason=reason)
 
 
-def _classes(both: SideBySide, keys: Sequence[str], granularities: Mapping[str, Granularity | str]) -> dict[str, Any]:
+def _classes(both: SideBySide, keys: Sequence[str], granularities: Mapping[str, Granularity | str]) -> ClassLoss:
     """Return the figures of classes and whole records, of the release beside the original's own."""
     (before, gone_before), (after, gone_after) = (_sizes(both, keys, side) for side in (0, 1))
     n = both.records
-    return {
-        "classes": {"original": len(before), "release": len(after)},
-        "discernibility": class_figure(discernibility(before, gone_before, n), discernibility(after, gone_after, n), n**2),
-        "average_class_size": class_figure(average_class_size(before), average_class_size(after), n),
-        "ambiguity": _ambiguity(both, {name: granularities[name] for name in keys if name in granularities}),
-    }
+    return ClassLoss(
+        classes=ClassNumbers(len(before), len(after)),
+        discernibility=class_figure(discernibility(before, gone_before, n), discernibility(after, gone_after, n), n**2),
+        average_class_size=class_figure(average_class_size(before), average_class_size(after), n),
+        ambiguity=_ambiguity(both, {name: granularities[name] for name in keys if name in granularities}),
+    )
 
 
 def _sizes(both: SideBySide, keys: Sequence[str], side: int) -> tuple[NDArray[np.int64], int]:
@@ -340,11 +342,11 @@ def _sizes(both: SideBySide, keys: Sequence[str], side: int) -> tuple[NDArray[np
     return np.concatenate([np.ones(alone, dtype=np.int64), np.bincount(of_row)]), int(np.count_nonzero(gone))
 
 
-def _ambiguity(both: SideBySide, granularities: Mapping[str, Granularity | str]) -> dict[str, Any]:
+def _ambiguity(both: SideBySide, granularities: Mapping[str, Granularity | str]) -> ClassFigure:
     """Return the mean number of original records that a released one could have been, over the attributes of categories."""
     unknown = [name for name, coarse in granularities.items() if isinstance(coarse, str)]
     if unknown:
-        return {"original": 1.0, "release": None, "loss": None, "reason": f"labels cover nothing known in: {listed(unknown)}"}
+        return ClassFigure(1.0, None, None, f"labels cover nothing known in: {listed(unknown)}")
     product, most = np.ones(both.records), np.ones(both.records)
     with np.errstate(over="ignore"):
         for name, coarse in granularities.items():
@@ -355,19 +357,14 @@ def _ambiguity(both: SideBySide, granularities: Mapping[str, Granularity | str])
     return class_figure(1.0, float(product.mean()), float(most.mean()))
 
 
-def _suppressed(both: SideBySide, keys: Sequence[str]) -> dict[str, Any]:
+def _suppressed(both: SideBySide, keys: Sequence[str]) -> SuppressionLoss:
     """Count the cells, and the records in their whole key, that say nothing in the release and did in the original."""
     by_attribute = {name: int(np.count_nonzero(after & ~before)) for name, (before, after) in both.hidden.items()}
     empty, now = (np.logical_and.reduce([both.hidden[name][side] for name in keys]) for side in (0, 1))
     gone = int(np.count_nonzero(now & ~empty))
     cells = sum(by_attribute.values())
-    return {
-        "cells": cells,
-        "share_of_cells": cells / (both.records * len(by_attribute)),
-        "records": gone,
-        "share_of_records": gone / both.records,
-        "by_attribute": by_attribute,
-    }
+    share = cells / (both.records * len(by_attribute))
+    return SuppressionLoss(cells, share, gone, gone / both.records, by_attribute)
 
 
 def _asked(names: Task | Names | Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:

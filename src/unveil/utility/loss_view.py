@@ -9,6 +9,7 @@ from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
     from unveil.utility.loss import Loss
+    from unveil.utility.loss_sections import ClassLoss
 
 __all__ = ["view_of"]
 
@@ -33,9 +34,9 @@ def view_of(found: Loss) -> View:
 
 def _figures(found: Loss) -> list[Figure]:
     meant = [
-        ("IL1s", found.continuous["il1s"], "mean move of a number, over its standard deviation times the root of 2"),
-        ("changed", found.categorical["nominal"], "share of categories that differ"),
-        ("granularity", found.categorical["granularity"], "0: every value is told; 1: all is suppressed"),
+        ("IL1s", found.continuous.il1s, "mean move of a number, over its standard deviation times the root of 2"),
+        ("changed", found.categorical.nominal, "share of categories that differ"),
+        ("granularity", found.categorical.granularity, "0: every value is told; 1: all is suppressed"),
         ("pMSE", found.pmse and found.pmse["pmse"], "0: release and original cannot be told apart; 0.25: every record can"),
     ]
     figures = [Figure(label, value, meaning) for label, value, meaning in meant if value is not None]
@@ -73,10 +74,14 @@ def _categorical(part: Any) -> list[Table]:
     return tables
 
 
-def _classes(part: Any) -> Table:
-    words = {"discernibility": "discernibility", "average_class_size": "average class size", "ambiguity": "ambiguity"}
-    rows = tuple((word, part[name]["original"], part[name]["release"], part[name]["loss"]) for name, word in words.items())
-    rows = (("classes", part["classes"]["original"], part["classes"]["release"], None), *rows)
+def _classes(part: ClassLoss) -> Table:
+    figures = {
+        "discernibility": part.discernibility,
+        "average class size": part.average_class_size,
+        "ambiguity": part.ambiguity,
+    }
+    rows = tuple((word, one.original, one.release, one.loss) for word, one in figures.items())
+    rows = (("classes", part.classes.original, part.classes.release, None), *rows)
     return Table(("figure", "original", "release", "loss"), rows, title="Classes")
 
 
@@ -97,15 +102,13 @@ def _notes(found: Loss) -> list[str]:
         notes.append(f"{counted(alignment['dropped'], 'record')} of the original not in the release: counted as suppressed.")
     if alignment["added"]:
         notes.append(f"{counted(alignment['added'], 'record')} of the release without an original: left out.")
-    covariance = found.continuous["covariance"]
+    covariance = found.continuous.covariance
     notes += (
-        [f"structure of the numbers: {covariance['reason']}"]
-        if found.continuous["attributes"] and not covariance["cells"]
-        else []
+        [f"structure of the numbers: {covariance['reason']}"] if found.continuous.attributes and not covariance["cells"] else []
     )
     notes += [f"contingency tables: {one['reason']}" for one in found.categorical["contingency"].values() if "reason" in one]
     for name, one in found.categorical["attributes"].items():
         notes += [f"{name}: {reason}" for reason in dict.fromkeys(one.get("reasons", {}).values())]
-    for name, one in found.continuous["attributes"].items():
+    for name, one in found.continuous.attributes.items():
         notes += [f"{name}: {one['reason']}"] if "reason" in one else []
     return list(dict.fromkeys(notes))

@@ -199,11 +199,11 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         rows = np.flatnonzero(within[order] == one)
         nulled[rows] = _suppressed(codes[rows], k, price, against)
     stayed = {"strata": list(names_of(strata))} if strata else {}
-    return _released(request, codes[places], nulled[places], followed, began, keep_order=keep_order, chance=chance, within=within,
-                     settings={
+    settings = {
         "k": k, "against": against, "importance": dict(importance or {}), **stayed, "follow": dict(follow or {}),
-        "nulls": "wildcard",
-    })  # fmt: skip
+        "nulls": "wildcard", "keep_order": keep_order,
+    }  # fmt: skip
+    return _released(request, codes[places], nulled[places], followed, began, chance=chance, within=within, settings=settings)
 
 
 def _stratum(request: Request, strata: Sequence[str], k: int) -> NDArray[np.int64]:
@@ -274,7 +274,6 @@ def _released(
     followed: Mapping[str, str],
     began: float,
     *,
-    keep_order: bool,
     chance: Chance,
     within: NDArray[np.int64],
     settings: Mapping[str, Any],
@@ -288,7 +287,7 @@ def _released(
     known = [*request.keys, *settings.get("strata", ())]
     counts, true = count_table(load(protected.frame, request.keys)), np.column_stack([codes, within])
     whole = count_table(load(protected.frame, known)) if settings.get("strata") else counts
-    asked = {"key": list(request.keys), "sensitive": [], **settings, "keep_order": keep_order}
+    asked, keep_order = {"key": list(request.keys), "sensitive": [], **settings}, settings["keep_order"]
     order = (
         np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
     )
