@@ -329,3 +329,9 @@ def test_perturbed_records_answer_in_the_place_of_the_data(tmp_path: Path) -> No
 def test_settings_are_checked(name: str, settings: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError):
         policy_of(name, settings)
+
+
+def test_sums_of_infinite_values_have_no_bits_to_count(tmp_path: Path) -> None:
+    far = pl.DataFrame({"id": range(60), "pay": [float("inf")] * 60})
+    gate = unveil.Gate(far, ledger=tmp_path / "g.db", policy=Restriction(k=5))
+    assert gate.ask("SELECT SUM(pay) FROM t WHERE id >= 20 AND id < 40").reason is None

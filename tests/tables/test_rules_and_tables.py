@@ -153,6 +153,12 @@ def test_rules_read_as_they_are_written() -> None:
     assert [rule.words() for rule in rules_of(texts)] == texts
 
 
+@pytest.mark.parametrize("rules", [{"p=10"}, [3], None, [["p=10"]]])
+def test_what_is_no_rule_is_refused(rules: Any) -> None:
+    with pytest.raises(ArgumentError, match="a rule is"):
+        rules_of(rules)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

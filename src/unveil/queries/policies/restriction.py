@@ -113,5 +113,7 @@ class _Restricted:
         if not amounts.present.any() or not np.array_equal(amounts.total, np.rint(amounts.total)):
             return most
         low, high = self._holding.bounds.get(name) or (float(np.nanmin(amounts.least)), float(np.nanmax(amounts.greatest)))
+        if not math.isfinite(high - low):
+            return most
         bits = math.ceil(math.log2(max(high - low + 1.0, 2.0)))
         return min(most, (atoms - 1) * bits / (bits + math.log2(max(atoms, 2)) / 2.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, shown
 from unveil.tables.rules.base import On, TableRule
 from unveil.tables.rules.dominance import DominanceRule
 from unveil.tables.rules.group_disclosure import GroupRule
@@ -47,8 +47,12 @@ def rules_of(rules: str | TableRule | Sequence[str | TableRule]) -> tuple[TableR
 
 
 def _rule(rule: str | TableRule) -> TableRule:
-    if not isinstance(rule, str):
+    if isinstance(rule, TableRule):
         return rule
+    if not isinstance(rule, str):
+        raise ArgumentError(
+            f"a rule is {shown(type(rule).__name__)}; write it as text (threshold=3) or give a rule of unveil.tables.rules."
+        )
     word, _, text = rule.partition("=")
     if word not in RULES:
         raise ArgumentError.not_one_of("rule", word, tuple(RULES))
