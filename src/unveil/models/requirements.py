@@ -90,8 +90,8 @@ def parse_km(text: str, sensitive: Sequence[str]) -> Model:  # noqa: ARG001 - it
     number, rest = _split(text)
     most, attribute = _split(rest or "")
     if not attribute:
-        raise ArgumentError(f"--km takes K:M:COLUMN, such as 5:2:items, not {shown(text)}.")
-    return KmAnonymity(attribute, _whole(number, "--km", text), _whole(most, "--km", text))
+        raise ArgumentError(f"`km` takes K:M:COLUMN, such as 5:2:items, not {shown(text)}.")
+    return KmAnonymity(attribute, _whole(number, "`km`", text), _whole(most, "`km`", text))
 
 
 def parse_p(text: str, sensitive: Sequence[str]) -> Model:

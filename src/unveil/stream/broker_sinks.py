@@ -162,7 +162,7 @@ class KafkaSink:
 
     def _undelivered(self) -> EngineError:
         return EngineError(
-            f"{self._place}: lines could not be delivered; with a --checkpoint the same command goes on with them."
+            f"{self._place}: lines could not be delivered; with a `checkpoint` the same command goes on with them."
         )
 
     def _delivered(self, error: Any, message: Any) -> None:

@@ -141,6 +141,8 @@ def attack(attacked: _AttackedOptions, knowledge: _KnowledgeOptions, answer: Ans
 
     with showing_progress():
         if knowledge.earlier is not None:
-            return answer.give(attacked.with_earlier(knowledge.earlier))
-        pair = attacked.pair()
-        return answer.give(attack_release(pair, **knowledge.arguments(pair, attacked.reading)))
+            outcome = attacked.with_earlier(knowledge.earlier)
+        else:
+            pair = attacked.pair()
+            outcome = attack_release(pair, **knowledge.arguments(pair, attacked.reading))
+    answer.give(outcome)

@@ -123,13 +123,13 @@ def _average(models: dict[str, Any], risk: str, more: str | None) -> str | None:
 
 def _estimated(models: dict[str, Any], _k: str, derived: str | None) -> str | None:
     if derived is None or not derived.isdecimal():
-        return "k-map is about a population, so it is not asked for; --k-map K:FRACTION estimates it from the share sampled."
+        return "k-map is about a population, so it is not asked for; `k_map` as K:FRACTION estimates it from the share sampled."
     _least(models, derived)
     return f"taken as {derived}-anonymity, as ARX derived it."
 
 
 def _presence(_models: dict[str, Any], low: str, high: str) -> str:
-    return f"it is about a population, so it is not asked for; name its table with --population, and --presence {low}:{high}."
+    return f"it is about a population, so it is not asked for; name its table by `population`, and `presence` {low}:{high}."
 
 
 def _no_attack(models: dict[str, Any], gain: str, cost: str) -> None:
