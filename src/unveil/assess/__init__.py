@@ -27,6 +27,7 @@ OPEN_MODULES = (
     "catalogue",
     "comparison",
     "composition",
+    "evidence",
     "init",
     "policy.check",
     "policy.junit",

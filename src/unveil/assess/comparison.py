@@ -12,7 +12,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.assess.evidence import InputFile, file_table, table_files
 from unveil.assess.figures import Pairing
-from unveil.assess.policy.check import AnyPolicy
+from unveil.assess.policy.check import AnyPolicy, policy_of
 from unveil.assess.tradeoff import TradeOff, trade_off
 from unveil.attributes import Names, names_of, sides_of
 from unveil.errors import ArgumentError, shown
@@ -93,7 +93,7 @@ class Comparison(Result):
     reasons
         For every release, why it lost what it lost, in words.
     files
-        The files compared: releases with their SHA-256, the original with its HMAC where a key file is given.
+        The files compared: releases with their SHA-256; where a key file is given, the HMAC of the original, project and policy.
     """
 
     trade_off: TradeOff
@@ -245,13 +245,14 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         raise ArgumentError("there is no release to compare with the original; give at least one, by its name.")
     if (tables := _protected(releases, original)) is not None:
         return compare_tables(*tables)
-    files = table_files(releases, original, key_file)
     wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
     made = {name: data for name, data in releases.items() if name != original}
     ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(made) if same_order else ()
     Pairing(id, dict(link or {}), ordered).check(releases[original], made)
     with ExitStack() as held:
         before = held.enter_context(studied(releases[original], key=key, sensitive=sensitive))
+        rules = None if policy is None else policy_of(policy)[0]
+        files = table_files(releases, original, before.project, rules, key_file)
         keys, secrets = sides_of(before.key, before.sensitive or None)
         others = {name: held.enter_context(studied(data, partial=True)) for name, data in made.items()}
         found = trade_off(

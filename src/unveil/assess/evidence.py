@@ -20,13 +20,24 @@ from unveil import __version__
 from unveil.credentials import without_credentials
 from unveil.project import Policy, Project
 from unveil.randomness import read_key
-from unveil.results import Table, jsonable
+from unveil.results import Table, View, jsonable
 from unveil.results.dates import moment
+from unveil.results.displayed import Displayed
 from unveil.sources import Data, Source, open_source
 from unveil.sources.files.globs import files_of, is_pattern
 from unveil.sources.files.inputs import locate, named_part
 
-__all__ = ["Evidence", "InputFile", "file_table", "input_files", "table_files", "verdict_files"]
+__all__ = [
+    "Evidence",
+    "Evidenced",
+    "InputFile",
+    "file_table",
+    "has_password",
+    "input_files",
+    "read_files",
+    "table_files",
+    "verdict_files",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +73,13 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """When and from what a verdict was made.
+    """When and from what an answer was made.
 
     Attributes
     ----------
     files
-        The release, its record, the original, the project, the policy and the earlier result, as far as they are files. A policy
-        that is none stands here with the hash of its rules.
+        What was read, as far as it is files: of a verdict the release, its record, the original, the project, the policy and the
+        earlier result. A policy that is none stands here with the hash of its rules.
     date
         The moment in UTC, as ISO writes it.
     version
@@ -86,6 +97,29 @@ class Evidence:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
         return {"date": self.date, "version": self.version, "files": [one.to_dict() for one in self.files]}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evidenced(Displayed):
+    """An answer as it is given to a reader, with its evidence: the field `evidence` in JSON, a table where it is seen."""
+
+    evidence: Evidence = field(default_factory=Evidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values, and its evidence."""
+        return {**Displayed.to_dict(self), "evidence": self.evidence.to_dict()}
+
+    def view(self) -> View:
+        """Return what a person should see, the files last."""
+        return self._with_files(Displayed.view(self))
+
+    def terminal_view(self) -> View:
+        """Return what a person should see in a terminal, the files last."""
+        return self._with_files(Displayed.terminal_view(self))
+
+    def _with_files(self, view: View) -> View:
+        files = self.evidence.files
+        return replace(view, tables=(*view.tables, file_table(files))) if files else view
 
 
 def file_table(files: Iterable[InputFile], title: str = "Files") -> Table:
@@ -125,15 +159,23 @@ def verdict_files(
             found.append(replace(_standard_input(key, public=role != "original"), role=role))
         elif place is not None:
             found += _file(role, os.fspath(place), key, public=key is None and role != "original")
+    return (*found, *_rules(project, policy, key))
+
+
+def _rules(project: Project | None, policy: Policy | None, key: bytes | None) -> list[InputFile]:
+    """Return the files of a project and of a policy, with plain hashes where there is no key."""
+    found: list[InputFile] = []
     if project is not None:
-        found += _file("project", str(project.path), key, public=key is None and not _has_password(project))
+        found += _file("project", str(project.path), key, public=key is None and not has_password(project))
     if policy is not None:
         place = policy.path or (project.path if project is not None and policy is project.policy else None)
-        found += [_rules_in_hand(policy)] if place is None else _file("policy", str(place), key, public=key is None)
-    return tuple(found)
+        open_to_all = key is None and not (project is not None and place == project.path and has_password(project))
+        found += [_rules_in_hand(policy)] if place is None else _file("policy", str(place), key, public=open_to_all)
+    return found
 
 
-def _has_password(project: Project) -> bool:
+def has_password(project: Project) -> bool:
+    """Return whether a project names a data base with a password, so that its file has no plain hash."""
     return project.data.path is not None and without_credentials(project.data.path) != str(project.data.path)
 
 
@@ -171,13 +213,34 @@ def input_files(
     return tuple(found)
 
 
+def read_files(read: Iterable[tuple[str, str]], key_file: str | os.PathLike[str]) -> tuple[InputFile, ...]:
+    """Return the files among places that were read, each with its role, and with its hash under a key.
+
+    Parameters
+    ----------
+    read
+        Roles and places; a place that is no file, such as a built-in data set, is left out.
+    key_file
+        The secret key of the hashes.
+    """
+    key, found = read_key(key_file), list[InputFile]()
+    for role, place in dict.fromkeys(read):
+        found += [replace(_standard_input(key), role=role)] if place == "-" else _file(role, place, key)
+    return tuple(found)
+
+
 def table_files(
-    tables: Mapping[str, Data], original: str, key_file: str | os.PathLike[str] | None = None
+    tables: Mapping[str, Data],
+    original: str,
+    project: Project | None,
+    policy: Policy | None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> tuple[InputFile, ...]:
-    """Return the files behind an original and its releases, by the tables' names."""
+    """Return the files behind an original and its releases, by the tables' names; under a key, project and policy too."""
     key = None if key_file is None else read_key(key_file)
     places = {name: open_source(data).place for name, data in tables.items()}
-    return tuple(file for name, place in places.items() for file in _file(name, place, key, public=name != original))
+    found = [file for name, place in places.items() for file in _file(name, place, key, public=name != original)]
+    return tuple(found if key is None else [*found, *_rules(project, policy, key)])
 
 
 def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> list[InputFile]:

@@ -105,10 +105,10 @@ class OriginalOptions:
 
     def paired(self, trial: TrialOptions) -> dict[str, Any]:
         """Return the arguments that pair the release with its original, read as the release is; none: there is no original."""
-        held_out = {} if self.control is None else {"control": trial.reading.source(self.control)}
+        held_out = {} if self.control is None else {"control": trial.reading.source(self.control, "control")}
         if self.original is None:
             return held_out
-        first = trial.reading.source(self.original)
+        first = trial.reading.source(self.original, "original")
         return {"original": first, **held_out, **self.match.arguments(first.names)}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unveil.attributes import require_columns
-from unveil.cli.options import Encoding, Missing, ProjectFile, Separator, TextColumns, pair_of, read_here
+from unveil.cli.options import Encoding, Missing, ProjectFile, Separator, TextColumns, note_read, pair_of, read_here
 from unveil.cli.overwrite import check_read
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 
@@ -60,15 +60,15 @@ class ReadingOptions:
         planned = read_options(project, replace(self.options(), separator=None, encoding=None))
         return replace(planned, separator=self.separator, encoding=self.encoding)
 
-    def source(self, place: str) -> Source:
+    def source(self, place: str, role: str) -> Source:
         """Open another table that is read as the first is."""
         from unveil.sources import open_source
 
-        return open_source(place, self.options())
+        return open_source(note_read(role, place), self.options())
 
-    def source_if_named(self, place: str | None) -> Source | None:
+    def source_if_named(self, place: str | None, role: str) -> Source | None:
         """Open another table, where one is named."""
-        return None if place is None else self.source(place)
+        return None if place is None else self.source(place, role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,9 @@ class Inputs:
         return [] if self.project is None else list(self.project.needs.values())
 
 
-def gather(data: str | None, reading: ReadingOptions, roles: NamedRoles | None = None, *, partial: bool = False) -> Inputs:
+def gather(
+    data: str | None, reading: ReadingOptions, roles: NamedRoles | None = None, *, partial: bool = False, role: str = "data"
+) -> Inputs:
     """Open the study of a command line; what it does not name is the project's. One connection serves the whole command."""
     from unveil.sources import open_source
     from unveil.sources.opening import read_options
@@ -153,7 +155,7 @@ def gather(data: str | None, reading: ReadingOptions, roles: NamedRoles | None =
     own = reading.options()
     source = open_source(_place(data, plan), read_options(plan, own), held=closed_at_end.get())
     require_columns(own.text, source.names)
-    read_here.set((Path(source.place).name, *(() if plan is None else (Path(plan.path).name,))))
+    read_here.set(((role, source.place), *(() if plan is None else (("project", str(plan.path)),))))
     study = Study(
         source,
         named.key or None,
@@ -168,6 +170,10 @@ def gather(data: str | None, reading: ReadingOptions, roles: NamedRoles | None =
         project=plan,
         partial=partial,
     )
+    for name in (*study.key, *study.sensitive):
+        attribute = None if plan is None else plan.attributes.get(name)
+        if attribute is not None and attribute.hierarchy is not None:
+            note_read(f"hierarchy of {name}", str(attribute.hierarchy))
     return Inputs(study)
 
 
@@ -191,11 +197,11 @@ def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[St
     from unveil.sources import open_source
     from unveil.study import Study
 
-    inputs = gather(original, reading, partial=True)
+    inputs = gather(original, reading, partial=True, role="original")
     after = Study(
         open_source(release, reading.of_release(inputs.project), held=closed_at_end.get()), project=inputs.project, partial=True
     )
-    read_here.set((*read_here.get(), Path(after.place).name))
+    note_read("release", after.place)
     return inputs.study, after
 
 
@@ -223,7 +229,7 @@ def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple
         return column, plan.partition(column, file)
     if plan is not None and not Path(file).exists() and column in plan.attributes and plan.attributes[column].partitions:
         raise ArgumentError.not_one_of(f"partition of {shown(column)}", file, tuple(plan.attributes[column].partitions))
-    return column, Partition.read(file, column=column)
+    return column, Partition.read(note_read(f"partition of {column}", file), column=column)
 
 
 def one_sensitive(inputs: Inputs, given: Sequence[str] | None, *, identity: bool) -> Study:

@@ -25,12 +25,18 @@ __all__ = [
     "SMALL", "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Json", "Keep", "Key", "KeyFile", "Missing",
     "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive",
     "Separator", "Small", "SpreadsheetSafe", "Testing", "TextColumns", "Unmasked", "Weights", "give",
-    "pair_of", "read_here", "showing_progress",
+    "note_read", "pair_of", "read_here", "showing_progress",
 ]  # fmt: skip
 
 
-read_here: ContextVar[tuple[str, ...]] = ContextVar("read_here", default=())
-"""What a verb was asked about: the names of its data and its project, for the foot of a page."""
+read_here: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("read_here", default=())
+"""What a verb has read, for the foot of a page and for hashes: the role and the place of each, the data first."""
+
+
+def note_read(role: str, place: str) -> str:
+    """Note that a verb reads a place, and return it."""
+    read_here.set((*read_here.get(), (role, place)))
+    return place
 
 
 def _writable(out: Path | None) -> Path | None:
@@ -40,6 +46,15 @@ def _writable(out: Path | None) -> Path | None:
 
         checked_path(out)
     return out
+
+
+def _usable(key_file: Path | None) -> Path | None:
+    """Refuse a key that cannot be used before the work begins; a pipe can be read once, and is read when the key is needed."""
+    if key_file is not None and not key_file.is_fifo():
+        from unveil.randomness import read_key
+
+        read_key(key_file)
+    return key_file
 
 
 Data = Annotated[
@@ -123,7 +138,12 @@ TextColumns = Annotated[
 ]
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--key-file", metavar="FILE", help="A secret key: the answer then holds the HMAC of its input files."),
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="A secret key: the answer then holds the HMAC of its input files.",
+        callback=_usable,
+    ),
 ]
 SpreadsheetSafe = Annotated[
     bool,
@@ -153,13 +173,18 @@ def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: b
     if out is not None:
         from unveil import report
 
-        report.write(result, out, spreadsheet_safe=spreadsheet_safe, made_from=read_here.get())
+        report.write(result, out, spreadsheet_safe=spreadsheet_safe, made_from=_names(read_here.get()))
         sys.stderr.write(f"written: {without_credentials(out)}\n")
     if as_json:
         text = json.dumps(result.to_dict(), ensure_ascii=not _is_unicode(sys.stdout.encoding), allow_nan=False)
         _print(lambda: sys.stdout.write(f"{text}\n"))
     elif out is None:
         _print(lambda: _show(result))
+
+
+def _names(read: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the names of what was read, each once."""
+    return list(dict.fromkeys(Path(without_credentials(place)).name for _, place in read))
 
 
 def _print(write: Callable[[], object]) -> None:

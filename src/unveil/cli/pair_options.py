@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli.options import pair_of
+from unveil.cli.options import note_read, pair_of
 
 __all__ = ["MatchOptions"]
 
@@ -32,4 +32,6 @@ class MatchOptions:
 
     def arguments(self, columns: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of a call, given the columns of the original."""
+        if self.link is not None:
+            note_read("link", self.link)
         return {"mapping": self.pairs(columns), "id": self.identity, "link": self.link, "same_order": self.same_order}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.inputs import Inputs
-from unveil.cli.options import pair_of
+from unveil.cli.options import note_read, pair_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
 
 if TYPE_CHECKING:
@@ -206,7 +206,11 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
                 f"--partition {shown(name)} names column {shown(column)} twice; one model has one partition of it."
             )
         built_in = file in datasets.partitions() and not Path(file).exists()
-        found.setdefault(name, {})[column] = datasets.partition(file) if built_in else Partition.read(file, column=column)
+        found.setdefault(name, {})[column] = (
+            datasets.partition(file)
+            if built_in
+            else Partition.read(note_read(f"partition {name} of {column}", file), column=column)
+        )
     return found
 
 
@@ -236,6 +240,6 @@ def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hier
     return {
         column: datasets.hierarchy(file, column=column)
         if file in datasets.hierarchies() and not Path(file).exists()
-        else Hierarchy.read(file, column=column)
+        else Hierarchy.read(note_read(f"hierarchy of {column}", file), column=column)
         for column, file in pairs
     }

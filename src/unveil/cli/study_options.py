@@ -12,6 +12,7 @@ from unveil.cli.options import (
     Identity,
     Json,
     Key,
+    KeyFile,
     NullPolicy,
     Out,
     PartitionFile,
@@ -21,13 +22,14 @@ from unveil.cli.options import (
     Unmasked,
     Weights,
     give,
+    read_here,
 )
 
 if TYPE_CHECKING:
     from unveil.results import Result
     from unveil.study import Study
 
-__all__ = ["AnswerOptions", "FormOptions", "SourceOptions", "StudyOptions"]
+__all__ = ["AnswerOptions", "EvidenceOptions", "FormOptions", "SourceOptions", "StudyOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,32 @@ class FormOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerOptions(FormOptions):
-    """Where an answer about people goes, in which form, and which classes it names."""
+class EvidenceOptions(FormOptions):
+    """Where the answer goes, in which form, and what it can be held to."""
+
+    key_file: KeyFile = None
+
+    def give(self, result: Result) -> None:
+        """Write the answer to a file, print it as JSON, or show it, with the hashes of what was read if there is a key."""
+        FormOptions.give(self, self.evidenced(result.displayed()))
+
+    def evidenced(self, displayed: Result) -> Result:
+        """Return an answer as it is displayed, with the hashes of what was read if there is a key."""
+        if self.key_file is None:
+            return displayed
+        from unveil.assess.evidence import Evidence, Evidenced, read_files
+
+        return Evidenced(displayed, evidence=Evidence(read_files(read_here.get(), self.key_file)))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions(EvidenceOptions):
+    """Where an answer about people goes, in which form, which classes it names, and what it can be held to."""
 
     unmasked: Unmasked = False
     small: Small = SMALL
 
-    def give(self, result: Result) -> None:
-        """Write the answer to a file, print it as JSON, or show it, masked or marked."""
-        FormOptions.give(self, result.displayed(unmasked=self.unmasked, small=self.small))
+    def give(self, result: Result, *, holds_files: bool = False) -> None:
+        """Write the answer to a file, print it as JSON, or show it, masked or marked; some hold their files themselves."""
+        displayed = result.displayed(unmasked=self.unmasked, small=self.small)
+        FormOptions.give(self, displayed if holds_files else self.evidenced(displayed))

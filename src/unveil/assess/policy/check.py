@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
-from unveil.assess.evidence import Evidence, verdict_files
+from unveil.assess.evidence import Evidence, has_password, verdict_files
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.columns import column_notes, naming_nobody, unmeasured_in, vouched_in
 from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
@@ -271,7 +271,7 @@ def policy_of(given: AnyPolicy) -> tuple[Policy, Project | None]:
     if isinstance(given, Policy):
         return _with_rules(given, "the policy"), None
     if isinstance(given, Project):
-        return _with_rules(given.policy, str(given.path)), given
+        return _of_project(given), given
     if isinstance(given, Mapping):
         return _with_rules(Policy.of(given), "the policy"), None
     if isinstance(given, str) and given in PRESETS:
@@ -282,7 +282,7 @@ def policy_of(given: AnyPolicy) -> tuple[Policy, Project | None]:
         raise ArgumentError(f"{shown(given)} is neither a file nor a preset; presets are: {listed(PRESETS)}.{hint}")
     if _is_project(place):
         project = Project.read(place)
-        return _with_rules(project.policy, str(place)), project
+        return _of_project(project), project
     return _with_rules(Policy.read(place), str(place)), None
 
 
@@ -296,6 +296,12 @@ def _is_project(place: Path) -> bool:
         return bool(set(tomllib.loads(place.read_text("utf-8-sig"))) & set(SECTIONS))
     except (OSError, ValueError):
         return False  # the reader of policies says what is wrong
+
+
+def _of_project(project: Project) -> Policy:
+    """Return the policy of a project, with the file that it stands in, unless that holds a password."""
+    policy = _with_rules(project.policy, str(project.path))
+    return policy if has_password(project) else replace(policy, path=project.path)
 
 
 def _with_rules(policy: Policy, place: str) -> Policy:

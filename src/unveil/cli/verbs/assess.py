@@ -10,7 +10,7 @@ import typer
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
-from unveil.cli.options import Data, Household, Key, KeyFile, NullPolicy, Person, Weights, showing_progress
+from unveil.cli.options import Data, Household, Key, NullPolicy, Person, Weights, showing_progress
 from unveil.cli.requirements import SensitiveColumns, attackers
 from unveil.cli.study_options import AnswerOptions
 
@@ -38,7 +38,7 @@ class _AssessedOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ScopeOptions:
-    """How far the assessment goes, and what it can be held to."""
+    """How far the assessment goes."""
 
     partition: Annotated[
         list[str] | None,
@@ -47,7 +47,6 @@ class _ScopeOptions:
     max_size: Annotated[
         int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; none: what time allows.")
     ] = None
-    key_file: KeyFile = None
 
     def arguments(self, inputs: Inputs, answer: AnswerOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
@@ -56,7 +55,7 @@ class _ScopeOptions:
             "max_size": self.max_size,
             "redact": not answer.unmasked,
             "small": answer.small,
-            "key_file": self.key_file,
+            "key_file": answer.key_file,
         }
 
 
@@ -69,4 +68,4 @@ def assess(table: _AssessedOptions, scope: _ScopeOptions, answer: AnswerOptions)
     inputs = table.gathered()
     with showing_progress():
         result = assess_table(inputs.study, **scope.arguments(inputs, answer))
-    answer.give(result)
+    answer.give(result, holds_files=True)

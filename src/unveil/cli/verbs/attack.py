@@ -62,8 +62,8 @@ class _AttackedOptions:
         if not keys or len(secrets) != 1:
             raise ArgumentError("two releases are attacked together with --key columns and one --sensitive column; name them.")
         return intersect_releases(
-            one.source, self.reading.source(earlier), other.source, keys, secrets[0], mapping=self.match.pairs(one.names),
-            hierarchies={**one.hierarchies, **trees(self.hierarchy, one.names)},
+            one.source, self.reading.source(earlier, "earlier release"), other.source, keys, secrets[0],
+            mapping=self.match.pairs(one.names), hierarchies={**one.hierarchies, **trees(self.hierarchy, one.names)},
         )  # fmt: skip
 
 
@@ -121,8 +121,8 @@ class _KnowledgeOptions:
         planned = planned_attackers(pair.original.project, pair.sensitive)
         return {
             "partitions": planned | attackers(self.partition, [*pair.release.names, *pair.original.names]),
-            "external": reading.source_if_named(self.external),
-            "control": reading.source_if_named(self.control),
+            "external": reading.source_if_named(self.external, "external data"),
+            "control": reading.source_if_named(self.control, "control"),
             "method": None if self.method is None else {"mechanism": self.method, **settings_of(self.settings)},
             "missing_is_sensitive": self.missing_is_sensitive,
             "link_records": self.linkage,

@@ -11,7 +11,7 @@ import typer
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
-from unveil.cli.options import Key, KeyFile, showing_progress
+from unveil.cli.options import Key, note_read, showing_progress
 from unveil.cli.requirements import SensitiveColumns
 from unveil.cli.study_options import AnswerOptions
 from unveil.errors import ArgumentError, shown
@@ -40,14 +40,14 @@ class _ReleasesOptions:
 
     def gathered(self) -> Inputs:
         """Open the original."""
-        return gather(self.original, self.reading, NamedRoles(self.key, self.sensitive))
+        return gather(self.original, self.reading, NamedRoles(self.key, self.sensitive), role="original")
 
     def tables(self, inputs: Inputs) -> dict[str, Source]:
         """Open the releases; what stands for a null in the project's data does so in them, and its codes are codes."""
         from unveil.sources import open_source
 
         options, places = self.reading.of_release(inputs.project), _named(self.releases, "a release", "NAME=RELEASE")
-        return {name: open_source(place, options) for name, place in places.items()}
+        return {name: open_source(note_read(name, place), options) for name, place in places.items()}
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call that say which record belongs to which."""
@@ -79,7 +79,6 @@ class _ScaleOptions:
         str | None,
         typer.Option("--policy", metavar="FILE|PRESET", help="What is required: a policy file, a project file, or a preset."),
     ] = None
-    key_file: KeyFile = None
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments of the call; the project's needs come first, and its policy holds where none is named."""
@@ -93,7 +92,6 @@ class _ScaleOptions:
             "tasks": [Task(f"task {column}", column) for column in self.task or ()],
             "losses": self.loss or ("entropy_loss", "suppressed"),
             "seed": self.seed,
-            "key_file": self.key_file,
             "policy": planned if self.policy is None else self.policy,
         }
 
@@ -120,6 +118,8 @@ class _TablesOptions:
 
         groups = hierarchies_of(self.hierarchy, inputs.study.names)
         places = _named(releases, "a table", "NAME=TABLE")
+        for name, place in places.items():
+            note_read(name, place)
         tables: Result = compared(inputs.source, self.by or (), places, self.value, self.rule or (), groups)
         return tables
 
@@ -135,8 +135,10 @@ def compare(compared: _ReleasesOptions, scale: _ScaleOptions, tables: _TablesOpt
         return answer.give(tables.compared(inputs, compared.releases))
     keys, named = inputs.required_key(), {"original": inputs.study, **compared.tables(inputs)}
     with showing_progress():
-        result = compare_releases(named, keys, inputs.sensitive, **compared.arguments(), **scale.arguments(inputs))
-    return answer.give(result)
+        result = compare_releases(
+            named, keys, inputs.sensitive, **compared.arguments(), **scale.arguments(inputs), key_file=answer.key_file
+        )
+    return answer.give(result, holds_files=True)
 
 
 def _named(texts: Sequence[str], what: str, form: str) -> dict[str, str]:

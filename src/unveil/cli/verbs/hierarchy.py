@@ -49,7 +49,7 @@ class _FileOptions:
 
     def source(self, place: str | None, text: list[str] | None = None) -> Source | None:
         """Open a table, where one is named."""
-        return ReadingOptions(None, self.separator, self.encoding, self.missing, text).source_if_named(place)
+        return ReadingOptions(None, self.separator, self.encoding, self.missing, text).source_if_named(place, "data")
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ class _RiskOptions:
     def arguments(self, reading: ReadingOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
         return {
-            "population": reading.source_if_named(self.population),
-            "reference": reading.source_if_named(self.reference),
+            "population": reading.source_if_named(self.population, "population"),
+            "reference": reading.source_if_named(self.reference, "reference"),
             "sampling_fraction": self.sampling_fraction,
             "special": self.suda,
             "loglinear": int(self.loglinear) if self.loglinear is not None and self.loglinear.isdecimal() else self.loglinear,

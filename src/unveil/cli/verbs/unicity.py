@@ -11,7 +11,7 @@ from unveil.cli.application import app
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Data, PartitionFile, showing_progress
-from unveil.cli.study_options import FormOptions
+from unveil.cli.study_options import EvidenceOptions
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Draws:
 
 @app.command(epilog="Example: unveil unicity thesis-location --person user --key location --key period --points 2")
 @grouped
-def unicity(asked: _Points, drawn: _Draws, answer: FormOptions) -> None:
+def unicity(asked: _Points, drawn: _Draws, answer: EvidenceOptions) -> None:
     """How many points of a trajectory, such as places and times, single a person out?"""
     with showing_progress():
         found = _measured(asked, drawn)
