@@ -103,6 +103,11 @@ class ArgumentError(UnveilError, ValueError):
     """An argument that makes no sense, alone or with the others."""
 
     @classmethod
+    def no_weights(cls, column: str, wrong: int) -> ArgumentError:
+        """Report weights that are none."""
+        return cls(f"{wrong:,} of the weights in column {shown(column)} are not positive numbers.")
+
+    @classmethod
     def not_one_of(cls, name: str, value: object, known: Sequence[str]) -> ArgumentError:
         """Report a word outside the list of those allowed."""
         return cls(f"{name} {shown(value)} is unknown; it is one of: {listed(known)}.{near_miss(str(value), known)}")
@@ -215,6 +220,11 @@ class DataChangedError(UnveilError, RuntimeError):
         """Report records that became others, more or fewer."""
         return cls(f"{place}: the data changed between its count and its release. Nothing was written; run it again.")
 
+    @classmethod
+    def while_counted(cls, place: str) -> DataChangedError:
+        """Report records that became others, more or fewer, between two questions about them."""
+        return cls(f"{place}: the data changed while it was counted; run it again.")
+
 
 class UnsupportedDataError(UnveilError, TypeError):
     """Data, or a column, of a type that cannot be counted."""
@@ -229,7 +239,7 @@ class UnsupportedDataError(UnveilError, TypeError):
     @classmethod
     def no_number(cls, column: str, kind: object) -> UnsupportedDataError:
         """Report a column whose values cannot be summed."""
-        return cls(f"column {shown(column)} holds {kind} values, and the values of a table are numbers.")
+        return cls(f"column {shown(column)} holds {kind} values, and the values and weights of a table are numbers.")
 
     @classmethod
     def no_characters(cls, column: str) -> UnsupportedDataError:
@@ -305,6 +315,16 @@ class ProjectError(UnveilError, ValueError):
 
 class TableError(UnveilError, ValueError):
     """A statistical table that cannot be made, does not add up, or cannot be protected as asked."""
+
+    @classmethod
+    def no_holding(cls, column: str) -> TableError:
+        """Report records that belong to no contributor."""
+        return cls(f"column {shown(column)} has nulls; every record needs a holding (a record of its own has its own).")
+
+    @classmethod
+    def no_request(cls, column: str) -> TableError:
+        """Report a column that does not say who asked for protection."""
+        return cls(f"column {shown(column)} is to say who asked for protection, with true and false, 1 and 0, or yes and no.")
 
     @classmethod
     def does_not_add_up(cls, total: str, difference: float, others: int) -> TableError:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from adbc_driver_postgresql import dbapi
 
 import unveil
-from unveil.errors import NullsError, UnsupportedDataError
+from unveil.errors import ArgumentError, DataChangedError, NullsError, TableError, UnsupportedDataError
 from unveil.sources import open_source
-from unveil.sources.amounts import amounts
+from unveil.sources.amounts import Contribution, amounts
+from unveil.sources.engines.session import STATEMENTS
+from unveil.tables.crosstable import CrossTable
 
 COUNTING = ("duckdb", "duckdb file", "postgresql", "spark")
 TOWN = 'so "called" town'
@@ -22,6 +28,10 @@ FIRMS = pl.DataFrame(
         TOWN: RNG.choice(["Köln", "köln", "北京", ""], 300),
         "worth": RNG.lognormal(3, 1, 300).round(2),
         "gain": RNG.integers(-50, 50, 300),
+        "firm": RNG.choice([f"firm {number}" for number in range(40)], 300),
+        "part": RNG.integers(1, 9, 300) / 4,
+        "asks": pl.Series([("yes", "No", "", None)[at] for at in RNG.integers(0, 4, 300)]),
+        "half": pl.Series([(0.5, 1.5, None, float("nan"))[at] for at in RNG.integers(0, 4, 300)]),
     }
 )
 
@@ -35,9 +45,123 @@ def test_a_table_of_an_engine_is_that_of_the_records(engine: Any) -> None:
         assert [one.codes for one in mine.dimensions] == [one.codes for one in theirs.dimensions]
         for name in ("n", "units", "holder", "value", "size", "top"):
             assert np.allclose(getattr(mine, name), getattr(theirs, name)), name
-    found = amounts(open_source(held), ["age"], "worth", 3)
+    found = amounts(open_source(held), ["age"], Contribution("worth"), 3)
     assert found is not None
     assert len(found.total) == 4  # one row per combination, no record
+
+
+def same(mine: CrossTable, theirs: CrossTable) -> None:
+    """Both tables are alike, whatever numbers the contributors have who are alone in a cell."""
+    assert [one.codes for one in mine.dimensions] == [one.codes for one in theirs.dimensions]
+    for name in ("n", "units", "value", "size", "top", "asked"):
+        ours, other = getattr(mine, name), getattr(theirs, name)
+        assert (ours is None) == (other is None), name
+        assert ours is None or (ours.dtype == other.dtype and np.allclose(ours, other)), name
+    assert mine.holder is not None
+    assert theirs.holder is not None
+    pairs = set(zip(mine.holder.tolist(), theirs.holder.tolist(), strict=True))
+    assert len(pairs) == len({ours for ours, _ in pairs}) == len({other for _, other in pairs})
+
+
+KOELN = unveil.Hierarchy(TOWN, [("Köln", "a", "All"), ("köln", "a", "All"), ("北京", "b", "All"), ("", "b", "All")])
+CROSSED = unveil.Hierarchy(TOWN, [("Köln", "c", "All"), ("北京", "c", "All"), ("köln", "d", "All"), ("", "d", "All")])
+OPTIONS: list[dict[str, Any]] = [
+    {"holding": "firm"},
+    {"weights": "part"},
+    {"holding": "firm", "weights": "part"},
+    {"value": "worth", "request": "asks"},
+    {"value": "worth", "weights": "part", "margins": False},
+    {"value": "worth", "holding": "firm", "hierarchies": {TOWN: KOELN}},
+    {"value": "worth", "holding": "firm", "request": "asks", "hierarchies": {TOWN: [KOELN, CROSSED]}, "top": 2},
+    {"value": "gain", "signed": True, "weights": "part", "request": "asks", "top": 1},
+    {"value": "gain", "signed": True, "holding": "firm", "weights": "part", "request": "asks", "margins": False},
+    {"value": "gain", "signed": True, "holding": "age", "by": [TOWN, "half"]},
+    {"value": "worth", "request": "asks", "by": ["half"]},
+]
+
+
+@pytest.mark.parametrize("engine", COUNTING, indirect=True)
+def test_holdings_requests_and_weights_are_those_of_the_records(engine: Any) -> None:
+    for frame in (FIRMS, FIRMS.head(12)):
+        held = engine(frame)
+        for options in OPTIONS:
+            asked = {"by": ["age", TOWN], **options}
+            same(unveil.table(frame, **asked), unveil.table(held, **asked))
+
+
+class _Heard(logging.Handler):
+    """Keeps the statements that are sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.statements: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.statements.append(record.getMessage())
+
+
+@pytest.fixture
+def heard() -> Iterator[list[str]]:
+    """The statements that are sent to an engine."""
+    handler, level = _Heard(), STATEMENTS.level
+    STATEMENTS.addHandler(handler)
+    STATEMENTS.setLevel(logging.DEBUG)
+    yield handler.statements
+    STATEMENTS.removeHandler(handler)
+    STATEMENTS.setLevel(level)
+
+
+def test_what_leaves_an_engine_are_cells(heard: list[str], postgres: str, run: Any) -> None:
+    with dbapi.connect(postgres) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("contributors", FIRMS.to_arrow(), mode="replace")
+        connection.commit()
+    for options in OPTIONS:
+        asked = {"by": ["age", TOWN], **options}
+        heard.clear()
+        table = unveil.table(f"{postgres}?table=contributors", **asked)
+        sent = [text for text in heard if '"contributors"' in text and "SELECT" in text and "count(" in text]
+        assert len(sent) == (2 if "holding" in options else 1)
+        for statement in heard:
+            assert "Köln" not in statement  # no value goes there either
+            assert "firm 1" not in statement
+        for statement in sent:
+            rows = run(statement)
+            assert len(rows) <= len(table)
+            assert not any(str(entry).startswith("firm ") for row in rows for entry in row)
+        kept = len(asked["by"]) + 6 + options.get("top", 5)  # codes, n, contributors, sum, size, who asked, the one alone
+        assert all(len(row) == kept for row in run(sent[-1])) or "holding" not in options
+
+
+def test_data_that_changes_between_two_questions_is_refused() -> None:
+    connection = duckdb.connect()
+    connection.register("given", FIRMS.to_arrow())
+    connection.execute("CREATE TABLE firms AS SELECT * FROM given")
+    connection.execute("SELECT setseed(0.5)").fetchall()
+    some = connection.sql("SELECT * FROM firms WHERE random() < 0.5")  # others whenever it is asked
+    with pytest.raises(DataChangedError, match="while it was counted"):
+        unveil.table(some, ["age", TOWN], value="worth", holding="firm")
+
+
+WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"weights": TOWN}, UnsupportedDataError, "are numbers"),
+    ({"value": "worth", "weights": "gain"}, ArgumentError, "not positive"),
+    ({"value": "worth", "weights": "half"}, ArgumentError, "not positive"),
+    ({"value": "worth", "holding": "asks"}, TableError, "nulls"),
+    ({"value": "worth", "holding": "half"}, TableError, "nulls"),
+    ({"value": "worth", "request": TOWN}, TableError, "who asked"),
+    ({"value": "worth", "holding": "firm", "request": TOWN}, TableError, "who asked"),
+    ({"value": "gain", "holding": "firm"}, TableError, "negative"),
+    ({"value": "half", "holding": "firm"}, NullsError, "half"),
+    ({"value": "worth", "holding": "nobody"}, KeyError, "nobody"),
+]
+
+
+@pytest.mark.parametrize("engine", COUNTING, indirect=True)
+def test_contributors_that_are_none_are_refused(engine: Any) -> None:
+    held = engine(FIRMS)
+    for options, error, message in WRONG:
+        with pytest.raises(error, match=message):
+            unveil.table(held, ["age"], **options)
 
 
 @pytest.mark.parametrize("engine", COUNTING, indirect=True)

@@ -236,3 +236,26 @@ def test_engines_give_the_same_table() -> None:
     assert mine.top is not None
     assert theirs.top is not None
     assert np.array_equal(mine.top, theirs.top)
+
+
+@settings(max_examples=25, deadline=None)
+@given(records, st.booleans(), st.booleans(), st.booleans())
+def test_engines_sum_contributors_as_records_are(
+    rows: list[tuple[Any, ...]], holding: bool, request: bool, weights: bool
+) -> None:
+    import duckdb
+
+    data = frame(rows).with_columns(part=pl.col("firm") / 2)
+    options: dict[str, Any] = {"holding": "firm"} if holding else {}
+    options |= {"request": "asked"} if request else {}
+    options |= {"weights": "part"} if weights else {}
+    relation = duckdb.connect().from_arrow(data.to_arrow())
+    mine, theirs = (
+        unveil.table(one, ["where", "what"], value="worth", hierarchies={"where": TREE}, **options) for one in (data, relation)
+    )
+    assert mine.to_dict()["cells"] == theirs.to_dict()["cells"]
+    for name in ("n", "units", "value", "size", "top", "asked"):
+        assert np.array_equal(getattr(mine, name), getattr(theirs, name)), name  # quarters and halves add without rounding
+    assert np.array_equal(PercentRule(10).primary(mine), PercentRule(10).primary(theirs))
+    if request:
+        assert np.array_equal(RequestRule(20).primary(mine), RequestRule(20).primary(theirs))

@@ -11,6 +11,7 @@ import numpy as np
 from unveil.counts.grouping import summed
 from unveil.errors import NullsError, TableError, shown
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
+from unveil.sources.amounts import Contribution
 from unveil.sources.amounts import amounts as amounts_there
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, to
     An engine computes both where the data is; of other data records are read.
     """
     source = open_source(data)
-    there = amounts_there(source, columns, value, top) if nulls == "category" else None
+    there = amounts_there(source, columns, Contribution(value), top) if nulls == "category" else None
     if there is not None:
         return there.table, Amounts(there.total, there.size, there.top)
     read = tallied(source, [*columns, value], nulls=nulls)

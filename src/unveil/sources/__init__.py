@@ -213,5 +213,5 @@ def _checked_weights(series: pl.Series, n: NDArray[np.int64] | None, name: str) 
     wrong = ~(np.isfinite(weights) & (weights > 0))
     if wrong.any():
         bad = int(np.count_nonzero(wrong) if n is None else n[wrong].sum())
-        raise ArgumentError(f"{bad:,} of the weights in column {shown(name)} are not positive numbers.")
+        raise ArgumentError.no_weights(name, bad)
     return weights

@@ -1,6 +1,7 @@
 """What each combination of some columns amounts to: its records, the sum of a value, and its largest contributions.
 
-An engine computes it where the data is, with a window function, and one row per combination comes here; no record does.
+An engine computes it where the data is, with window functions, and one row per combination, or per cell of a table, comes here;
+no record does, and no name of a contributor.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.attributes import require_columns
-from unveil.errors import NullsError
+from unveil.errors import ArgumentError, NullsError, TableError
 from unveil.sources import CodedTable, coded_table
 from unveil.sources.engines.answers import tally_of
+from unveil.sources.engines.contributors import ASKED, CHECKS, NOT_ASKED, Contribution, by_cell, by_combination, by_record
 from unveil.sources.engines.table import EngineSource
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.base import Source
 
-__all__ = ["Contributions", "amounts"]
+__all__ = ["ASKED", "NOT_ASKED", "Cells", "Contribution", "Contributions", "Holdings", "amounts", "holdings"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,18 +37,90 @@ class Contributions:
     table
         The combinations, coded, with their records.
     total, size
-        The sum of the value, and of its size.
+        The sum of the contributions, and of their sizes.
     top
         The largest contributions by their size, largest first.
+    negative
+        Whether a contribution is below 0.
+    asked
+        The largest contribution of someone who asked for protection; None where nobody knows who did.
     """
 
     table: CodedTable
     total: NDArray[np.float64]
     size: NDArray[np.float64]
     top: NDArray[np.float64]
+    negative: bool
+    asked: NDArray[np.float64] | None = None
 
 
-def amounts(source: Source, columns: Sequence[str], value: str, top: int) -> Contributions | None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """What the cells of a table amount to, margins included, each contributor's records taken together.
+
+    Attributes
+    ----------
+    codes
+        The code of each cell along each dimension.
+    n, units
+        The records, and the contributors.
+    total, size, top, asked
+        As in `Contributions`.
+    holder
+        A number for the contributor who is alone in a cell; -1 elsewhere.
+    """
+
+    codes: tuple[NDArray[np.int64], ...]
+    n: NDArray[np.int64]
+    units: NDArray[np.int64]
+    total: NDArray[np.float64]
+    size: NDArray[np.float64]
+    top: NDArray[np.float64]
+    asked: NDArray[np.float64]
+    holder: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holdings:
+    """Combinations of some columns in an engine, which can be asked for the cells of a table over them.
+
+    Attributes
+    ----------
+    source, columns, what
+        The engine's table, the columns, and what a record contributes.
+    table
+        The combinations, coded, with their records.
+    ranks
+        For each column the rank of every combination's value among all, by which the engine knows it.
+    negative
+        Whether a contribution is below 0.
+    """
+
+    source: EngineSource
+    columns: Sequence[str]
+    what: Contribution
+    table: CodedTable
+    ranks: tuple[NDArray[np.int64], ...]
+    negative: bool
+
+    def cells(self, above: Sequence[Sequence[tuple[int, int]]], top: int) -> Cells:
+        """Return what all cells amount to; for each column `above` has pairs: a rank, and a code that its value belongs to."""
+        answer, _ = self.source.answered(self.columns, self.what, lambda records: by_cell(records, above, top))
+        at = len(above)
+        alone = answer.to_series(at + 5 + top).fill_null(-1)
+        return Cells(
+            tuple(_whole(answer, number) for number in range(at)),
+            _whole(answer, at),
+            _whole(answer, at + 1),
+            _numbers(answer, at + 2),
+            _numbers(answer, at + 3),
+            np.stack([_numbers(answer, at + 5 + number) for number in range(top)], axis=1),
+            _numbers(answer, at + 4),
+            alone.to_numpy().astype(np.int64),
+        )
+
+
+def amounts(source: Source, columns: Sequence[str], what: Contribution, top: int) -> Contributions | None:
     """Return what each combination of the columns amounts to; None where the source cannot compute it itself.
 
     Raises
@@ -56,17 +130,55 @@ def amounts(source: Source, columns: Sequence[str], value: str, top: int) -> Con
     """
     if not isinstance(source, EngineSource):
         return None
-    require_columns([*columns, value], source.names)
-    answer, numeric = source.contributions(columns, value, top)
-    tally = tally_of(answer, columns, numeric=numeric)
-    at = len(columns) + 1
-    known = _numbers(answer, at)
-    if tally.n is not None and (missing := int(tally.n.sum() - known.sum())):
-        raise NullsError.present({value: missing})
+    require_columns([*columns, *what.columns], source.names)
+    answer, numeric = source.answered(columns, what, lambda records: by_record(records, len(columns), top))
+    table, negative = _checked(source, columns, what, answer, numeric)
+    at = len(columns) + len(CHECKS)
     tops = np.stack([_numbers(answer, at + 3 + number) for number in range(top)], axis=1)
-    table = coded_table(source.place, tally, columns, "category", None)
-    return Contributions(table, _numbers(answer, at + 1), _numbers(answer, at + 2), tops)
+    asked = None if what.request is None else _numbers(answer, at + 2)
+    return Contributions(table, _numbers(answer, at), _numbers(answer, at + 1), tops, negative, asked)
+
+
+def holdings(source: Source, columns: Sequence[str], what: Contribution) -> Holdings | None:
+    """Return the combinations of the columns in an engine that knows contributors; None where the source is no engine.
+
+    Raises
+    ------
+    NullsError
+        If the value is null in some record.
+    TableError
+        If a record has no contributor.
+    """
+    if not isinstance(source, EngineSource):
+        return None
+    require_columns([*columns, *what.columns], source.names)
+    answer, numeric = source.answered(columns, what, lambda records: by_combination(records, len(columns)))
+    table, negative = _checked(source, columns, what, answer, numeric)
+    first = len(columns) + len(CHECKS)
+    ranks = tuple(_whole(answer, first + at) for at in range(len(columns)))
+    return Holdings(source, columns, what, table, ranks, negative)
+
+
+def _checked(
+    source: Source, columns: Sequence[str], what: Contribution, answer: pl.DataFrame, numeric: Sequence[str]
+) -> tuple[CodedTable, bool]:
+    """Return the combinations, and whether a contribution is below 0; refuse what is no value, weight, word or holding."""
+    found = {name: int(_whole(answer, len(columns) + at).sum()) for at, name in enumerate(CHECKS)}
+    if what.value is not None and (missing := found["n"] - found["known"]):
+        raise NullsError.present({what.value: missing})
+    if what.weights is not None and found["unweighted"]:
+        raise ArgumentError.no_weights(what.weights, found["unweighted"])
+    if what.holding is not None and found["held"] < found["n"]:
+        raise TableError.no_holding(what.holding)
+    if what.request is not None and found["strange"]:
+        raise TableError.no_request(what.request)
+    table = coded_table(source.place, tally_of(answer, columns, numeric=numeric), columns, "category", None)
+    return table, found["negative"] > 0
 
 
 def _numbers(answer: pl.DataFrame, at: int) -> NDArray[np.float64]:
     return answer.to_series(at).cast(float).fill_null(0.0).to_numpy().astype(np.float64)
+
+
+def _whole(answer: pl.DataFrame, at: int) -> NDArray[np.int64]:
+    return answer.to_series(at).cast(int).to_numpy().astype(np.int64)

@@ -14,11 +14,11 @@ from unveil.attributes import Names, names_of
 from unveil.counts import Counts
 from unveil.counts.amounts import numbers_of, ranked
 from unveil.counts.grouping import group, tally
-from unveil.errors import ArgumentError, TableError, shown
+from unveil.errors import ArgumentError, DataChangedError, TableError, shown
 from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
-from unveil.sources.amounts import Contributions, amounts
+from unveil.sources.amounts import ASKED, NOT_ASKED, Contribution, Contributions, Holdings, amounts, holdings
 from unveil.tables.cells import largest, rolled_up, shape_of
 from unveil.tables.classification import TOTAL, Classification, chosen
 from unveil.tables.crosstable import CrossTable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.partitions import Hierarchy
+    from unveil.sources.base import Source
 
 __all__ = ["leaves_of", "table"]
 
@@ -94,9 +95,7 @@ def table(  # noqa: PLR0913 - what a table is made of
     columns = _columns(names, value, holding, request, weights)
     checked_count("top", top, least=1, most=100)
     source = open_source(data)
-    there = None
-    if value is not None and not (holding or request or weights) and nulls == "category":
-        there = _known(data, names, value) or amounts(source, names, value, top)
+    there = _there(data, source, names, Contribution(value, weights, holding, request), top) if nulls == "category" else None
     counted = _grouped(tallied(source, columns, nulls=nulls, weights=weights)) if there is None else there.table
     spans = counted.columns[: len(names)]
     trees = chosen(hierarchies or {}, names)
@@ -106,8 +105,8 @@ def table(  # noqa: PLR0913 - what a table is made of
         dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
         for dimension, one in zip(dimensions, spans, strict=True)
     ]
-    rows = _Rows.read(counted, dimensions, leaves, None if there is not None else value, holding, request)
-    below = rows.x is not None and bool((rows.x < 0).any()) if there is None else bool((there.total < there.size).any())
+    rows = _Rows.read(counted, dimensions, leaves, None if there is not None else (value, holding, request))
+    below = rows.x is not None and bool((rows.x < 0).any()) if there is None else value is not None and there.negative
     if below and not signed:
         raise TableError(f"column {shown(value)} has negative values; say so (`signed`), and contributions are ranked by size.")
     return CrossTable(
@@ -116,8 +115,17 @@ def table(  # noqa: PLR0913 - what a table is made of
         signed=signed,
         shown=_published(dimensions, tables),
         made=Provenance(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
-        **(rows.by_holding(top) if rows.holder is not None else rows.by_record(top) if there is None else rows.by_amounts(there)),
+        **rows.amounts(there, top),
     )
+
+
+def _there(data: Data, source: Source, names: Sequence[str], what: Contribution, top: int) -> Contributions | Holdings | None:
+    """Return what is known of the amounts where the data is; None: its records are to be read."""
+    if what.holding is not None:
+        return holdings(source, names, what)
+    if what.columns == [what.value] and (known := _known(data, names, str(what.value))) is not None:
+        return known
+    return amounts(source, names, what, top) if what.columns else None
 
 
 def _grouped(read: CodedTable) -> CodedTable:
@@ -140,7 +148,7 @@ def _known(data: Data, names: Sequence[str], value: str) -> Contributions | None
     spans = tuple(Coded(one.name, one.values, codes.astype(np.uint64)) for one, codes in pairs)
     coded = CodedTable(spans, counts.records, n=counts.n)
     known = counts.amounts[value]
-    return Contributions(coded, known.total, known.size, known.top)
+    return Contributions(coded, known.total, known.size, known.top, bool((known.total < known.size).any()))
 
 
 def leaves_of(
@@ -242,11 +250,10 @@ class _Rows:
         counted: CodedTable,
         dimensions: tuple[Classification, ...],
         leaves: Sequence[NDArray[np.int64]],
-        value: str | None,
-        holding: str | None,
-        request: str | None,
+        asked_for: tuple[str | None, str | None, str | None] | None,
     ) -> _Rows:
-        """Put the columns that were counted into their places."""
+        """Put the columns that were counted into their places; an engine that has value, holding and request keeps them."""
+        value, holding, request = asked_for or (None, None, None)
         rest = {one.name: one for one in counted.columns[len(dimensions) :]}
         rows = len(leaves[0])
         n = np.ones(rows, dtype=np.int64) if counted.n is None else counted.n
@@ -264,6 +271,14 @@ class _Rows:
         sums = np.bincount(self.cell, weights=amounts, minlength=int(np.prod(shape)))
         whole = amounts.dtype.kind in "iu"
         return (np.rint(sums).astype(np.int64) if whole else sums).reshape(shape)
+
+    def amounts(self, there: Contributions | Holdings | None, top: int) -> dict[str, Any]:
+        """Return the amounts of all cells, from the rows or from what an engine has."""
+        if isinstance(there, Holdings):
+            return self.by_engine(there, top)
+        if there is not None:
+            return self.by_amounts(there)
+        return self.by_record(top) if self.holder is None else self.by_holding(top)
 
     def by_record(self, top: int) -> dict[str, Any]:
         """Return the amounts of all cells where every record is a contributor."""
@@ -287,12 +302,39 @@ class _Rows:
         """Return the amounts of all cells from those that an engine computed for the inner ones."""
         known = self.by_record(1)
         shape = tuple(len(one.leaves) for one in self.dimensions)
-        inner = np.zeros((int(np.prod(shape)), there.top.shape[1]))
-        inner[self.cell] = there.top
-        tops = largest(self.dimensions, inner.reshape(*shape, -1)).reshape(-1, there.top.shape[1])
+
+        def over_all(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+            inner = ranked(np.repeat(self.cell, sizes.shape[1]), sizes.ravel(), int(np.prod(shape)), sizes.shape[1])
+            return largest(self.dimensions, inner.reshape(*shape, -1)).reshape(-1, sizes.shape[1])
+
         value = rolled_up(self.dimensions, self.summed(there.total)).ravel()
         size = rolled_up(self.dimensions, self.summed(there.size)).ravel()
-        return {**known, "value": value, "size": size, "top": tops}
+        asked = None if there.asked is None else over_all(there.asked[:, None]).ravel()
+        return {**known, "value": value, "size": size, "top": over_all(there.top), "asked": asked}
+
+    def by_engine(self, there: Holdings, top: int) -> dict[str, Any]:
+        """Return the amounts of all cells as an engine computes them, which knows the contributors."""
+        above = []
+        for dimension, leaves, ranks in zip(self.dimensions, self.leaves, there.ranks, strict=True):
+            codes = _above(dimension)
+            numbers, first = np.unique(ranks, return_index=True)
+            pairs = zip(numbers.tolist(), leaves[first].tolist(), strict=True)
+            above.append([(number, code) for number, leaf in pairs for code in codes[leaf]])
+        cells = there.cells(above, top)
+        shape = tuple(len(one) for one in self.dimensions)
+        at = np.ravel_multi_index(list(cells.codes), shape)
+
+        def placed(found: NDArray[Any], empty: float = 0) -> NDArray[Any]:
+            whole = np.full((int(np.prod(shape)), *found.shape[1:]), empty, dtype=found.dtype)
+            whole[at] = found
+            return whole
+
+        if not np.array_equal(placed(cells.n), rolled_up(self.dimensions, self.summed(self.n)).ravel()):
+            raise DataChangedError.while_counted(there.source.place)
+        found: dict[str, Any] = {"units": placed(cells.units), "holder": placed(cells.holder, -1)}
+        if there.what.value is not None or there.what.weights is not None:
+            found |= {"value": placed(cells.total), "size": placed(cells.size), "top": placed(cells.top)}
+        return found if there.what.request is None else {**found, "asked": placed(cells.asked)}
 
     def _largest(self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
         """Return the largest contributions of the inner cells, of which each row has `n` of one size."""
@@ -332,10 +374,7 @@ class _Rows:
         row = np.arange(len(self.n))
         cell = np.zeros(len(self.n), dtype=np.int64)
         for dimension, leaves in zip(self.dimensions, self.leaves, strict=True):
-            above: list[list[int]] = [[] for _ in dimension.leaves]
-            for code, members in enumerate(dimension.members):
-                for leaf in members.tolist():
-                    above[leaf].append(code)
+            above = _above(dimension)
             counts = np.array([len(some) for some in above])
             starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
             flat = np.array([code for some in above for code in some], dtype=np.int64)
@@ -347,22 +386,23 @@ class _Rows:
         return cell, row
 
 
+def _above(dimension: Classification) -> list[list[int]]:
+    """Return the codes that every leaf belongs to."""
+    above: list[list[int]] = [[] for _ in dimension.leaves]
+    for code, members in enumerate(dimension.members):
+        for leaf in members.tolist():
+            above[leaf].append(code)
+    return above
+
+
 def _holders(column: Coded) -> NDArray[np.int64]:
     if any(value is None for value in column.values):
-        raise TableError(
-            f"column {shown(column.name)} has nulls; every record needs a holding (a record of its own has its own)."
-        )
+        raise TableError.no_holding(column.name)
     return column.codes.astype(np.int64)
 
 
 def _flags(column: Coded) -> NDArray[np.bool_]:
-    words = {"true": True, "1": True, "yes": True, "y": True, "false": False, "0": False, "no": False, "n": False, "": False}
-    flags = []
-    for value in column.values:
-        word = "" if value is None else str(value).lower()
-        if word not in words:
-            raise TableError(
-                f"column {shown(column.name)} is to say who asked for protection, with true and false, 1 and 0, or yes and no."
-            )
-        flags.append(words[word])
-    return np.asarray(np.array(flags, dtype=bool)[column.codes])
+    words = ["" if value is None else str(value).lower() for value in column.values]
+    if any(word not in (*ASKED, *NOT_ASKED) for word in words):
+        raise TableError.no_request(column.name)
+    return np.asarray(np.array([word in ASKED for word in words], dtype=bool)[column.codes])

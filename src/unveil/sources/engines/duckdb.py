@@ -21,12 +21,13 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, rank, released, selection
+from unveil.sources.engines.sql import numbered, quoted, quoted_text, rank, released, selection
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 from unveil.sources.files.inputs import locate
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
+    from unveil.sources.engines.contributors import Contribution
 
 __all__ = ["FileTable", "RelationSource"]
 
@@ -63,9 +64,11 @@ class RelationSource(EngineSource):
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
         return _aggregated(self._relation, columns, aggregates, self.place)
 
-    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
-        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
-        return _contributions(self._relation, columns, value, top, self.place)
+    def answered(
+        self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return the answer to a query on records with the columns that `engines.contributors` names."""
+        return _answered(self._relation, columns, what, query, self.place)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         return _collected(self._relation, columns, self.place)
@@ -131,9 +134,11 @@ class FileTable(EngineSource):
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
         return self._asked(lambda relation: _aggregated(relation, columns, aggregates, self.place))
 
-    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
-        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
-        return self._asked(lambda relation: _contributions(relation, columns, value, top, self.place))
+    def answered(
+        self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return the answer to a query on records with the columns that `engines.contributors` names."""
+        return self._asked(lambda relation: _answered(relation, columns, what, query, self.place))
 
     def _rewritten(self, connection: Any, what: EngineRecoding, out: Address) -> int:
         """Make the table of a release in one transaction, and return its number of records."""
@@ -314,18 +319,30 @@ def _aggregated(relation: Any, columns: Sequence[str], aggregates: Aggregates, p
     return tally, answer[:, width:]
 
 
-def _contributions(relation: Any, columns: Sequence[str], value: str, top: int, place: str) -> tuple[pl.DataFrame, list[str]]:
+def _answered(
+    relation: Any, columns: Sequence[str], what: Contribution, query: Callable[[str], str], place: str
+) -> tuple[pl.DataFrame, list[str]]:
     kinds = _kinds(relation)
-    for name in columns:
+    for name in (*columns, *(one for one in (what.holding, what.request) if one is not None)):
         if kinds[name] in _UNCOUNTABLE:
             raise UnsupportedDataError.uncountable(name, kinds[name])
-    if kinds[value] not in (*_NUMBERS, "hugeint", "uhugeint"):
-        raise UnsupportedDataError.no_number(value, kinds[value])
-    keys = [_expression(name, kinds[name]) for name in columns]
-    number = f"CASE WHEN isfinite({quoted(value)}::DOUBLE) THEN {quoted(value)}::DOUBLE END"
+    keys = [f"{_expression(name, kinds[name])} AS {letter}{at}" for letter in "sg" for at, name in enumerate(columns)]
+    word = "''" if what.request is None else f"lower(CAST({quoted(what.request)} AS VARCHAR))"
+    holding = "''" if what.holding is None else _without_nan(what.holding, kinds[what.holding])
+    numbers = [f"{_number(what.value, kinds)} AS v", f"{_number(what.weights, kinds)} AS w"]
+    records = f"(SELECT {', '.join([*keys, *numbers])}, {word} AS f, {holding} AS h FROM unveil_records)"  # noqa: S608 - quoted
     with _failure_reported(place):
-        answer = _said(relation.query("unveil_records", contributions("unveil_records", keys, keys, number, top))).pl()
+        answer = _said(relation.query("unveil_records", query(records))).pl()
     return answer, [name for name in columns if kinds[name] in _LONG]
+
+
+def _number(name: str | None, kinds: Mapping[str, str]) -> str:
+    """Return a column as finite floating point numbers; without one, 1."""
+    if name is None:
+        return "1::DOUBLE"
+    if kinds[name] not in (*_NUMBERS, "hugeint", "uhugeint"):
+        raise UnsupportedDataError.no_number(name, kinds[name])
+    return f"CASE WHEN isfinite({quoted(name)}::DOUBLE) THEN {quoted(name)}::DOUBLE END"
 
 
 def _numbers(kinds: Mapping[str, str]) -> dict[str, bool]:

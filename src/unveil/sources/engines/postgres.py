@@ -8,7 +8,7 @@ User, password, service and encryption come from the address, the environment (`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,11 +22,12 @@ from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session
-from unveil.sources.engines.sql import contributions, numbered, quoted, quoted_text, rank, released, selection, tally
+from unveil.sources.engines.sql import numbered, quoted, quoted_text, rank, released, selection, tally
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
+    from unveil.sources.engines.contributors import Contribution
 
 __all__ = ["PostgresTable"]
 
@@ -112,6 +113,11 @@ class _Column:
         return f"nullif({self.key}, 'NaN')" if self.kind in _FLOATS else self.key
 
     @property
+    def named(self) -> str:
+        """What tells contributors apart: anything that has a largest value, which truth values have not."""
+        return f"({self.key})::text" if self.kind == "bool" else self.counted
+
+    @property
     def scale(self) -> int | None:
         """The digits behind the point that the table grants an exact number; None where it does not say."""
         digits, scale = divmod(max(self.modifier - _TYPMOD, 0), 1 << 16)
@@ -173,19 +179,30 @@ class PostgresTable(EngineSource):
             answer, width = pl.DataFrame(cursor.fetch_arrow_table()), len(columns) + 1
         return tally_of(answer[:, :width], columns, numeric=_numeric(keys)), answer[:, width:]
 
-    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
-        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
+    def answered(
+        self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return the answer to a query on records with the columns that `engines.contributors` names."""
         asked = [self._columns[column] for column in columns]
-        for column in asked:
-            if not column.countable:
+        holding, request = (None if one is None else self._columns[one] for one in (what.holding, what.request))
+        for column in (*asked, holding, request):
+            if column is not None and not column.countable:
                 raise UnsupportedDataError.uncountable(column.name, column.kind)
-        if self._columns[value].category != "N":
-            raise UnsupportedDataError.no_number(value, self._columns[value].kind)
-        number = f"nullif(nullif(nullif({quoted(value)}::float8, 'NaN'), 'Infinity'), '-Infinity')"
-        shown, keys = [column.shown for column in asked], [column.key for column in asked]
+        listed = [f"{one.shown} AS s{at}, {one.key} AS g{at}" for at, one in enumerate(asked)]
+        listed += [f"{self._number(what.value)} AS v", f"{self._number(what.weights)} AS w"]
+        listed.append("''::text AS f" if request is None else f"lower(({request.shown})::text) AS f")
+        listed.append("''::text AS h" if holding is None else f"{holding.named} AS h")
         with self._cursor() as cursor:
-            cursor.execute(contributions(self._name, shown, keys, number, top))
+            cursor.execute(query(f"(SELECT {', '.join(listed)} FROM {self._name})"))  # noqa: S608 - quoted
             return pl.DataFrame(cursor.fetch_arrow_table()), list(_numeric(asked))
+
+    def _number(self, name: str | None) -> str:
+        """Return a column as finite floating point numbers; without one, 1."""
+        if name is None:
+            return "1::float8"
+        if self._columns[name].category != "N":
+            raise UnsupportedDataError.no_number(name, self._columns[name].kind)
+        return f"nullif(nullif(nullif({quoted(name)}::float8, 'NaN'), 'Infinity'), '-Infinity')"
 
     def _rewritten(self, cursor: Any, what: EngineRecoding, target: str) -> int:
         """Make the table of a release, and return its number of records."""

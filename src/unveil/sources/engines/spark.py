@@ -25,6 +25,7 @@ from unveil.sources.engines.table import Aggregates, EngineSource, Write
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
+    from unveil.sources.engines.contributors import Contribution
 
 __all__ = ["SparkSource", "open_address"]
 
@@ -98,29 +99,37 @@ class SparkSource(EngineSource):
             answer = pl.DataFrame(_cancellable(self.session, grouped.toArrow))
         return tally_of(answer[:, : len(columns) + 1], columns), answer[:, len(columns) + 1 :]
 
-    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:
-        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes."""
-        from pyspark.sql import Window, functions
+    def answered(
+        self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return the answer to a query on records with the columns that `engines.contributors` names."""
+        from pyspark.sql import functions
 
-        for name in columns:
+        for name in (*columns, *(one for one in (what.holding, what.request) if one is not None)):
             if self.kinds[name] in _UNCOUNTABLE:
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
-        if self.kinds[value] not in _NUMBERS:
-            raise UnsupportedDataError.no_number(value, self.kinds[value])
-        keys = [str(at) for at in range(len(columns))]
-        number = self.plain(value).cast("double")
-        number = functions.when(functions.isnan(number) | functions.abs(number).isin(float("inf")), None).otherwise(number)
-        asked = [self.asked(name).alias(key) for name, key in zip(columns, keys, strict=True)]
+        none, view = functions.lit(""), f"{own_word()}records"
+        word = none if what.request is None else functions.lower(self.plain(what.request).cast("string"))
+        listed = [self.asked(name).alias(f"{letter}{at}") for letter in "sg" for at, name in enumerate(columns)]
+        listed += [self._number(what.value).alias("v"), self._number(what.weights).alias("w"), word.alias("f")]
+        listed.append((none if what.holding is None else self.counted(what.holding)).alias("h"))
         with _failure_reported(self.place):
-            rows = self.numbered.select(*asked, number.alias("v"))
-            size = functions.abs(functions.col("v"))
-            order = Window.partitionBy(*keys).orderBy(size.desc_nulls_last())
-            ranked = rows.withColumn("r", functions.row_number().over(order))
-            firsts = [functions.max(functions.when(functions.col("r") == at, size)) for at in range(1, top + 1)]
-            sums = [functions.count("*"), functions.count("v"), functions.sum("v"), functions.sum(size)]
-            answer = ranked.groupBy(*keys).agg(*sums, *firsts)
-            numbered = answer.toDF(*(f"c{at}" for at in range(len(answer.columns))))
-            return pl.DataFrame(_cancellable(self.session, numbered.toArrow)), []
+            self.numbered.select(*listed).createOrReplaceTempView(view)
+            try:
+                return pl.DataFrame(_cancellable(self.session, self.session.sql(query(view)).toArrow)), []
+            finally:
+                self.session.catalog.dropTempView(view)
+
+    def _number(self, name: str | None) -> Any:
+        """Return a column as finite floating point numbers; without one, 1."""
+        from pyspark.sql import functions
+
+        if name is None:
+            return functions.lit(1.0)
+        if self.kinds[name] not in _NUMBERS:
+            raise UnsupportedDataError.no_number(name, self.kinds[name])
+        number = self.plain(name).cast("double")
+        return functions.when(functions.isnan(number) | functions.abs(number).isin(float("inf")), None).otherwise(number)
 
     def _rewritten(self, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
         """Make the table or files of a release, and return them with their number of records."""

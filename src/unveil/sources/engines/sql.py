@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unveil.sources.engines.recoding import Rewritten
 
-__all__ = ["contributions", "numbered", "quoted", "quoted_text", "rank", "released", "selection", "tally"]
+__all__ = ["numbered", "quoted", "quoted_text", "rank", "released", "selection", "tally"]
 
 
 def quoted(name: str) -> str:
@@ -85,24 +85,3 @@ def released(table: str, made: Rewritten, names: Sequence[str]) -> str:
     """Return the statement that makes the table of a release, its columns under their names."""
     columns = ", ".join(f"q.c{at} AS {quoted(name)}" for at, name in enumerate(names))
     return f"CREATE TABLE {table} AS SELECT {columns} FROM {made.source}{made.order}"  # noqa: S608 - quoted
-
-
-def contributions(table: str, shown: Sequence[str], grouped: Sequence[str], value: str, top: int) -> str:
-    """Return the query for combinations with their records, known values, sum, sum of sizes and largest sizes.
-
-    Examples
-    --------
-    >>> contributions('"t"', ['"a"'], ['"a"'], '"v"', 1).count("row_number")
-    1
-    """
-    keys = ", ".join(f"{one} AS s{at}" for at, one in enumerate(shown))
-    groups = ", ".join(f"{one} AS g{at}" for at, one in enumerate(grouped))
-    inner = (
-        f"SELECT {keys}, {groups}, {value} AS v, row_number() OVER (PARTITION BY {', '.join(grouped)} "  # noqa: S608 - quoted
-        f"ORDER BY abs({value}) DESC NULLS LAST) AS r FROM {table}"
-    )
-    firsts = ", ".join(f'max(CASE WHEN r = {at} THEN abs(v) END) AS "t{at}"' for at in range(1, top + 1))
-    columns = ", ".join(f's{at} AS "{at}"' for at in range(len(shown)))
-    names = ", ".join([f"s{at}" for at in range(len(shown))] + [f"g{at}" for at in range(len(grouped))])
-    sums = 'count(*) AS "n", count(v) AS "k", sum(v) AS "s", sum(abs(v)) AS "a"'
-    return f"SELECT {columns}, {sums}, {firsts} FROM ({inner}) q GROUP BY {names}"  # noqa: S608 - quoted

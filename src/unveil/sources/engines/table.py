@@ -11,6 +11,7 @@ from unveil.sources.base import Source, Tally
 if TYPE_CHECKING:
     import polars as pl
 
+    from unveil.sources.engines.contributors import Contribution
     from unveil.sources.engines.recoding import EngineRecoding
 
 __all__ = ["Aggregates", "EngineSource", "Write", "Written", "require_unchanged"]
@@ -40,8 +41,13 @@ class EngineSource(Source):
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
         raise UnsupportedDataError(f"{self.place}: this engine cannot be asked for sums.")
 
-    def contributions(self, columns: Sequence[str], value: str, top: int) -> tuple[pl.DataFrame, Sequence[str]]:  # noqa: ARG002
-        """Return combinations of columns with their records, known values, sum, sum of sizes and so many of the largest sizes.
+    def answered(
+        self,
+        columns: Sequence[str],  # noqa: ARG002 - an engine that can uses them
+        what: Contribution,  # noqa: ARG002
+        query: Callable[[str], str],  # noqa: ARG002
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Return the answer to a query on records with the columns that `engines.contributors` names.
 
         The second answer names the columns whose numbers came as text.
         """
