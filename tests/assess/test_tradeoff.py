@@ -294,3 +294,15 @@ def test_what_has_no_place_is_not_drawn() -> None:
         drawn = ET.fromstring(unveil.trade_off(TABLE, releases, KEY, needs=NEED).svg())  # noqa: S314
         assert len(drawn.findall(f"{SVG}circle")) == number
         assert all(math.isfinite(float(circle.get("cx", "nan"))) for circle in drawn.findall(f"{SVG}circle"))
+
+
+@pytest.mark.parametrize("nulls", ["category", "drop"])
+def test_another_null_policy_of_the_original_is_said(nulls: str) -> None:
+    data = pl.DataFrame({"town": ["a", "a", None, "b", "b", None], "ill": ["x", "y", "x", "y", "x", "y"]})
+    study = unveil.Study(data, "town", "ill", nulls=nulls)
+    compared = unveil.compare({"original": study, "same": data}, same_order=True)
+    for found in (unveil.trade_off(study, {"same": data}, losses="suppressed", same_order=True), compared):
+        notes = found.view().notes
+        assert any("null policy of the original is 'drop'" in note for note in notes) == (nulls == "drop")
+        assert found.to_dict().get("notes", []) == [note for note in notes if "null policy" in note]
+        assert found.to_dict()["made"]["nulls"] == "category"

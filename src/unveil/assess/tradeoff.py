@@ -36,6 +36,10 @@ __all__ = ["LOSSES", "PRIVACY", "Axis", "Point", "TradeOff", "dominance", "trade
 _ORIGINAL = "original"
 _OF_RULE = {"k_anonymity": "k", "prosecutor_average": "prosecutor", "distinct_l_diversity": "l", "t_closeness": "t"}
 """The figures of privacy that rules of a policy are about."""
+_NULLS = (
+    "The null policy of the original is {}; here a null is a value in every table, so that all are read alike, and figures may "
+    "differ from those of other calls."
+)
 _DECIMALS = 12
 """Figures that agree in so many decimals are equal: the same data may be summed in another order."""
 
@@ -83,12 +87,15 @@ class TradeOff(Result):
         How the result was made.
     original
         The figures of the original itself, as far as they need no attack and no model.
+    notes
+        Where the comparison does otherwise than the study of the original says.
     """
 
     axes: tuple[Axis, ...]
     releases: Mapping[str, Point]
     made: Provenance
     original: Mapping[str, float | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def front(self) -> tuple[str, ...]:
@@ -127,6 +134,7 @@ class TradeOff(Result):
                 for name, point in self.releases.items()
             },
             "front": list(self.front),
+            **({"notes": list(self.notes)} if self.notes else {}),
             "made": self.made.to_dict(),
         }
 
@@ -158,6 +166,7 @@ class TradeOff(Result):
             for name, point in self.releases.items()
             for reason, axes in _grouped(point.reasons).items()
         )
+        notes = (*self.notes, *notes)
         figures = (Figure("releases", len(self.releases)), self.worth_considering())
         charts = tuple(chart for chart in (self.picture(),) if chart.rows)
         return View("Privacy against utility", figures, tuple(table for table in tables if table.rows), notes, charts=charts)
@@ -318,10 +327,11 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         }
         readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
+        notes = () if before.nulls == "category" else (_NULLS.format(shown(before.nulls)),)
         first = {} if _ORIGINAL in releases else asked.of_original(_plain(before))
     made = Provenance(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     itself = {name: None if isinstance(value, str) else value for name, value in first.items()}
-    return TradeOff(axes, _judged(readings, axes), made, itself)
+    return TradeOff(axes, _judged(readings, axes), made, itself, notes)
 
 
 def _required(policy: Policy, secrets: Sequence[str]) -> dict[str, float]:
