@@ -121,6 +121,7 @@ def test_what_leaves_an_engine_are_cells(heard: list[str], postgres: str, run: A
         table = unveil.table(f"{postgres}?table=contributors", **asked)
         sent = [text for text in heard if '"contributors"' in text and "SELECT" in text and "count(" in text]
         assert len(sent) == (2 if "holding" in options else 1)
+        assert sum("SET TRANSACTION" in text for text in heard) == 2  # to open the table; then one for all questions
         for statement in heard:
             assert "Köln" not in statement  # no value goes there either
             assert "firm 1" not in statement

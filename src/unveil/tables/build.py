@@ -95,28 +95,31 @@ def table(  # noqa: PLR0913 - what a table is made of
     columns = _columns(names, value, holding, request, weights)
     checked_count("top", top, least=1, most=100)
     source = open_source(data)
-    there = _there(data, source, names, Contribution(value, weights, holding, request), top) if nulls == "category" else None
-    counted = _grouped(tallied(source, columns, nulls=nulls, weights=weights)) if there is None else there.table
-    spans = counted.columns[: len(names)]
-    trees = chosen(hierarchies or {}, names)
-    dimensions = tuple(_dimension(one, trees.get(one.name, ()), total if margins else None) for one in spans)
-    shape_of(dimensions)
-    leaves = [
-        dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
-        for dimension, one in zip(dimensions, spans, strict=True)
-    ]
-    rows = _Rows.read(counted, dimensions, leaves, None if there is not None else (value, holding, request))
-    below = rows.x is not None and bool((rows.x < 0).any()) if there is None else value is not None and there.negative
-    if below and not signed:
-        raise TableError(f"column {shown(value)} has negative values; say so (`signed`), and contributions are ranked by size.")
-    return CrossTable(
-        dimensions=dimensions,
-        n=rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel(),
-        signed=signed,
-        shown=_published(dimensions, tables),
-        made=Provenance(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
-        **rows.amounts(there, top),
-    )
+    with source.held():  # all questions are about the same records, where an engine grants that
+        there = _there(data, source, names, Contribution(value, weights, holding, request), top) if nulls == "category" else None
+        counted = _grouped(tallied(source, columns, nulls=nulls, weights=weights)) if there is None else there.table
+        spans = counted.columns[: len(names)]
+        trees = chosen(hierarchies or {}, names)
+        dimensions = tuple(_dimension(one, trees.get(one.name, ()), total if margins else None) for one in spans)
+        shape_of(dimensions)
+        leaves = [
+            dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
+            for dimension, one in zip(dimensions, spans, strict=True)
+        ]
+        rows = _Rows.read(counted, dimensions, leaves, None if there is not None else (value, holding, request))
+        below = rows.x is not None and bool((rows.x < 0).any()) if there is None else value is not None and there.negative
+        if below and not signed:
+            raise TableError(
+                f"column {shown(value)} has negative values; say so (`signed`), and contributions are ranked by size."
+            )
+        return CrossTable(
+            dimensions=dimensions,
+            n=rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel(),
+            signed=signed,
+            shown=_published(dimensions, tables),
+            made=Provenance(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
+            **rows.amounts(there, top),
+        )
 
 
 def _there(data: Data, source: Source, names: Sequence[str], what: Contribution, top: int) -> Contributions | Holdings | None:
