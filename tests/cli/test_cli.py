@@ -353,6 +353,7 @@ def test_attack_loss_and_compare_read_the_project(
     ).to_dict()  # fmt: skip
     Path("plan.toml").write_text(Path("plan.toml").read_text(encoding="utf-8").replace('[attributes.gone]\nrole = "key"\n', ""))
     compared = printed(capsys, "compare", "original.csv", "r=release.csv", *common[2:])
+    assert "null policy of the original is 'drop'" in compared.pop("notes")[0]
     assert compared == unveil.compare({"original": one, "r": two}, ["zip", "age"], "disease", same_order=True).to_dict()
 
 
