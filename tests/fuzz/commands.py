@@ -245,7 +245,7 @@ VALUES: dict[str, Draw] = {
 """How a right value of an option or an argument is drawn."""
 
 _OF_VERB: dict[tuple[str, str], Draw] = {
-    ("attack", "--method"): _one_of("rank_swap", "add_noise", "pram"),
+    ("attack", "--method"): _one_of("rank_swap", "add_noise", "pram", "generalize"),
     ("table", "--method"): _one_of("lp", "optimal", "gauss", "controlled", "conventional", "random"),
     ("table", "--level"): _one_of("rule", "none", "2"),
     ("query", "--policy"): _one_of("restriction", "differential", "sticky", "records", "camouflage", "open"),

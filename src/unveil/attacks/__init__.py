@@ -11,16 +11,20 @@ from unveil.attacks.linkage.distance import distance_linkage
 from unveil.attacks.linkage.intervals import interval_disclosure
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
+from unveil.attacks.minimal_generalisation import minimality
+from unveil.attacks.minimality_result import Minimality
 from unveil.measures.text_leaks import TextLeaks, text_leaks
 
 __all__ = [
     "Attack",
     "KnownItems",
+    "Minimality",
     "TextLeaks",
     "attack",
     "distance_linkage",
     "interval_disclosure",
     "known_items",
+    "minimality",
     "probabilistic_linkage",
     "structure_linkage",
     "text_leaks",

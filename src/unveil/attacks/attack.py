@@ -196,6 +196,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         How the release was made, as an intruder knows it: its `mechanism` ("rank_swap", "add_noise", "pram" or
         "microaggregate"), the settings (`window`; `amount` and `method`; `retention` or `matrix`; `k`, `method` and `together`),
         and the `attributes` that it treated (none: all). Records are then linked by likelihood, too.
+        What a generalisation gives away by being minimal, `attacks.minimality` says.
     nulls
         "category" (the default), "drop" or "error".
     person

@@ -91,7 +91,7 @@ class _KnowledgeOptions:
         typer.Option(
             "--method",
             metavar="NAME",
-            help="How the release was made, if it is known: rank_swap, add_noise, pram, microaggregate.",
+            help="How the release was made, if it is known: rank_swap, add_noise, pram, microaggregate, generalize.",
         ),
     ] = None
     settings: Annotated[
@@ -111,6 +111,17 @@ class _KnowledgeOptions:
         ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0
+
+    def minimal(self, pair: Pair) -> Result:
+        """Attack a generalisation, knowing that no lower one would have met what was asked for."""
+        from unveil.attacks import minimality
+
+        if self.partition or self.external or self.control:
+            raise ArgumentError("--method generalize takes no --partition, --external or --control; leave them out.")
+        asked = settings_of(self.settings)
+        if strange := [name for name in asked if name not in ("k", "l", "alpha")]:
+            raise ArgumentError.not_one_of("what is known of generalize", strange[0], ("k", "l", "alpha"))
+        return minimality(pair, **asked, seed=self.seed)
 
     def arguments(self, pair: Pair, reading: ReadingOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
@@ -142,6 +153,8 @@ def attack(attacked: _AttackedOptions, knowledge: _KnowledgeOptions, answer: Ans
     with showing_progress():
         if knowledge.earlier is not None:
             outcome = attacked.with_earlier(knowledge.earlier)
+        elif knowledge.method == "generalize":
+            outcome = knowledge.minimal(attacked.pair())
         else:
             pair = attacked.pair()
             outcome = attack_release(pair, **knowledge.arguments(pair, attacked.reading))

@@ -1,0 +1,99 @@
+"""What someone gains who knows that a table was generalised no further than it had to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unveil import __version__
+from unveil.results import Figure, Result, Table, View
+from unveil.results.numbers import counted
+
+__all__ = ["Minimality"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Minimality(Result):
+    """What someone believes who knows that a lower generalisation would not have done, beside what the release alone says.
+
+    Attributes
+    ----------
+    sensitive, levels, records
+        The sensitive attribute, the level at which each key attribute was released, and the people.
+    belief, belief_baseline
+        The highest probability of a sensitive value of somebody, and the largest share of a value in a released class.
+    certain, certain_baseline
+        The people whose value is certain.
+    right, right_baseline
+        The share of people of whom the likeliest value is the true one; None where the original does not hold the attribute.
+    raised
+        The people of whom some value has become likelier than any was in their released class.
+    below, by_size
+        The generalisations just below the release, and how many of them fail by the sizes of their classes: these tell nothing.
+    possible
+        The share of assignments under which every generalisation below fails.
+    drawn, error
+        The released classes for which assignments were drawn, and the largest standard error of a belief for it.
+    left_out
+        The people for whom that error would exceed 0.05: of them nothing is taken to be known beyond the release.
+    """
+
+    sensitive: str
+    levels: Mapping[str, int]
+    records: int
+    belief: float
+    belief_baseline: float
+    certain: int
+    certain_baseline: int
+    right: float | None
+    right_baseline: float | None
+    raised: int
+    below: int
+    by_size: int
+    possible: float
+    drawn: int
+    error: float
+    left_out: int
+    version: str = __version__
+
+    def __repr__(self) -> str:
+        """Return one line: the highest belief."""
+        return (
+            f"Minimality({self.sensitive}: belief of up to {self.belief:.4f}, {self.belief_baseline:.4f} by the release alone; "
+            f"{self.raised:,} of {self.records:,} people)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values."""
+        return {name: dict(self.levels) if name == "levels" else getattr(self, name) for name in self.__slots__}
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return a row for each figure: with the method known, and by the release alone."""
+        names = ("belief", "certain", "right")
+        known, alone = ([getattr(self, name + end) for name in names] for end in ("", "_baseline"))
+        return {"figure": list(names), "method_known": known, "release_alone": alone}
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        shown = zip(("highest belief", "people certain", "share inferred right"), *list(self.columns().values())[1:], strict=True)
+        rows = tuple(tuple("-" if cell is None else cell for cell in row) for row in shown)
+        informing = self.below - self.by_size
+        figures = (
+            Figure(
+                "highest belief", self.belief, f"of a value of {self.sensitive}; {self.belief_baseline:.4f} by the release alone"
+            ),
+            Figure("people", self.raised, f"of {self.records:,}: a value has become likelier than any was by the release alone"),
+            Figure("generalisations below", self.below, f"{informing} of them must have failed by the sensitive values"),
+            Figure("possible", self.possible, "share of the assignments under which they fail"),
+        )
+        notes = (
+            [] if informing else ["Classes below would have been too small, whatever the sensitive values: nothing is learnt."]
+        )
+        if self.drawn:
+            drawn = counted(self.drawn, "released class", "released classes")
+            notes.append(f"For {drawn} assignments were drawn; the standard error of a belief is {self.error:.4f} at most.")
+        if self.left_out:
+            notes.append(f"For {self.left_out:,} people it would exceed 0.05; they are left as the release alone shows them.")
+        table = Table(("figure", "method known", "release alone"), rows)
+        return View("Generalised no further than it had to be", figures, (table,), tuple(notes))
