@@ -413,3 +413,11 @@ def test_a_state_that_is_put_back_goes_on_alike() -> None:
 def test_durations_beyond_all_bounds_are_refused(duration: int) -> None:
     with pytest.raises(ArgumentError, match="a duration from 0 to 100 years"):
         duration_of("lateness", duration)
+
+
+def test_records_in_no_block_are_left_out_beside_others_in_blocks() -> None:
+    records = pl.DataFrame({"a": [-5, 3, 7, 20], "b": list("xyxy")})
+    window = Window(["a", "b"], size=4, every=2, partitions={"a": [0, 10, 100]}, strict=False)
+    figures = [*window.feed(records)]
+    last = window.finish()
+    assert [one.records for one in (*figures, *([last] if last else []))][-1] == 3

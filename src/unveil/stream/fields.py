@@ -57,9 +57,12 @@ class Field:
         return Coded(self.label, tuple(places), of_value[raw.codes]), outside
 
     def rank(self, labels: Sequence[str | None]) -> NDArray[np.int64]:
-        """Return the place of each block among some, in the order of the partition."""
+        """Return the place of each block among some, in the order of the partition; last, the label of values in no block."""
         assert self.partition is not None  # noqa: S101 - only blocks are put in an order of their own
-        places, _ = self.partition.apply([self.example[label] for label in labels], self.column)
+        known = np.array([label in self.example for label in labels], dtype=bool)
+        places = np.full(len(labels), known.sum(), dtype=np.int64)
+        if known.any():
+            places[known], _ = self.partition.apply([self.example[one] for one in labels if one in self.example], self.column)
         return places
 
     def _blocks(self, values: Sequence[Any]) -> tuple[list[str | None], list[int]]:
