@@ -127,9 +127,9 @@ class Ledger:
         self._known: tuple[int, bytes] = (0, _START)
         self._turn = threading.RLock()
         self._connections: dict[tuple[int, int], sqlite3.Connection] = {}
-        new = not self.path.exists()
-        self.key = _key(self.path, None if key_file is None else Path(key_file), new=new)
         with self._failure_reported():
+            new = not self.path.exists()
+            self.key = _key(self.path, None if key_file is None else Path(key_file), new=new)
             if new:
                 os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
             self._connection.executescript(_SCHEMA)

@@ -210,6 +210,9 @@ def test_a_stream_that_is_cut_off_is_refused(cut: int) -> None:
 def test_what_is_no_project_of_arx_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataNotFoundError, match="is not there"):
         unveil.import_arx(tmp_path / "none.deid")
+    for place in ("a\0b.deid", "\ud800", "x" * 5000, tmp_path):
+        with pytest.raises(ProjectError, match="cannot be read"):
+            unveil.import_arx(place)
     (tmp_path / "text.deid").write_text("name;age\n")
     with pytest.raises(ProjectError, match="no project of ARX"):
         unveil.import_arx(tmp_path / "text.deid")

@@ -78,8 +78,8 @@ k_anonymity = { at_least = 2 }
 
 
 _CROSSED = {"table", "attack_table", "mechanisms.dp_marginals", *(label for label in CALLS if label.startswith("tables."))}
-_MOST_CROSSED = 60
-"""Calls that cross columns have cells by the product of their values, and honest work for minutes from a few hundred records on."""
+_MOST_CROSSED = 30
+"""Calls that cross columns have cells by the product of their values, and honest work for minutes from a hundred records on."""
 
 
 class HangError(BaseException):

@@ -150,3 +150,9 @@ def test_the_least_budgets_still_make_records(epsilon: float) -> None:
     frame = pl.DataFrame({"a": ["x", "y"] * 50, "b": ["u", "v"] * 50})
     domains = {"a": ["x", "y"], "b": ["u", "v"]}
     assert mechanisms.dp_synthesize(frame, ["a", "b"], domains=domains, epsilon=epsilon, records=5).records.records == 5
+
+
+def test_a_column_whose_name_is_a_pattern_is_drawn() -> None:
+    frame = pl.DataFrame({"^a.*$": ["x", "y"] * 20})
+    release = mechanisms.dp_synthesize(frame, ["^a.*$"], epsilon=5.0, domains={"^a.*$": ["x", "y"]})
+    assert set(release.records.frame.get_column("^a.*$")) <= {"x", "y"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -143,3 +144,24 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_numbers_are_sets_of_one_written_as_text() -> None:
     made = mechanisms.generalize_sets(pl.DataFrame({"code": [1, 1, 2, 2, 3]}), "code", k=2, keep_order=True)
     assert made.data["code"].to_list() == ["1", "1", "2", "2", ""]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "written"),
+    [
+        (pl.List(pl.Int64), pl.List(pl.String)),
+        (pl.Array(pl.Int64, 2), pl.List(pl.String)),
+        (pl.List(pl.String), pl.List(pl.String)),
+    ],
+)
+def test_sets_in_lists_are_written_as_lists_of_text(dtype: Any, written: Any) -> None:
+    frame = pl.DataFrame({"cart": pl.Series([[1, 2], [1, 2], [3, 4]], dtype=pl.List(pl.Int64)).cast(dtype)})
+    release = mechanisms.generalize_sets(frame, "cart", k=2, m=1, seed=0)
+    assert release.records.frame.schema["cart"] == written
+    assert sorted(release.records.frame["cart"].to_list()) == [[], ["1", "2"], ["1", "2"]]
+
+
+def test_fixed_names_of_sets_are_written_as_text() -> None:
+    frame = pl.DataFrame({"cart": pl.Series(["a;b", "a;b", "c"], dtype=pl.Enum(["a;b", "c"]))})
+    release = mechanisms.generalize_sets(frame, "cart", k=2, m=1, seed=0)
+    assert sorted(release.records.frame["cart"].to_list()) == ["", "a;b", "a;b"]

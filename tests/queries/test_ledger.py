@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import unveil
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, OutputError
 from unveil.ledger import key_place
 from unveil.queries import Differential, Ledger, LedgerError
 
@@ -193,3 +193,5 @@ def test_a_killed_process_has_written_all_that_it_answered(tmp_path: Path) -> No
 def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
     with pytest.raises(ArgumentError, match="characters that no file name has"):
         Ledger(name)
+    with pytest.raises(OutputError, match="too long"):
+        Ledger("x" * 5000)

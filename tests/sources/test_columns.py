@@ -29,6 +29,9 @@ def test_texts_that_are_no_digits_stay() -> None:
         {"code": ["7", "0123", "A1", " 5", None], "half": [1.5, 2.0, None, 3.0, 4.0], "whole": [1.0, None, 20.0, 3.0, 4.0]}
     )
     found = read_as(open_source(frame), ["code", "half", "whole"], {}).collect(["code", "half", "whole"])
+    pattern = read_as(open_source(frame.rename({"code": "^a.*$"})), ["^a.*$"], {}).collect(["^a.*$"])
+    assert pattern.columns == ["^a.*$"], "a name that Polars takes for a pattern"
+    assert pattern.to_series().to_list() == found["code"].to_list()
     assert found["code"].to_list() == ["0007", "0123", "A1", " 5", None]
     assert found["half"].to_list() == ["1.5", "2.0", None, "3.0", "4.0"]
     assert found["whole"].to_list() == ["01", None, "20", "03", "04"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import require_columns
+from unveil.errors import one_line
 from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items_of, supports
 from unveil.results import Figure, Result, Table, View
 from unveil.sources.microdata import open_microdata
@@ -48,7 +49,9 @@ class KnownItems(Result):
 
     def __repr__(self) -> str:
         """Return one line: the share singled out."""
-        return f"KnownItems({self.attribute}: {self.m} items single out {self.worst[-1]:.4f} of {self.records:,} records)"
+        return (
+            f"KnownItems({one_line(self.attribute)}: {self.m} items single out {self.worst[-1]:.4f} of {self.records:,} records)"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, require_columns
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError, one_line, shown
 from unveil.results import Figure, Result, Table, View
 from unveil.sources.microdata import Microdata, open_microdata
 
@@ -59,7 +59,7 @@ class TextLeaks(Result):
     def __repr__(self) -> str:
         """Return one line: the shares."""
         known = "" if self.any_known is None else f"a known identifier in {self.any_known:.4f} of texts, "
-        return f"TextLeaks({self.attribute}: {known}a distinctive word in {self.distinctive:.4f})"
+        return f"TextLeaks({one_line(self.attribute)}: {known}a distinctive word in {self.distinctive:.4f})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures."""

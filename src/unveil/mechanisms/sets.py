@@ -17,6 +17,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.partitions import Hierarchy
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.sources.objects import column_of_sets
 
 if TYPE_CHECKING:
     from unveil.sources import Data
@@ -97,7 +98,7 @@ def generalize_sets(
     settings = {"k": fewest, "m": most, "hierarchy": hierarchy is not None, "separator": between, "nulls": nulls}
     figures = {**recoding.figures(), **_standing(sets, recoded, most), "skipped": chosen.skipped}
     return treated(
-        "generalisation of sets", chosen, {attribute: type(column)(attribute, written, dtype=_kind(column))}, settings, figures,
+        "generalisation of sets", chosen, {attribute: column_of_sets(column, written)}, settings, figures,
         chance, keep_order=keep_order,
     )  # fmt: skip
 
@@ -200,12 +201,6 @@ def _ancestors(item: str, parents: Mapping[str, Sequence[str]] | None) -> list[s
 
 def _written(value: Any, items: Items, separator: str) -> Any:
     return list(items) if isinstance(value, Iterable) and not isinstance(value, str) else separator.join(items)
-
-
-def _kind(column: Any) -> Any:
-    """Return what sets are written as: as they came, but numbers and dates, each a set of one, as text."""
-    plain = column.dtype.is_numeric() or column.dtype.is_temporal() or str(column.dtype) == "Boolean"
-    return str if plain else column.dtype
 
 
 def _standing(before: Sequence[Items], after: Sequence[Items], most: int) -> dict[str, float]:

@@ -70,12 +70,11 @@ def _as_code(column: pl.Series) -> pl.Series:
     """Return a column as text; where it holds digits alone, zeros in front make it as long as the longest."""
     if column.dtype.is_float() and column.drop_nulls().is_finite().all() and (column.drop_nulls() % 1 == 0).all():
         column = column.cast(pl.Int64)
-    texts = column.cast(pl.String)
+    name, texts = column.name, column.cast(pl.String).alias("code")  # some names are patterns to Polars
     digits = texts.filter(texts.str.contains(_DIGITS).fill_null(value=False))
     width = digits.str.len_chars().max()
     if not isinstance(width, int) or width > _LONGEST_CODE:
-        return texts
-    name = texts.name
+        return texts.alias(name)
     code = pl.col("code")
     padded = pl.when(code.str.contains(_DIGITS)).then(code.str.zfill(width)).otherwise(code)
-    return texts.alias("code").to_frame().select(padded.alias("code")).to_series().alias(name)
+    return texts.to_frame().select(padded).to_series().alias(name)

@@ -16,7 +16,7 @@ import polars as pl
 
 from unveil.errors import UnsupportedDataError, is_unicode
 
-__all__ = ["column_of_objects", "require_plain"]
+__all__ = ["column_of_objects", "column_of_sets", "require_plain"]
 
 _EXACT = 1 << 53
 _DIGITS = 38
@@ -37,6 +37,12 @@ def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
         return pl.Series("objects", plain, dtype=dtype, strict=True).alias(name)  # some names are patterns to Polars
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, plain, dtype=pl.Object)
+
+
+def column_of_sets(column: pl.Series, sets: Sequence[Any]) -> pl.Series:
+    """Return sets in the place of a column: of lists as lists of text, of objects as they are, of all else as text."""
+    nested = pl.List(pl.String) if column.dtype in (pl.List, pl.Array) else pl.String
+    return pl.Series("sets", sets, dtype=pl.Object if column.dtype == pl.Object else nested).alias(column.name)
 
 
 def require_plain(name: str, cells: Sequence[Any]) -> None:

@@ -21,7 +21,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.values import places_among
-from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.errors import ArgumentError, UndefinedMeasureError, one_line
 from unveil.measures.discrimination import discrimination_rate
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_null, is_suppressed, parse_generalised, point_of, text_form
@@ -102,7 +102,8 @@ class Intersection(Result):
     def __repr__(self) -> str:
         """Return one line."""
         return (
-            f"Intersection({self.sensitive}: {self.earlier.candidates:.2f} and {self.later.candidates:.2f} candidates alone, "
+            f"Intersection({one_line(self.sensitive)}: "
+            f"{self.earlier.candidates:.2f} and {self.later.candidates:.2f} candidates alone, "
             f"{self.together.candidates:.2f} together; {self.newly:.1%} newly certain)"
         )
 

@@ -185,7 +185,9 @@ class _Values:
             rows, shares = np.flatnonzero(groups == self.group.max()), np.maximum(self.counts[last], 0.0)
             even = np.full(len(last), 1.0 / len(last))
             codes[rows] = random.choice(last, size=len(rows), p=shares / shares.sum() if shares.any() else even)
-        return column_of_objects(self.name, self.domain).gather(codes.astype(np.uint32))
+        return (
+            column_of_objects("values", self.domain).gather(codes.astype(np.uint32)).alias(self.name)
+        )  # a name may be a pattern
 
 
 def _require_room(placed: Placed) -> None:

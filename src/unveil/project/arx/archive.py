@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from unveil.errors import DataNotFoundError, ProjectError
+from unveil.errors import DataNotFoundError, ProjectError, is_unicode, shown
 from unveil.partitions import Hierarchy
 from unveil.partitions.files import not_there
 from unveil.project.arx.java_stream import JavaObject, JavaStreamError, reachable, read_objects
@@ -101,6 +101,8 @@ def read_archive(path: Path) -> ArxArchive:
     ProjectError
         If it is no project of ARX, or is damaged.
     """
+    if "\0" in str(path) or not is_unicode(path):
+        raise ProjectError(f"{shown(path)}: the file cannot be read: no file has such a name.")
     try:
         with zipfile.ZipFile(path) as archive:
             return _archive(path, archive)
@@ -111,7 +113,7 @@ def read_archive(path: Path) -> ArxArchive:
     except (zipfile.BadZipFile, ET.ParseError, EOFError, NotImplementedError, RuntimeError):
         raise ProjectError(f"{path}: this is no project of ARX, or the file is damaged.") from None
     except OSError as problem:
-        raise ProjectError(f"{path}: the file cannot be read: {problem.strerror}.") from None
+        raise ProjectError(f"{shown(path)}: the file cannot be read: {problem.strerror}.") from None
 
 
 def _archive(path: Path, archive: zipfile.ZipFile) -> ArxArchive:
