@@ -21,6 +21,7 @@ from helpers import shared
 from unveil.attacks import distance_linkage
 from unveil.attacks.linkage.distance import Distance
 from unveil.attacks.linkage.lines import LinkedAttribute
+from unveil.attacks.linkage.persons import checked_persons
 from unveil.attacks.linkage.rates import LinkageRates, link_chances, share_bounds
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
 
@@ -568,3 +569,8 @@ def test_numbers_whose_squares_are_none_are_linked_like_others(distance: Distanc
     found, expected = (distance_linkage(*tables, range(5), distance=distance) for tables in ((far, far_moved), (near, moved)))
     assert found.value == pytest.approx(expected.value)
     assert 0.0 < found.value < 1.0
+
+
+def test_persons_that_are_lists_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="persons holds lists"):
+        checked_persons([[1], [2, 3]], 2)

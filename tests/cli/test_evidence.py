@@ -160,7 +160,9 @@ def test_a_built_in_set_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(("key", "words"), [("nowhere.key", "cannot be read"), ("short.key", "a key has at least")])
+@pytest.mark.parametrize(
+    ("key", "words"), [("nowhere.key", "cannot be read"), ("é" * 300, "cannot be read"), ("short.key", "a key has at least")]
+)
 def test_a_key_that_cannot_be_used_is_refused_before_the_data_is_read(
     key: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +16,7 @@ import unveil
 from unveil import attacks, mechanisms
 from unveil.cli import run
 from unveil.errors import ArgumentError
-from unveil.models import KmAnonymity
+from unveil.models import KmAnonymity, NoAttack, PopulationUniques
 from unveil.partitions import Hierarchy
 
 ITEMS = list("abcdefgh")
@@ -165,3 +166,20 @@ def test_fixed_names_of_sets_are_written_as_text() -> None:
     frame = pl.DataFrame({"cart": pl.Series(["a;b", "a;b", "c"], dtype=pl.Enum(["a;b", "c"]))})
     release = mechanisms.generalize_sets(frame, "cart", k=2, m=1, seed=0)
     assert sorted(release.records.frame["cart"].to_list()) == ["", "a;b", "a;b"]
+
+
+def test_a_structure_of_fields_is_one_item_and_no_list() -> None:
+    frame = pl.DataFrame({"cart": [{"x": 1}, {"x": 1}, {"x": 2}]})
+    release = mechanisms.generalize_sets(frame, "cart", k=2, m=1, seed=0)
+    assert sorted(release.records.frame["cart"].to_list()) == ["", "{'x': 1}", "{'x': 1}"]
+
+
+@pytest.mark.parametrize(("gain", "cost"), [(10**400, 1.0), (1.0, 10**400), (math.inf, 1.0), (1.0, 0.0)])
+def test_gains_and_costs_beyond_all_bounds_are_refused(gain: float, cost: float) -> None:
+    with pytest.raises(ArgumentError, match="a gain of zero or above"):
+        NoAttack(gain, cost)
+
+
+def test_a_sampling_fraction_beyond_all_bounds_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="sampling fraction is impossible"):
+        PopulationUniques(0.1, 10**5000)

@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from unveil.results import Figure, Result, Table, View
+from unveil.results import Figure, Result, Table, View, _of_one_type
 from unveil.results.cells import risk_colour, visible
 from unveil.results.html_view import html_parts, to_html
 from unveil.results.numbers import number
@@ -371,3 +372,9 @@ def test_a_result_shows_itself() -> None:
     Console(file=file, width=80, _environ={}).print(Answer())
     assert file.getvalue() == printed(SCAN)
     assert Answer()._repr_html_() == to_html(SCAN)
+
+
+def test_values_that_no_library_holds_are_text_in_a_frame() -> None:
+    assert _of_one_type([Path("x"), None]) == ["x", None]
+    assert _of_one_type([Decimal("1.50")]) == ["1.50"]
+    assert _of_one_type([np.int64(3)]) == [3]

@@ -17,7 +17,7 @@ from unveil.counts.window import MovingCounts
 from unveil.errors import ArgumentError, CountsError, NullsError, PartitionError, UndefinedMeasureError
 from unveil.sources.coding import encode_values
 from unveil.stream.derived import GridCell, Hours
-from unveil.stream.times import duration_of
+from unveil.stream.times import duration_of, moments_of
 from unveil.stream.window import Window
 
 NAMES = ("a", "b", "s", "p")
@@ -421,3 +421,8 @@ def test_records_in_no_block_are_left_out_beside_others_in_blocks() -> None:
     figures = [*window.feed(records)]
     last = window.finish()
     assert [one.records for one in (*figures, *([last] if last else []))][-1] == 3
+
+
+def test_times_are_read_whatever_their_column_is_called() -> None:
+    hours = [moments_of(pl.Series(name, ["2024-01-01T10:00:00", "x"])).tolist() for name in ("when", "^a.*$")]
+    assert hours[0] == hours[1]

@@ -50,7 +50,13 @@ def _writable(out: Path | None) -> Path | None:
 
 def _usable(key_file: Path | None) -> Path | None:
     """Refuse a key that cannot be used before the work begins; a pipe can be read once, and is read when the key is needed."""
-    if key_file is not None and not key_file.is_fifo():
+    if key_file is None:
+        return None
+    try:
+        piped = key_file.is_fifo()
+    except OSError:  # a name that no file can have: reading the key says so
+        piped = False
+    if not piped:
         from unveil.randomness import read_key
 
         read_key(key_file)

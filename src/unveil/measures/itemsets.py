@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +19,7 @@ from unveil.errors import ArgumentError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_KNOWN", "Items", "checked_separator", "items_of", "least_supports", "subsets", "supports"]
+__all__ = ["MOST_KNOWN", "Items", "checked_separator", "is_collection", "items_of", "least_supports", "subsets", "supports"]
 
 Items: TypeAlias = tuple[str, ...]
 """Items in order, each once."""
@@ -46,8 +46,13 @@ def items_of(value: Any, separator: str) -> Items:
     """
     if value is None:
         return ()
-    parts: Iterable[Any] = value if isinstance(value, Iterable) and not isinstance(value, str) else str(value).split(separator)
+    parts: Iterable[Any] = value if is_collection(value) else str(value).split(separator)
     return tuple(sorted({str(part).strip() for part in parts if part is not None} - {""}))
+
+
+def is_collection(value: Any) -> bool:
+    """Whether a value lists its items itself; a structure of named fields does not."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 def subsets(items: Items, most: int) -> Iterator[Items]:

@@ -192,8 +192,7 @@ def checked_sampling_fraction(sampling_fraction: float) -> float:
     """Return the sampling fraction, or refuse one that no sample can have."""
     if not 0.0 < sampling_fraction <= 1.0:
         raise ArgumentError(
-            f"a sampling fraction of {sampling_fraction} is impossible; it lies above 0 and is at most 1, which is the "
-            "whole population."
+            "this sampling fraction is impossible; it lies above 0 and is at most 1, which is the whole population."
         )
     return float(sampling_fraction)
 

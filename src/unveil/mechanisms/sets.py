@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError
-from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items_of, least_supports, supports
+from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, is_collection, items_of, least_supports, supports
 from unveil.mechanisms.columns import CellNulls, choose
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.partitions import Hierarchy
@@ -200,7 +200,7 @@ def _ancestors(item: str, parents: Mapping[str, Sequence[str]] | None) -> list[s
 
 
 def _written(value: Any, items: Items, separator: str) -> Any:
-    return list(items) if isinstance(value, Iterable) and not isinstance(value, str) else separator.join(items)
+    return list(items) if is_collection(value) else separator.join(items)
 
 
 def _standing(before: Sequence[Items], after: Sequence[Items], most: int) -> dict[str, float]:

@@ -33,6 +33,7 @@ __all__ = ["CELL_ESTIMATORS", "CellEstimator", "EstimatedKMap", "NoAttack"]
 CellEstimator: TypeAlias = Literal["poisson", "zero-truncated"]
 CELL_ESTIMATORS: tuple[CellEstimator, ...] = get_args(CellEstimator)
 _MOST = 2**62
+_LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,9 @@ class NoAttack(_SmallestClass):
 
     def __post_init__(self) -> None:
         """Refuse a gain and a cost that no size of a class weighs up."""
-        if self.gain is not None and not (0.0 <= self.gain < math.inf and self.cost > 0.0 and self.gain / self.cost < _MOST):
+        if self.gain is not None and not (
+            0.0 <= self.gain < _LARGEST and 0.0 < self.cost < _LARGEST and self.gain / self.cost < _MOST
+        ):
             raise ArgumentError("no_attack takes a gain of zero or above, and a cost above zero.")
 
     @property

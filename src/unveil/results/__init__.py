@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.arguments import checked_arguments, checked_count
@@ -40,6 +40,8 @@ OPEN_MODULES = (
 
 _WIDEST = (1 << 63) - 1
 """The largest integer that every library holds."""
+_HELD = (bool, int, float, str, bytes, list, tuple, dict, date, time, timedelta)
+"""What every library holds as it is; all else becomes text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +301,11 @@ def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:
     """Return values that one column can hold: as they are, or as text where they are of several types."""
     kinds = {type(value) for value in values if value is not None}
     wide = int in kinds and any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
-    if not wide and Decimal not in kinds and (len(kinds) <= 1 or kinds <= {int, float}):
+    if (
+        not wide
+        and all(issubclass(kind, _HELD) or kind.__module__ == "numpy" for kind in kinds)
+        and (len(kinds) <= 1 or kinds <= {int, float})
+    ):
         return [None if value is None else float(value) for value in values] if len(kinds) > 1 else values
     return [None if value is None else str(value) for value in values]
 

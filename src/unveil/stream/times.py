@@ -63,6 +63,7 @@ def moments_of(column: pl.Series) -> NDArray[np.int64]:
 
     A time without a zone is taken for UTC. `NO_TIME` stands where there is none, or a text is no time.
     """
+    column = column.alias("time")  # some names are patterns to Polars
     kind = column.dtype
     if kind.is_numeric() and not kind.is_decimal():
         seconds = column.cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -113,7 +113,10 @@ def checked_persons(persons: ArrayLike | None, originals: int) -> NDArray[np.int
     """Return whose each original record is, as numbers from 0; refuse another number of them."""
     if persons is None:
         return None
-    whose = np.asarray(persons)
+    try:
+        whose = np.asarray(persons)
+    except ValueError:  # lists of several lengths
+        raise ArgumentError("persons holds lists; it says of each original record whose it is, by one value.") from None
     if whose.shape != (originals,):
         raise ArgumentError(f"persons holds {whose.size:,} entries for {originals:,} original records; it says whose each is.")
     return np.unique(whose, return_inverse=True)[1].reshape(-1).astype(np.int64)
