@@ -246,18 +246,13 @@ def probabilistic_linkage(
     _check_options(false_matches, false_nonmatches, iterations, tolerance)
     cells = RecordCells.of(original_codes, release_codes)
     originals, releases = len(cells.of_original), len(cells.of_release)
-    true = checked_truth(truth, originals=originals, records=releases)
+    true, whose = checked_truth(truth, originals=originals, records=releases), checked_persons(persons, originals)
     counts = cells.pattern_counts()
     fixed = None if true_pairs is None else share_of(true_pairs, originals * releases)
     model = fitted(counts, most=1.0 / originals, fixed=fixed, iterations=iterations, tolerance=tolerance)
     known = np.flatnonzero(true >= 0)
     agreed = cells.agreements(true[known], known)
     linked = float(links(cells, model, known, agreed).sum())
-    whose, by_person = checked_persons(persons, originals), None
-    if whose is not None:
-        targets = Targets.of(true, whose)
-        chances = links(cells, model, targets.row, cells.agreements(targets.original, targets.row))
-        by_person = targets.rates(summed(targets.row, chances, releases))
     rule = decided(model, false_matches / max(originals - 1, 1), false_nonmatches)
     matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
     found = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
@@ -293,8 +288,14 @@ def probabilistic_linkage(
             "missing": "a missing value agrees with nothing",
             "version": __version__,
         },
-        by_person=by_person,
+        by_person=None if whose is None else _person_rates(cells, model, Targets.of(true, whose)),
     )
+
+
+def _person_rates(cells: RecordCells, model: Fit, targets: Targets) -> PersonRates:
+    """Return how many persons are linked, each by the best of their records."""
+    chances = links(cells, model, targets.row, cells.agreements(targets.original, targets.row))
+    return targets.rates(summed(targets.row, chances, len(cells.of_release)))
 
 
 def _check_options(false_matches: float, false_nonmatches: float, iterations: int, tolerance: float) -> None:
