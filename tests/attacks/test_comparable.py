@@ -143,3 +143,10 @@ def test_the_proposal_is_written_and_read_by_an_attack(tmp_path: Path, capsys: p
     assert run(["attack", *tables, *options]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert 0.0 < answer["identity"]["white_box"]["by_model"]["fine"]["risk"] < 0.5
+
+
+def test_a_name_with_a_line_break_leaves_the_repr_one_line() -> None:
+    table = ADULT.rename({"age": "a\rge"})
+    proposal = unveil.propose_partitions(table, table, "a\rge", same_order=True)
+    assert repr(proposal).splitlines() == [repr(proposal)]
+    assert "a\\rge" in repr(proposal)

@@ -337,3 +337,11 @@ def test_threads_that_ask_and_explain_share_one_audit(tmp_path: Path) -> None:
     fresh = gate(tmp_path / "..", Restriction(k=5), ledger=tmp_path / "again.db")
     assert all(fresh.ask(text).answered for text in answered)
     assert door.ledger.verify()["rows"] == len(texts)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_too_large_to_be_squared_add_up_and_have_no_variance(tmp_path: Path) -> None:
+    large = pl.DataFrame({"size": [1e200, 3e200, 2e200], "pay": [1, 2, 3]})
+    door = unveil.Gate(large, ledger=tmp_path / "g.db", policy="open", sensitive="pay")
+    assert door.ask("SELECT SUM(size) FROM t").value == 6e200
+    assert door.ask("SELECT VARIANCE(size) FROM t").value is None

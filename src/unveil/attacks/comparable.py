@@ -18,7 +18,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number
 from unveil.counts import count_table
-from unveil.errors import ArgumentError, UndefinedMeasureError, shown
+from unveil.errors import ArgumentError, UndefinedMeasureError, one_line, shown
 from unveil.measures.chance import expected_information_bits
 from unveil.measures.discrimination import rate_of
 from unveil.measures.rates import rate
@@ -103,8 +103,8 @@ class ComparablePartitions(Result):
 
     def __repr__(self) -> str:
         """Return one line."""
-        found = "none" if self.proposed is None else f"{self.proposed.blocks} blocks, rate {number(self.proposed.rate)}"
-        return f"ComparablePartitions({self.column}: {found})"
+        proposal = "none" if self.proposed is None else f"{self.proposed.blocks} blocks, rate {number(self.proposed.rate)}"
+        return f"ComparablePartitions({one_line(self.column)}: {proposal})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""

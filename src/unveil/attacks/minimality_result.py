@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import __version__
+from unveil.errors import one_line
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
 
@@ -60,7 +61,8 @@ class Minimality(Result):
     def __repr__(self) -> str:
         """Return one line: the highest belief."""
         return (
-            f"Minimality({self.sensitive}: belief of up to {self.belief:.4f}, {self.belief_baseline:.4f} by the release alone; "
+            f"Minimality({one_line(self.sensitive)}: "
+            f"belief of up to {self.belief:.4f}, {self.belief_baseline:.4f} by the release alone; "
             f"{self.raised:,} of {self.records:,} people)"
         )
 

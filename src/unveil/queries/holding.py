@@ -174,7 +174,8 @@ class Holding:
             value = np.asarray(values)[self._atom_codes[column]]
             there = ~np.isnan(value)
             present, number = np.where(there, self.sizes, 0), np.where(there, value, 0.0)
-            return CellAmounts(present, number * self.sizes, number**2 * self.sizes, value, value)
+            with np.errstate(over="ignore"):  # infinite, as those of an engine are: such a column has no variance
+                return CellAmounts(present, number * self.sizes, number**2 * self.sizes, value, value)
         cells = self.cells.amounts[column]
         least, greatest = np.full(self.atoms, np.inf), np.full(self.atoms, -np.inf)
         np.fmin.at(least, self.atom_of_cell, cells.least)

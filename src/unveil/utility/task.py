@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import Names, names_of
-from unveil.errors import ArgumentError, shown
+from unveil.attributes import Names, in_line, names_of
+from unveil.errors import ArgumentError, one_line, shown
 from unveil.utility.learners import HIGHER_IS_BETTER, KINDS
 
 CONFIDENCE = 0.95
@@ -71,8 +71,8 @@ class Task:
 
     def __repr__(self) -> str:
         """Return one line."""
-        target = "" if self.target is None else f" of {self.target}"
-        return f"Task({self.name!r}: {self.kind}{target} given {', '.join(self.given) or 'all in common'})"
+        target = "" if self.target is None else f" of {one_line(self.target)}"
+        return f"Task({self.name!r}: {self.kind}{target} given {in_line(self.given) or 'all in common'})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
@@ -167,8 +168,10 @@ def exact(holding: Holding, selection: Selection) -> float | int | None:
 
 
 def _variance(amounts: CellAmounts, members: NDArray[np.bool_], n: int) -> float | None:
+    """Return the variance; None of one value, and where a square is beyond what a number can hold."""
+    squares = float(amounts.squares[members].sum())
     mean = amounts.total[members].sum().item() / n
-    return max(float(amounts.squares[members].sum()) - n * mean * mean, 0.0) / (n - 1) if n > 1 else None
+    return max(squares - n * mean * mean, 0.0) / (n - 1) if n > 1 and math.isfinite(squares) else None
 
 
 _FUNCTIONS: Mapping[str, Callable[[CellAmounts, Any, int], Any]] = {
