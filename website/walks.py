@@ -1,13 +1,16 @@
-"""How many files does a call pass, and how often does it change the room? `python -m website.walks` traces five calls."""  # noqa: INP001
+"""How many files does a call pass, and how often does it change the room? `python -m website.walks` traces six calls."""  # noqa: INP001
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import isclass
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+
+import polars as pl
 
 import unveil
 from unveil.models import KAnonymity
@@ -69,6 +72,20 @@ def traced(call: Callable[[], Any]) -> tuple[int, int, int]:
     return len(files), changes, len(doors)
 
 
+@contextmanager
+def _in_postgres(table: pl.DataFrame) -> Iterator[str]:
+    """Give the address of a table in a PostgreSQL server of our own."""
+    from adbc_driver_postgresql import dbapi
+    from benchmarks.local_postgres import local_postgres
+
+    with local_postgres() as server:
+        with dbapi.connect(server) as connection:
+            with connection.cursor() as cursor:
+                cursor.adbc_ingest("people", table.to_arrow(), mode="create")
+            connection.commit()
+        yield f"{server}?table=people"
+
+
 def walks() -> Iterator[tuple[str, int, int, int]]:
     """Trace the calls that users make most."""
     adult = unveil.datasets.adult()
@@ -83,6 +100,8 @@ def walks() -> Iterator[tuple[str, int, int, int]]:
     }
     for name, call in calls.items():
         yield (name, *traced(call))
+    with _in_postgres(adult.select([*_KEYS, "occupation"])) as address:
+        yield ("dr in PostgreSQL", *traced(lambda: unveil.discrimination_rate(address, _KEYS, "occupation")))
 
 
 if __name__ == "__main__":
