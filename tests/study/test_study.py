@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import unveil
 from helpers import varied
+from unveil.counts import count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, UnsupportedDataError
 from unveil.sources.frames import FrameSource
 from unveil.testing import tables
@@ -121,6 +122,36 @@ def test_a_marginal_is_what_counting_gives(frame: pl.DataFrame, order: list[str]
     assert study.counts(order[:size]).names == tuple(order[:size])
 
 
+@given(tables(columns=3, max_rows=20), st.booleans())
+def test_each_column_is_counted_as_it_is_alone(frame: pl.DataFrame, wide: bool) -> None:
+    study = unveil.Study(frame)
+    if wide:
+        study.counts(["a", "b", "c"])  # what follows is its marginals
+    alone, beside = study.each(["c", "a"]), study.each(["a", "c"], beside=["b"])
+    assert (list(alone), list(beside)) == (["c", "a"], ["a", "c"])
+    for tables_of, others in ((alone, []), (beside, ["b"])):
+        for name, table in tables_of.items():
+            counts = unveil.count(frame, [*others, name])
+            assert [column.name for column in table.columns] == [*others, name]
+            assert count_table(table) == counts
+            assert table.n is not None
+            assert len(table.n) == len(counts)
+
+
+def test_each_column_leaves_out_what_holds_no_single_values() -> None:
+    frame = pl.DataFrame({"age": [1, 2, 2], "seen": [[1], [2, 3], []]})
+    study = unveil.Study(frame)
+    assert list(study.each(["seen", "age"])) == ["age"]
+    with pytest.raises(UnsupportedDataError, match="seen"):
+        study.each(["seen", "age"], strict=True)
+
+
+def test_each_column_refuses_records_of_nobody() -> None:
+    study = unveil.Study(pl.DataFrame({"age": [1, 2, 2], "who": ["a", None, "b"]}))
+    with pytest.raises(unveil.UnveilError, match="who"):
+        study.each(["age"], owners=["who"])
+
+
 def test_dropped_records_are_those_of_the_columns_named() -> None:
     """A marginal of a table without incomplete records has lost records that the narrower question keeps."""
     study = unveil.Study(PEOPLE, nulls="drop")
@@ -141,6 +172,7 @@ def test_weights_are_marginals_too() -> None:
 
 def test_what_does_not_fit_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unveil.study.tables._ROOM", 8)
+    monkeypatch.setattr("unveil.sources.held._ROOM", 8)
     source = Watched(PEOPLE)
     study = unveil.Study(source, key="age", sensitive="sex")
     first = unveil.measure(study).to_dict()

@@ -27,7 +27,7 @@ from unveil.sources.frames import counted_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Classes", "Column", "Counts", "count", "count_table"]
+__all__ = ["Classes", "Column", "Counts", "count", "count_each", "count_table"]
 
 OPEN_MODULES = (
     "amounts",
@@ -364,6 +364,11 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
     for name, partition in (partitions or {}).items():
         counts = counts.recode(name, partition)
     return counts
+
+
+def count_each(tables: Iterable[CodedTable]) -> list[Counts]:
+    """Count several tables of coded columns."""
+    return [count_table(table) for table in tables]
 
 
 def _integer_sums(of_cell: NDArray[np.int64], n: NDArray[np.int64], number: int) -> NDArray[np.int64]:

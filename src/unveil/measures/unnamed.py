@@ -14,6 +14,7 @@ from unveil.counts.owners import Owners
 from unveil.measures.units import people, unit_of
 
 if TYPE_CHECKING:
+    from unveil.sources import CodedTable
     from unveil.study import Study
 
 __all__ = ["Unmeasured", "singled_out", "unique_by"]
@@ -71,13 +72,42 @@ class Unmeasured:
         return found if self.with_key is None else found | {"by_key": self.by_key, "with_key": self.with_key}
 
 
-def singled_out(study: Study, column: str, person: str | None = None) -> Unmeasured:
-    """Count the persons, or without a column of them the records, that a value of a column belongs to alone; a null is none."""
-    unique, of = unique_by(study, [column], person, nulls=False)
-    return Unmeasured(column, unique, of, unit_of(person))
+def singled_out(
+    study: Study, columns: Sequence[str], person: str | None = None, key: Sequence[str] = ()
+) -> dict[str, Unmeasured]:
+    """Count, for every column, the persons or else the records that a value belongs to alone; a null is none.
+
+    A column that holds no single values, such as lists, is left out.
+
+    Parameters
+    ----------
+    study
+        The table.
+    columns
+        The columns, each looked at by itself.
+    person
+        The column that says whose record it is; none: every record is of another person.
+    key
+        The key attributes beside which each column is looked at, too. Not of a table in an engine, where key and column together
+        are nearly the records: no more than counts of single columns leaves it.
+    """
+    owners = () if person is None else (person,)
+    others = [name for name in columns if name != person]
+    alone = study.each(others, owners=owners)
+    by_key = unique_by(study, key, person)[0] if key else None
+    beside = study.each(list(alone), beside=key, owners=owners) if key and not study.source.can_count else {}
+    found = {}
+    for name, table in alone.items():
+        unique, of = _uniques(table, person, nulls=False)
+        with_key = _uniques(beside[name], person)[0] if name in beside else None
+        found[name] = Unmeasured(name, unique, of, unit_of(person), by_key, with_key)
+    if person is not None and person in columns:
+        unique, of = unique_by(study, [person], person)
+        found[person] = Unmeasured(person, unique, of, unit_of(person))
+    return {name: found[name] for name in columns if name in found}
 
 
-def unique_by(study: Study, columns: Sequence[str], person: str | None = None, *, nulls: bool = True) -> tuple[int, int]:
+def unique_by(study: Study, columns: Sequence[str], person: str | None = None) -> tuple[int, int]:
     """Count the persons, or the records, that a combination of values belongs to alone, and all of them.
 
     Parameters
@@ -88,25 +118,33 @@ def unique_by(study: Study, columns: Sequence[str], person: str | None = None, *
         The columns whose values are taken together.
     person
         The column that says whose record it is; none: every record is of another person.
-    nulls
-        Whether a null is a value that someone can be found by.
     """
     owners = () if person is None else (person,)
     if person in columns:
         table = study.owned([name for name in columns if name != person], owners, nulls="category")
-        return len(np.unique(table.columns[-1].codes)), len(np.unique(table.columns[-1].codes))
-    table = study.owned(columns, owners, nulls="category")
-    coded = table.columns[: len(columns)]
+        every = len(np.unique(table.columns[-1].codes))
+        return every, every
+    *others, last = columns
+    return _uniques(study.each([last], beside=others, owners=owners, strict=True)[last], person)
+
+
+def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tuple[int, int]:
+    """Count who has a combination alone, and all, in a table of one row per combination, and last whose it is.
+
+    A null is a value that someone can be found by, unless `nulls` says otherwise.
+    """
+    coded = table.columns if person is None else table.columns[:-1]
     n = np.ones(len(coded[0].codes), dtype=np.int64) if table.n is None else table.n
-    of_row, _ = group([one.codes for one in coded], [len(one.values) for one in coded])
-    number = int(of_row.max()) + 1 if len(of_row) else 0
-    told = np.ones(number, dtype=bool)
+    told = np.ones(len(n), dtype=bool)
     for one in () if nulls else coded:
         if len(one.values) and one.values[-1] is None:
-            told[of_row[one.codes == len(one.values) - 1]] = False
+            told &= one.codes != len(one.values) - 1
     if person is None:
-        sizes = np.bincount(of_row, weights=n, minlength=number)
-        return int(sizes[told & (sizes == 1)].sum()), int(n.sum())
+        return int(np.count_nonzero(told & (n == 1))), int(n.sum())
+    of_row, _ = group([one.codes for one in coded], [len(one.values) for one in coded])
+    number = int(of_row.max(initial=-1)) + 1
     who = table.columns[-1]
     found = Owners.of(of_row, who.codes, number, len(who.values))
-    return found.among(told & (found.sizes == 1)), found.number
+    named = np.zeros(number, dtype=bool)
+    named[of_row[told]] = True
+    return found.among(named & (found.sizes == 1)), found.number

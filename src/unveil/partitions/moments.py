@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 
 from unveil.partitions.matching import plain
 
-__all__ = ["DateReading", "Moment", "Precision"]
+__all__ = ["DateReading", "Moment", "Precision", "read_moments"]
 
 Precision: TypeAlias = Literal["time", "day", "month", "quarter", "year"]
 """What a text names."""
@@ -202,6 +202,20 @@ class DateReading:
             return year
         century = self.today.year // 100 * 100
         return century + year if century + year <= self.today.year else century - 100 + year
+
+
+def read_moments(values: Sequence[Any], today: date | None = None, *, least: float = 0.0) -> list[Moment]:
+    """Return the periods that the values of a column name, in their order; none where less than a share `least` names one.
+
+    Examples
+    --------
+    >>> [moment.start.month for moment in read_moments(["3/14/85", "unknown", "11/2/91"])]
+    [3, 11]
+    """
+    reading = DateReading.of(values, today)
+    if reading.share(values) < least:
+        return []
+    return [moment for value in values if (moment := reading.read(value)) is not None]
 
 
 _READERS: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[DateReading, dict[str, str]], Moment]], ...] = (

@@ -113,12 +113,13 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
     found = found_in(study, rest, quiet=not study.source.can_count)
     best = {one.column: one for one in reversed(found.findings)}
     unmeasured: list[Unmeasured] = []
+    singled = singled_out(study, found.examined, standing.person)
     for name in rest:
         spared = name in standing.keep or name in standing.named
         if name in found.skipped:
             gone |= {} if spared else {name: "its values cannot be looked at"}
             continue
-        finding, held = best.get(name), singled_out(study, name, standing.person)
+        finding, held = best.get(name), singled[name]
         if not spared and finding is not None and finding.confidence in _CONFIDENT:
             gone[name] = f"recognised as {finding.category.replace('-', ' ')}"
         elif not spared and held.mostly:

@@ -52,6 +52,7 @@ OPEN_MODULES = (
     "files.spreadsheets",
     "files.workbook",
     "frames",
+    "held",
     "microdata",
     "objects",
     "opening",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FilledSource", "FrameSource", "TallySource", "counted_source", "frame_of", "open_frame"]
+__all__ = ["FilledSource", "FrameSource", "TallySource", "counted_source", "open_frame"]
 
 
 class FrameSource(Source):
@@ -83,11 +83,6 @@ class FilledSource(Source):
     def _filled(self, frame: pl.DataFrame, columns: Sequence[str], like: Mapping[str, pl.Series]) -> pl.DataFrame:
         rows = frame.height
         return pl.DataFrame({name: like[name].clear(rows) if name in like else frame[name] for name in columns})
-
-
-def frame_of(columns: Mapping[str, pl.Series]) -> pl.DataFrame:
-    """Return columns under their names as one frame."""
-    return pl.DataFrame(dict(columns))
 
 
 def counted_source(columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n: NDArray[np.int64]) -> TallySource:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,7 +168,7 @@ class Pair:
         """The person of each original record, as a number; None where persons are not told apart."""
         if self.original.person is None:
             return None
-        coded = self.original.coded(self.original.person)
+        coded = self.original.coded([self.original.person])[0]
         if len(coded.values) and coded.values[-1] is None:
             raise NullsError.nobodys(coded.name, int((coded.codes == len(coded.values) - 1).sum()), len(coded.codes))
         return coded.codes.astype(np.int64)
@@ -185,7 +186,7 @@ class Pair:
         truth, people = self.alignment.truth, int(whose.max(initial=-1)) + 1
         who = np.where(truth < 0, people + np.arange(len(truth)), whose[np.maximum(truth, 0)])
         name = " and ".join(["person", *self.release.names])  # no column has this name
-        coded = [self.release.coded(column) for column in columns]
+        coded = self.release.coded(columns)
         known, codes = np.unique(who, return_inverse=True)
         last = Coded(name, range(len(known)), codes.reshape(-1).astype(np.uint64))
         return _without_nulls((*coded, last), nulls or self.nulls), name
@@ -220,10 +221,10 @@ class Pair:
         end = " of the release" if len(columns) > 1 else ""
         labels = [(f"{one.original} of the original", f"{one.release}{end}") for one in columns]
         if self.nulls == "category" and self.alignment.by == "same order":
-            coded: dict[str, Coded] = {}
-            for one, (before, after) in zip(columns, labels, strict=True):
-                coded[before] = replace(self.original.coded(one.original), name=before)
-                coded[after] = replace(self.release.coded(one.release), name=after)
+            before = self.original.coded([one.original for one in columns])
+            after = self.release.coded([one.release for one in columns])
+            both = [column for pair in zip(before, after, strict=True) for column in pair]
+            coded = {name: replace(one, name=name) for name, one in zip(chain.from_iterable(labels), both, strict=True)}
             return CodedTable(tuple(coded.values()), self.alignment.release_records)
         names = [(one.original, one.release) for one in columns]
         frame = side_by_side(self.original.collected, self.release.collected, names, self.alignment, labels)

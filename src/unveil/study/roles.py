@@ -1,4 +1,4 @@
-"""The roles of the columns: what a call names and what the project says of them, put together in one place.
+"""What is meant by the columns: their roles and how their values are read, by a call and by the project.
 
 What is named wins. A column that is named in one role loses the one that the project gives it. Only `keep` goes with another
 role: a column of persons or households may be one that the user lets out.
@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from unveil.attributes import Role, Standing, names_of, require_columns
+from unveil.attributes import KINDS, Kind, Role, Standing, names_of, require_columns
 from unveil.errors import ArgumentError, shown
+from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
 
-__all__ = ["ROLE_ARGUMENTS", "Roles"]
+__all__ = ["ROLE_ARGUMENTS", "Meaning", "Roles"]
 
 _ROLE_OF: Mapping[str, Role] = {
     "key": "key",
@@ -155,3 +156,31 @@ def _require_apart(said: Mapping[str, Any]) -> None:
                 raise ArgumentError(f"column {shown(name)} is named as {side} and as {field}; it can be one of them.")
     if said.get("person") is not None and said.get("person") == said.get("household"):
         raise ArgumentError(f"column {shown(said['person'])} is named as person and as household; it can be one of them.")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """How the values of columns are to be read, checked."""
+
+    kinds: dict[str, Kind]
+    partitions: dict[str, Partition]
+    hierarchies: dict[str, Hierarchy]
+    orders: dict[str, tuple[Any, ...]]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], meant: Mapping[str, Any]) -> Meaning:
+        """Read what is said of columns, and refuse a column that is not there."""
+        given = {name: dict(meant.get(name) or {}) for name in ("kinds", "partitions", "hierarchies", "orders")}
+        for name, kind in given["kinds"].items():
+            require_columns([name], columns)
+            if kind not in KINDS:
+                raise ArgumentError.not_one_of(f"the kind of {shown(name)}", kind, KINDS)
+        return cls(
+            given["kinds"],
+            {name: Partition.of(spec, column=name) for name, spec in given["partitions"].items()},
+            {
+                name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name)
+                for name, tree in given["hierarchies"].items()
+            },
+            {name: tuple(order) for name, order in given["orders"].items()},
+        )

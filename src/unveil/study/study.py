@@ -9,16 +9,16 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import CLASS_NULLS, KINDS, Kind, Names, Standing, in_line, names_of, require_columns
+from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, in_line, names_of
 from unveil.counts import Counts
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError
 from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source, open_source
 from unveil.sources.frames import FilledSource
 from unveil.sources.opening import is_project, open_project
-from unveil.study.roles import ROLE_ARGUMENTS, Roles
-from unveil.study.tables import HeldSource, Tables
+from unveil.study.roles import ROLE_ARGUMENTS, Meaning, Roles
+from unveil.study.tables import Tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,7 +159,7 @@ class Study:
             for name, block in one.partitions.items():
                 views.setdefault(name, {})[column] = block
         nulls = meant.get("nulls") or ("category" if project is None else project.data.nulls)
-        checked = _Meaning.of(source.names, meant)
+        checked = Meaning.of(source.names, meant)
         kinds = {name: one.kind for name, one in attributes.items() if one.kind is not None}
         orders = {name: tuple(one.order) for name, one in attributes.items() if one.order}
         values = {
@@ -264,7 +264,7 @@ class Study:
         meant = {name: value for name, value in said.items() if name not in ROLE_ARGUMENTS}
         roles = self.roles.changed({name: value for name, value in said.items() if name in ROLE_ARGUMENTS})
         roles.require(self.names)
-        checked = _Meaning.of(self.names, meant)
+        checked = Meaning.of(self.names, meant)
         given = {name: value for name, value in meant.items() if value is not None}
         read = ("kinds", "partitions", "hierarchies", "orders")
         changes: dict[str, Any] = {name: getattr(checked, name) for name in read if name in given}
@@ -309,13 +309,23 @@ class Study:
         """
         return self._tables.owned(columns, owners, self._policy(nulls), weights)
 
+    def each(
+        self, columns: Sequence[str], *, beside: Sequence[str] = (), owners: Sequence[str] = (), strict: bool = False
+    ) -> dict[str, CodedTable]:
+        """Return the combinations of every column, alone or beside the same others, one row each; a null is a value.
+
+        Last come the columns that say whose records they are (see `owned`). A column that holds no single values, such as lists,
+        is left out, or refused where that is strict.
+        """
+        return self._tables.each(columns, beside, owners, strict=strict)
+
     def collected(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of the records themselves, each read once."""
-        return self._tables.records(columns)
+        return self._tables.records.collect(columns)
 
-    def coded(self, column: str) -> Coded:
-        """Return one column of the records, coded once; a null is a value."""
-        return self._tables.coded(column)
+    def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
+        """Return columns of the records, each coded once; a null is a value."""
+        return self._tables.records.coded(columns)
 
     def complete(self, columns: Sequence[str]) -> Study:
         """Return the study of the records that the null policy keeps with all these columns named: subsets stay comparable."""
@@ -334,7 +344,7 @@ class Study:
 
     def held(self) -> Source:
         """Return the records as a source whose columns are read once."""
-        return HeldSource(self._tables)
+        return self._tables.records
 
     def hierarchy(self, column: str) -> Hierarchy | None:
         """Return the hierarchy of a column, from the study or its project."""
@@ -419,31 +429,3 @@ def _checked_nulls(nulls: str) -> str:
     if nulls not in CLASS_NULLS:
         raise ArgumentError.not_one_of("nulls", nulls, CLASS_NULLS)
     return nulls
-
-
-@dataclass(frozen=True, slots=True)
-class _Meaning:
-    """How the values of columns are to be read, checked."""
-
-    kinds: dict[str, Kind]
-    partitions: dict[str, Partition]
-    hierarchies: dict[str, Hierarchy]
-    orders: dict[str, tuple[Any, ...]]
-
-    @classmethod
-    def of(cls, columns: Sequence[str], meant: Mapping[str, Any]) -> _Meaning:
-        """Read what is said of columns, and refuse a column that is not there."""
-        given = {name: dict(meant.get(name) or {}) for name in ("kinds", "partitions", "hierarchies", "orders")}
-        for name, kind in given["kinds"].items():
-            require_columns([name], columns)
-            if kind not in KINDS:
-                raise ArgumentError.not_one_of(f"the kind of {shown(name)}", kind, KINDS)
-        return cls(
-            given["kinds"],
-            {name: Partition.of(spec, column=name) for name, spec in given["partitions"].items()},
-            {
-                name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name)
-                for name, tree in given["hierarchies"].items()
-            },
-            {name: tuple(order) for name, order in given["orders"].items()},
-        )

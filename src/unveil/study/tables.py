@@ -1,34 +1,34 @@
-"""The tables of one source: every column is read once, every set of columns is counted once.
+"""The tables of one source: every set of columns is counted once.
 
 A marginal is taken from a wider table where one is counted already and holds the same records. What is kept is bounded: a table
-or a column that does not fit into the room left is made again when it is asked for.
+that does not fit into the room left is made again when it is asked for.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from unveil.attributes import checked_nulls, require_columns
-from unveil.counts import Counts, count_table
+from unveil.counts import Counts, count_each, count_table
 from unveil.errors import NullsError
-from unveil.sources import Coded, CodedTable, Source, coded_table, wanted_columns
-from unveil.sources.base import Tally
-from unveil.sources.coding import encode, require_countable
-from unveil.sources.frames import frame_of
+from unveil.run import active_run
+from unveil.sources import Coded, CodedTable, Source, wanted_columns
+from unveil.sources.held import HeldSource
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["HeldSource", "Tables"]
+__all__ = ["Tables"]
 
-_ROOM = 512 << 20
-"""Bytes of columns and tables that a study keeps."""
+_ROOM = 128 << 20
+"""Bytes of tables that a study keeps."""
+_TOGETHER = 16
+"""So many columns are coded at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,39 +48,14 @@ class _Question:
 
 
 class Tables:
-    """What has been read and counted of a source."""
+    """What has been counted of a source; `records` are its columns, each read once."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
+        self.source, self.records = source, HeldSource(source)
         self._lock = threading.RLock()
         self._room = _ROOM
-        self._read: dict[str, pl.Series] = {}
-        self._coded: dict[str, Coded] = {}
         self._tables: dict[_Question, CodedTable] = {}
         self._counts: dict[_Question, Counts] = {}
-
-    def records(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of the records, in their order; those that were read already are not read again."""
-        with self._lock:
-            missing = [name for name in columns if name not in self._read]
-            if not missing:
-                return frame_of({name: self._read[name] for name in columns})
-            found = self.source.collect(missing)
-            known = {**self._read, **{name: found.get_column(name) for name in missing}}
-            for name in missing:
-                if self._fits(int(found.get_column(name).estimated_size())):
-                    self._read[name] = known[name]
-            return frame_of({name: known[name] for name in columns})
-
-    def coded(self, name: str) -> Coded:
-        """Return one column of the records, coded; its nulls are a value."""
-        with self._lock:
-            if name not in self._coded:
-                coded = _encoded(name, self.records([name]).get_column(name))
-                if not self._fits(coded.codes.nbytes):
-                    return coded
-                self._coded[name] = coded
-            return self._coded[name]
 
     def table(
         self, columns: Sequence[str], nulls: str = "category", weights: str | None = None, *, owners: Sequence[str] = ()
@@ -94,20 +69,44 @@ class Tables:
         question = _Question(frozenset(columns), nulls, weights, frozenset(owners if self.source.can_count else ()))
         with self._lock:
             found = self._wider(question) or self._counted(question, columns)
-        by_name = {column.name: column for column in found.columns}
-        return replace(found, columns=tuple(by_name[name] for name in columns))
+        return _in_order(found, columns)
 
     def owned(self, columns: Sequence[str], owners: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
         """Return the combinations of some columns and of those that say whose records they are; refuse records of nobody."""
-        table = self.table([*columns, *owners], nulls, weights, owners=owners)
-        for column in table.columns[len(columns) :]:
-            if not len(column.values) or column.values[-1] is not None:
-                continue
-            nobody = column.codes == len(column.values) - 1
-            held = int(nobody.sum() if table.n is None else table.n[nobody].sum())
-            if held:
-                raise NullsError.nobodys(column.name, held, table.records)
-        return table
+        return _of_somebody(self.table([*columns, *owners], nulls, weights, owners=owners), len(columns))
+
+    def each(
+        self, columns: Sequence[str], beside: Sequence[str], owners: Sequence[str], *, strict: bool
+    ) -> dict[str, CodedTable]:
+        """Return every column's combinations with the same others, one row each, and whose records they are."""
+        sets = {name: [*beside, name, *owners] for name in columns}
+        require_columns([*columns, *beside, *owners], self.source.names)
+        if len(columns) > _TOGETHER and not self.source.can_count:
+            self.records.collect([*columns, *beside, *owners])  # all in one pass
+        found: dict[str, CodedTable] = {}
+        for start in range(0, len(columns), _TOGETHER):
+            active_run().check()
+            some = columns[start : start + _TOGETHER]
+            with self._lock:
+                found |= self._each({name: sets[name] for name in some}, owners, strict=strict)
+        return {name: _of_somebody(table, len(beside) + 1) for name, table in found.items()}
+
+    def _each(self, sets: Mapping[str, Sequence[str]], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
+        """Count sets of columns, each under a name, together; those that cannot be counted are left out."""
+        numbered = frozenset(owners if self.source.can_count else ())
+        questions = {name: _Question(frozenset(columns), "category", None, numbered) for name, columns in sets.items()}
+        counted = {name: self._counts[question] for name, question in questions.items() if question in self._counts}
+        rows = {name: self._wider(question) for name, question in questions.items() if name not in counted}
+        fresh = [name for name, table in rows.items() if table is None]
+        if fresh:
+            rows |= zip(fresh, self.records.tables([sets[name] for name in fresh], numbered, strict=strict), strict=True)
+        ordered = {name: _in_order(table, sets[name]) for name, table in rows.items() if table is not None}
+        if ordered:
+            counted |= zip(ordered, count_each(list(ordered.values())), strict=True)
+        found = {name: _in_order(_combinations(counted[name]), columns) for name, columns in sets.items() if name in counted}
+        for name in ordered:
+            self._keep(questions[name], found[name], counted[name])
+        return found
 
     def counts(self, columns: Sequence[str], nulls: str = "category", weights: str | None = None) -> Counts:
         """Return the count table over some columns."""
@@ -124,6 +123,7 @@ class Tables:
     def only(self, table: CodedTable, nulls: str, weights: str | None) -> Tables:
         """Return the tables of some records alone: those of a table that was counted under a null policy."""
         made = Tables(self.source)
+        made.records = self.records
         columns, whole = frozenset(column.name for column in table.columns), replace(table, dropped=0)
         made._tables[_Question(columns, nulls, weights)] = whole
         if weights is not None:
@@ -138,26 +138,19 @@ class Tables:
 
     def _counted(self, question: _Question, columns: Sequence[str]) -> CodedTable:
         """Ask the source for a table, and keep it."""
-        wanted = list(columns) if question.weights is None else [*columns, question.weights]
-        plain = question.nulls == "category" and question.weights is None
-        if self.source.can_count:
-            numbered = question.numbered
-            tally = self.source.count_numbered(wanted, numbered) if numbered else self.source.count(wanted)
-            found = coded_table(self.source.place, tally, columns, question.nulls, question.weights)
-        elif plain and self._coded.keys() >= set(columns):
-            coded = tuple(self._coded[name] for name in columns)
-            found = CodedTable(coded, len(coded[0].codes))
-        else:
-            found = coded_table(self.source.place, Tally(self.records(wanted)), columns, question.nulls, question.weights)
+        found = self.records.table(columns, question.nulls, question.weights, question.numbered)
         if found.weights is not None:
             if self._fits(_size([column.codes for column in found.columns])):
                 self._tables[question] = found
             return found
         counts = count_table(found)
-        table = _combinations(found, counts)
+        table = _combinations(counts, found.dropped)
+        self._keep(question, table, counts)
+        return table
+
+    def _keep(self, question: _Question, table: CodedTable, counts: Counts) -> None:
         if self._fits(_size(counts.codes) + counts.n.nbytes):
             self._tables[question], self._counts[question] = table, counts
-        return table
 
     def _fits(self, size: int) -> bool:
         """Take room, where so much of it is left."""
@@ -167,28 +160,29 @@ class Tables:
         return True
 
 
-class HeldSource(Source):
-    """A source whose columns are read once, in the place of one that would be read again."""
-
-    def __init__(self, tables: Tables) -> None:
-        super().__init__(tables.source.place, tables.source.names)
-        self._tables, self.ordered = tables, tables.source.ordered
-
-    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
-        return self._tables.records(columns)
+def _in_order(table: CodedTable, columns: Sequence[str]) -> CodedTable:
+    """Return a table with the columns named, in their order."""
+    by_name = {column.name: column for column in table.columns}
+    return replace(table, columns=tuple(by_name[name] for name in columns))
 
 
-def _combinations(table: CodedTable, counts: Counts) -> CodedTable:
+def _of_somebody(table: CodedTable, width: int) -> CodedTable:
+    """Return a table whose columns after the first few say whose records they are; refuse records of nobody."""
+    for column in table.columns[width:]:
+        if not len(column.values) or column.values[-1] is not None:
+            continue
+        nobody = column.codes == len(column.values) - 1
+        held = int(nobody.sum() if table.n is None else table.n[nobody].sum())
+        if held:
+            raise NullsError.nobodys(column.name, held, table.records)
+    return table
+
+
+def _combinations(counts: Counts, dropped: int = 0) -> CodedTable:
     """Return a table with one row per combination."""
     pairs = zip(counts.columns, counts.codes, strict=True)
     columns = (Coded(column.name, column.values, cast("NDArray[np.unsignedinteger[Any]]", codes)) for column, codes in pairs)
-    return CodedTable(tuple(columns), table.records, table.dropped, None, counts.n)
-
-
-def _encoded(name: str, series: pl.Series) -> Coded:
-    require_countable(name, series)
-    plain = series.alias("values")  # some names are patterns to Polars
-    return replace(encode(plain.fill_nan(None) if plain.dtype.is_float() else plain), name=name)
+    return CodedTable(tuple(columns), counts.records, dropped, None, counts.n)
 
 
 def _size(codes: Sequence[Any]) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from unveil.errors import UnsupportedDataError, listed
-from unveil.measures.unnamed import Unmeasured, singled_out, unique_by
+from unveil.errors import listed
+from unveil.measures.unnamed import Unmeasured, singled_out
 from unveil.project.policy import Rule
 from unveil.releases import Record, never_measured
 
@@ -55,20 +55,8 @@ def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Un
     named = {name for rule in rules for name in rule.parameters.get("key") or ()}
     named |= {str(rule.parameters.get(word)) for rule in rules for word in ("attribute", "sensitive")}
     study, keys = case.study, case.keys if keyed else ()
-    person = study.person
-    by_key = unique_by(study, keys, person)[0] if keys else None
-    found = []
-    for name in study.names:
-        if name in (*keys, *(case.secrets if keyed else ()), person, study.weights) or name in named:
-            continue
-        try:
-            one = singled_out(study, name, person)
-        except UnsupportedDataError:
-            continue
-        joint = by_key is not None and not study.source.can_count  # in an engine, key and column together are nearly the records
-        both = unique_by(study, [*keys, name], person)[0] if joint else None
-        found.append(replace(one, by_key=by_key, with_key=both))
-    return tuple(found)
+    named |= {*keys, *(case.secrets if keyed else ()), str(study.person), str(study.weights)}
+    return tuple(singled_out(study, [name for name in study.names if name not in named], study.person, keys).values())
 
 
 def column_notes(case: Case, vouched: Sequence[str], unmeasured: Sequence[Unmeasured]) -> list[str]:

@@ -8,7 +8,8 @@ of the others the number is kept. So a profile names nobody.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ from unveil.results.masking import SMALL, disclosing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from unveil.counts.grouping import Codes
 
 __all__ = ["ColumnProfile", "Profile", "ReleaseChange", "changes", "profile_of", "standing_rules"]
 
@@ -115,8 +118,15 @@ def standing_rules(case: Case, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
 
 def profile_of(case: Case, records: int) -> Profile:
     """Look at every column once."""
-    telling = _telling(case)
-    return Profile(records, {name: _column(case, name, telling.get(name, set())) for name in case.study.names})
+    study, telling = case.study, _telling(case)
+    owners = [name for name in (study.person, study.household) if name is not None]
+    tables = study.each([name for name in study.names if name not in owners])
+    held = {name: _held(table.columns[0].values, table.columns[0].codes, table.n) for name, table in tables.items()}
+    for name in owners:
+        with suppress(UnveilError):
+            counts = count_table(study.owned([], [name], nulls="category"))
+            held[name] = _held(counts.columns[0].values, counts.codes[0], counts.n)
+    return Profile(records, {name: _column(held.get(name), telling.get(name, set())) for name in study.names})
 
 
 def _telling(case: Case) -> dict[str, set[Any]]:
@@ -145,15 +155,15 @@ def _values(classes: Classes, which: NDArray[np.bool_]) -> Iterator[Any]:
     return (values[code] for code in classes.codes[0][which].tolist())
 
 
-def _column(case: Case, name: str, telling: Collection[Any]) -> ColumnProfile:
-    owner = name in (case.study.person, case.study.household)
-    try:
-        table = case.study.owned([], [name], nulls="category") if owner else case.study.table([name], nulls="category")
-        counts = count_table(table)
-    except UnveilError:  # lists and the like cannot be counted
+def _held(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None) -> list[tuple[Any, int]]:
+    """Return the values of a column, each with the number of records that hold it."""
+    sizes = [1] * len(codes) if n is None else n.tolist()
+    return [(values[code], size) for code, size in zip(codes.tolist(), sizes, strict=True)]
+
+
+def _column(held: Sequence[tuple[Any, int]] | None, telling: Collection[Any]) -> ColumnProfile:
+    if held is None:  # lists and the like cannot be counted
         return ColumnProfile("other")
-    values = counts.columns[0].values
-    held = [(values[code], int(n)) for code, n in zip(counts.codes[0].tolist(), counts.n.tolist(), strict=True)]
     present = [(value, n) for value, n in held if value is not None]
     kinds = sorted({_KINDS.get(type(value.item() if isinstance(value, np.generic) else value), "other") for value, _ in present})
     kind = " and ".join(kinds) or "empty"

@@ -18,7 +18,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, names_of, require_columns
-from unveil.errors import ArgumentError, UnsupportedDataError
+from unveil.errors import ArgumentError
 from unveil.measures.direct_identifiers.codes import numbered
 from unveil.measures.direct_identifiers.column import read_column
 from unveil.measures.direct_identifiers.contacts import emails, ip_addresses, mac_addresses, urls
@@ -64,6 +64,8 @@ _TELLING = (
 """Detectors that go by a form of their own."""
 _GENERAL = (person_names, account_names, free_text, numbered)
 """Detectors that go by what is left: they keep silent once a form has explained the column."""
+_TOGETHER = 16
+"""So many columns are counted at once."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -181,24 +183,25 @@ def found_in(
 
     A column that holds no single values is left out, or, where that is strict, refused.
     """
-    if not study.source.can_count:
-        study.collected(columns)  # all in one pass
     findings: list[Finding] = []
-    skipped: list[str] = []
+    looked_at: list[str] = []
     records = 0
-    for name in columns if quiet else active_run().each("columns", columns):
-        try:
-            table = study.table([name], nulls="category")
-        except UnsupportedDataError:
-            if strict:
-                raise
-            skipped.append(name)
-            continue
-        records = table.records
-        coded = table.columns[0]
-        findings.extend(column_findings(name, coded.values, _held_by(table), sample=sample, seed=seed))
-    looked_at = tuple(name for name in columns if name not in skipped)
-    return DirectIdentifiers(tuple(findings), looked_at, tuple(skipped), records, sample, seed)
+    told = None if quiet else active_run().counting("columns", len(columns))
+    if len(columns) > _TOGETHER and not study.source.can_count:
+        study.collected(columns)  # all in one pass
+    for start in range(0, len(columns), _TOGETHER):
+        some = columns[start : start + _TOGETHER]
+        tables = study.each(some, strict=strict)
+        looked_at.extend(tables)
+        for name in some:
+            if name in tables:
+                records = tables[name].records
+                values = tables[name].columns[0].values
+                findings.extend(column_findings(name, values, _held_by(tables[name]), sample=sample, seed=seed))
+            if told is not None:
+                told()
+    skipped = tuple(name for name in columns if name not in looked_at)
+    return DirectIdentifiers(tuple(findings), tuple(looked_at), skipped, records, sample, seed)
 
 
 def column_findings(

@@ -6,13 +6,14 @@ Texts are read in the forms of `unveil.partitions.moments`; months, quarters and
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.partitions.moments import DateReading
+from unveil.partitions.moments import read_moments
 
 if TYPE_CHECKING:
     from unveil.measures.direct_identifiers.column import LookedColumn
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["DatesRead", "birth_dates", "read_dates"]
 
 _HARDLY_ANY = 0.5
+_THREE_DIGITS = re.compile(r"\d\D*\d\D*\d")
+"""No date is written with fewer."""
 
 _DAYS_A_YEAR = 365.2425
 _OLDEST = 120
@@ -45,13 +48,15 @@ class DatesRead:
 
 def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> DatesRead:
     """Read values as days: those that are dates already, or texts in the forms that people write them."""
-    found = [*values] if values and all(isinstance(value, dt.date) for value in values) else [*texts]
-    reading = DateReading.of(found, today)
-    if reading.share(found) < _HARDLY_ANY:
+    dated = bool(values) and all(isinstance(value, dt.date) for value in values)
+    found = [*values] if dated else [*texts]
+    if not dated and sum(_THREE_DIGITS.search(text) is not None for text in texts) < _HARDLY_ANY * len(texts):
         return DatesRead((), 0.0, 0.0)
-    days = [moment for value in found if (moment := reading.read(value)) is not None and moment.precision in ("day", "time")]
+    days = [moment for moment in read_moments(found, today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
+    if not days:
+        return DatesRead((), 0.0, 0.0)
     timed = sum(moment.has_time for moment in days)
-    return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(found), timed / max(len(days), 1))
+    return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(found), timed / len(days))
 
 
 def birth_dates(column: LookedColumn) -> Finding | None:

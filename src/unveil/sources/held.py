@@ -1,0 +1,116 @@
+"""A source that is asked again and again: every column is read once and coded once.
+
+What is kept is bounded: a column that does not fit into the room left is read again when it is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from unveil.errors import EmptyDataError, UnsupportedDataError
+from unveil.sources import Coded, CodedTable, coded_table, wanted_columns
+from unveil.sources.base import Source, Tally
+from unveil.sources.coding import encode, require_countable
+
+__all__ = ["HeldSource"]
+
+_ROOM = 384 << 20
+"""Bytes of columns that are kept."""
+
+
+class HeldSource(Source):
+    """A source whose columns are read once, in the place of one that would be read again."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source.place, source.names)
+        self.ordered = source.ordered
+        self._source = source
+        self._lock = threading.RLock()
+        self._room = _ROOM
+        self._columns: dict[str, pl.Series] = {}
+        self._coded: dict[str, Coded] = {}
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        with self._lock:
+            known, missing = self._columns, [name for name in columns if name not in self._columns]
+            if missing:
+                found = self._source.collect(missing)
+                known = {**known, **{name: found.get_column(name) for name in missing}}
+                self._columns |= {name: known[name] for name in missing if self._fits(int(known[name].estimated_size()))}
+            return pl.DataFrame({name: known[name] for name in columns})
+
+    def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
+        """Return columns of the records, coded; their nulls are a value."""
+        found = self._each_coded(columns, strict=True)
+        return tuple(found[name] for name in columns)
+
+    def _each_coded(self, columns: Sequence[str], *, strict: bool) -> dict[str, Coded]:
+        """Code columns by name; those that hold no single values are left out, or refused where that is strict."""
+        with self._lock:
+            found = {name: self._coded[name] for name in columns if name in self._coded}
+            missing = [name for name in dict.fromkeys(columns) if name not in found]
+            frame = self.collect(missing) if missing else pl.DataFrame()
+            for name in missing:
+                try:
+                    found[name] = _encoded(name, frame.get_column(name))
+                except UnsupportedDataError:
+                    if strict:
+                        raise
+                    continue
+                if self._fits(found[name].codes.nbytes):
+                    self._coded[name] = found[name]
+        return found
+
+    def table(self, columns: Sequence[str], nulls: str, weights: str | None, owners: Collection[str] = ()) -> CodedTable:
+        """Return some columns coded, with counts from a source that can count; of `owners`, that sends numbers for the values."""
+        wanted = wanted_columns(columns, weights)
+        if self._source.can_count:
+            tally = self._source.count_numbered(wanted, owners) if owners else self._source.count(wanted)
+        elif nulls == "category" and weights is None and self._coded.keys() >= set(columns):
+            return CodedTable(self.coded(columns), len(self._coded[columns[0]].codes))
+        else:
+            tally = Tally(self.collect(wanted))
+        return coded_table(self.place, tally, columns, nulls, weights)
+
+    def tables(
+        self, sets: Sequence[Sequence[str]], owners: Collection[str] = (), *, strict: bool = False
+    ) -> list[CodedTable | None]:
+        """Return several sets of columns, each as `table` does; a null is a value.
+
+        A set with a column that holds no single values (lists, bytes) gives None, or, where that is strict, is refused.
+        """
+        if self._source.can_count:
+            return [self._counted(columns, owners, strict=strict) for columns in sets]
+        coded = self._each_coded([name for columns in sets for name in columns], strict=strict)
+        if any(not len(one.codes) for one in coded.values()):
+            raise EmptyDataError.no_records(self.place)
+        known = [tuple(coded[name] for name in columns if name in coded) for columns in sets]
+        return [
+            CodedTable(some, len(some[0].codes)) if len(some) == len(columns) else None
+            for some, columns in zip(known, sets, strict=True)
+        ]
+
+    def _counted(self, columns: Sequence[str], owners: Collection[str], *, strict: bool) -> CodedTable | None:
+        try:
+            return self.table(columns, "category", None, owners)
+        except UnsupportedDataError:
+            if strict:
+                raise
+            return None
+
+    def _fits(self, size: int) -> bool:
+        """Take room, where so much of it is left."""
+        if size > self._room:
+            return False
+        self._room -= size
+        return True
+
+
+def _encoded(name: str, series: pl.Series) -> Coded:
+    require_countable(name, series)
+    plain = series.alias("values")  # some names are patterns to Polars
+    return replace(encode(plain.fill_nan(None) if plain.dtype.is_float() else plain), name=name)
