@@ -327,10 +327,10 @@ class TableError(UnveilError, ValueError):
         return cls(f"column {shown(column)} is to say who asked for protection, with true and false, 1 and 0, or yes and no.")
 
     @classmethod
-    def does_not_add_up(cls, total: str, difference: float, others: int) -> TableError:
-        """Report a published total that differs from the sum of its parts."""
-        more = f" ({others:,} more totals differ too)" if others else ""
-        return cls(f"the table does not add up: {total} differs from the sum of its parts by {difference:+,.6g}{more}.")
+    def does_not_add_up(cls, cell: str, difference: float, others: int) -> TableError:
+        """Report a published cell with which the sums do not hold, by how much, and how many sums fail for another reason."""
+        more = f" ({others:,} more sums fail for other cells)" if others else ""
+        return cls(f"the table does not add up: {cell} differs from what the other figures come to by {difference:+,.6g}{more}.")
 
     @classmethod
     def unprotectable(cls, dimensions: str, row: int, why: str) -> TableError:

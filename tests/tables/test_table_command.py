@@ -166,3 +166,112 @@ def test_the_gate_for_tables(firms: str, tmp_path: Path) -> None:
     assert run(["check", str(good), "--policy", str(policy), "--original", firms]) == 0
     assert run(["check", str(bad), "--policy", str(policy), "--original", firms]) == 1
     assert run(["check", str(good), "--policy", str(policy)]) == 1
+
+
+ARGUS = (
+    '<SEPARATOR> ","\nregion\n<RECODEABLE>\n<TOTCODE> "T"\nsector\n<RECODEABLE>\n<TOTCODE> "T"\nworth\n<NUMERIC>\n<RESPONSE>\n'
+    "freq\n<NUMERIC>\n<FREQUENCY>\nfirst\n<MAXSCORE>\nsecond\n<MAXSCORE>\nstatus\n<STATUS>\n"
+)
+
+
+@pytest.fixture
+def argus(tmp_path: Path) -> Path:
+    """A table as tau-Argus writes it, with one cell of a single contributor beside a sensitive one."""
+    made = unveil.table(FIRMS, ["region", "sector"], value="worth", total="T", top=2)
+    assert made.value is not None
+    assert made.top is not None
+    lines = [
+        f"{by['region']},{by['sector']},{made.value[cell]:g},{made.n[cell]},{made.top[cell][0]:g},{made.top[cell][1]:g},"
+        f"{'U' if 0 < made.n[cell] < 3 else 'S'}"
+        for cell, by in zip(made.cells.tolist(), made.codes_of(made.cells), strict=True)
+    ]
+    (tmp_path / "t.tab").write_text("\n".join(lines) + "\n")
+    (tmp_path / "t.rda").write_text(ARGUS)
+    return tmp_path / "t.tab"
+
+
+def statuses(found: dict[str, Any]) -> dict[tuple[str, str], str]:
+    return {(one["by"]["region"], one["by"]["sector"]): one["status"] for one in found["cells"]}
+
+
+def test_a_table_of_tau_argus_is_protected_as_its_records_are(argus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who is alone in a cell is known from its frequency, so insiders are the same."""
+    found = answer(capsys, str(argus), "--rule", "threshold=3", "--protect", "suppress", "--method", "optimal")
+    made = unveil.table(FIRMS, ["region", "sector"], value="worth", total="T", top=2)
+    same = made.suppress("threshold=3", method="optimal", on="value")
+    assert found["cost"] == same.cost == found["bound"]
+    none = answer(capsys, str(argus), "--protect", "suppress", "--method", "optimal", "--insiders", "none")
+    assert none["cost"] < found["cost"]
+
+
+def test_decisions_and_perturbations_hold_for_a_table_of_tau_argus(
+    argus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "more.hst").write_text("E;f;u\nN;s;s\n")
+    found = statuses(answer(capsys, str(argus), "--protect", "suppress", "--apriori", str(tmp_path / "more.hst")))
+    assert found["E", "f"] == found["S", "s"] == "primary"
+    assert found["N", "s"] != "primary"
+    rounded = answer(capsys, str(argus), "--protect", "round", "--base", "7")
+    assert {one["value"] % 7 for one in rounded["cells"]} == {0}
+    attacked = answer(capsys, str(argus), "--attack", "--apriori", str(tmp_path / "more.hst"))
+    assert attacked["attacks"]["external"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--by", "region"), "--by says how records are tabulated"),
+        (("--holding", "region"), "--holding says how records are tabulated"),
+        (("--mechanism", "pram"), "--mechanism is about records"),
+        (("--protect", "cell-key"), "cell keys are made of records"),
+        (("--protect", "suppress", "--cost", "worth"), "--cost of a column is about records"),
+        (("--protect", "round", "--apriori", "x.hst"), "--apriori goes with --protect suppress"),
+        (("--method", "lp"), "--method says how to protect"),
+    ],
+)
+def test_what_a_table_of_tau_argus_cannot_do_is_refused(
+    argus: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    assert run(["table", str(argus), *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_table_of_tau_argus_that_does_not_add_up_is_refused(argus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argus.write_text(argus.read_text().replace("N,T,170,", "N,T,175,"))
+    assert run(["table", str(argus), "--protect", "suppress"]) == 2
+    assert "(N, T) differs from what the other figures come to by +5." in " ".join(capsys.readouterr().err.split())
+
+
+def test_empty_cells_that_are_shown_tell_that_blanks_are_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two blanks that come to 2, and are known not to be empty, are 1 each."""
+    counts = {("a", "x"): 1, ("a", "y"): 1, ("b", "x"): 1, ("b", "y"): 1, ("c", "x"): 9, ("c", "y"): 8, ("c", "z"): 7}
+    rows = [one for one, n in counts.items() for _ in range(n)]
+    pl.DataFrame(rows, schema=["row", "column"], orient="row").write_csv(tmp_path / "people.csv")
+    words = [str(tmp_path / "people.csv"), "--by", "row", "--by", "column", "--rule", "threshold=3", "--protect", "suppress"]
+    lax = answer(capsys, *words, "--insiders", "none", "--method", "optimal")
+    strict = answer(capsys, *words, "--insiders", "none", "--method", "optimal", "--attacker", "1:inf")
+    assert lax["cost"] < strict["cost"]
+    open_ones = [one for one in strict["cells"] if one["status"] == "primary"]
+    assert all(one["low"] >= 1 and (one["high"] == "inf" or one["high"] - one["low"] >= 1) for one in open_ones)
+
+
+def test_intervals_are_published_in_a_crosstab_too(firms: str, tmp_path: Path) -> None:
+    out = tmp_path / "x.csv"
+    words = ["table", firms, *BY, "--rule", "threshold=3", "--protect", "suppress", "--publish-intervals", "--out", str(out)]
+    assert run([*words, "--form", "crosstab"]) == 0
+    assert "[" in out.read_text()
+    assert run([*words, "--intervals", "enough"]) == 2
+
+
+def test_an_attack_on_changed_figures_is_refused(firms: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["table", firms, *BY, "--protect", "round", "--attack"]) == 2
+    assert "figures" in capsys.readouterr().err
+
+
+def test_a_figure_nearer_than_the_rule_allows_counts_as_exposed() -> None:
+    table = unveil.table(FIRMS, ["region", "sector"], value="worth")
+    rounded = unveil.tables.round_table(table, base=3, method="conventional")
+    moved = unveil.tables.adjust(table, "p=20")
+    found = unveil.tables.compare_tables(table, {"rounded": rounded, "moved": moved}, rules="p=20").figures
+    assert found["rounded"].exposed == found["rounded"].sensitive
+    assert found["moved"].exposed == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,10 +15,13 @@ from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
     from unveil.cli.inputs import Inputs
-    from unveil.tables import CrossTable
+    from unveil.cli.study_options import SourceOptions
+    from unveil.tables import Apriori, CrossTable
 
-__all__ = ["AimOptions", "ProtectionOptions", "RecordProtectionOptions", "TabulationOptions"]
+__all__ = ["AimOptions", "ProtectionOptions", "PublishedOptions", "RecordProtectionOptions", "TabulationOptions"]
 
+_OWN_COSTS = ("cells", "count", "value")
+_NO_PROTECT = "--method says how to protect; say what to do with --protect."
 _NO_RULE = "nothing says which cells are sensitive; give a --rule, such as threshold=3."
 
 
@@ -62,14 +65,37 @@ class TabulationOptions:
             nulls=inputs.nulls, weights=inputs.study.weights, total=self.total, top=contributors_of(rules),
         )  # fmt: skip
 
-    def audited(self, published: str, original: str | None, rules: Sequence[str], aim: dict[str, Any]) -> Any:
-        """Attack a published table."""
+    def audited(self, published: PublishedOptions, source: SourceOptions, protection: ProtectionOptions, aims: AimOptions) -> Any:
+        """Attack a published table, as the records behind it say where they are given."""
         from unveil import tables
+        from unveil.tables.files.published import dimensions_of
 
-        return tables.audit(
-            published, by=self.by, value=self.value, hierarchies=hierarchies_of(self.hierarchy, self.by or ()),
-            original=original, rules=rules, total=self.total, **aim,
-        )  # fmt: skip
+        file, place = str(published.audit), published.original or source.data
+        trees = hierarchies_of(self.hierarchy, self.by or ())
+        found = {"figures": published.figures, "value": self.value, "hierarchies": trees, "total": self.total, **aims.aim()}
+        if place is None:
+            self._refuse_of_records(protection.apriori)
+            return tables.audit(file, by=self.by, rules=protection.rules, signed=self.signed, **found)
+        inputs = replace(source, data=place).gathered()
+        by = self.by or list(dimensions_of(file, published.figures or self.value, found["on"]))
+        made = replace(self, by=by).built(inputs.source, inputs, protection.rules, self.value)
+        decided = _apriori(protection.apriori, made)
+        return tables.audit(file, by=by, original=made, rules=protection.rules, apriori=decided, **found)
+
+    def _refuse_of_records(self, apriori: Path | None) -> None:
+        """Refuse what says something of records, or of true figures, where only a published table is given."""
+        told = {"holding": self.holding, "request": self.request, "linked": self.linked, "apriori": apriori}
+        if given := [name for name, one in told.items() if one]:
+            raise ArgumentError(f"--{given[0]} needs the records behind the table; give them with --original.")
+
+    def refuse_of_tables(self) -> None:
+        """Refuse what makes a table of records where a file holds the table already."""
+        told = {
+            "by": self.by, "value": self.value, "holding": self.holding, "request": self.request, "hierarchy": self.hierarchy,
+            "linked": self.linked,
+        }  # fmt: skip
+        if given := [name for name, one in told.items() if one]:
+            raise ArgumentError(f"--{given[0]} says how records are tabulated, and the file holds a table already.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +155,12 @@ class RecordProtectionOptions:
         step = fitting_step(self.mechanism, self.attribute or (), settings_of(self.settings), {})
         return run_step(source, step, seed=self.seed, key_file=self.key_file).data
 
+    def refuse_of_tables(self) -> None:
+        """Refuse what is done to records where a file holds a table already."""
+        told = {"mechanism": self.mechanism, "attribute": self.attribute, "set": self.settings, "id": self.record_id}
+        if given := [name for name, one in told.items() if one]:
+            raise ArgumentError(f"--{given[0]} is about records, and the file holds a table already.")
+
     def keyed(self, records: Any, tabulation: TabulationOptions, inputs: Inputs) -> Any:
         """Perturb a table by the keys of its records."""
         from unveil.tables import perturb_by_cell_keys
@@ -169,17 +201,20 @@ class ProtectionOptions:
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="When to stop with the best pattern found.")
     ] = None
     solver: Annotated[str, typer.Option(metavar="auto|scip|highs", help="The solver of the optimum.")] = "auto"
+    apriori: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Decisions on single cells: a tau-Argus a-priori file (.hst).")
+    ] = None
 
     @property
     def rules(self) -> list[str]:
         """The rules, none where none was given."""
         return self.rule or []
 
-    def refuse_unused(self, apriori: Path | None) -> None:
+    def refuse_unused(self) -> None:
         """Refuse a method of nothing, and a protection of nothing."""
         if self.protect is None and self.method is not None:
-            raise ArgumentError("--method says how to protect; say what to do with --protect.")
-        if self.protect == "suppress" and not self.rule and apriori is None:
+            raise ArgumentError(_NO_PROTECT)
+        if self.protect == "suppress" and not self.rule and self.apriori is None:
             raise ArgumentError(_NO_RULE)
 
     def suppressed(self, made: CrossTable, cost: Any, aim: dict[str, Any], decided: Any) -> Any:
@@ -190,10 +225,19 @@ class ProtectionOptions:
             solver=self.solver, **aim,
         )  # fmt: skip
 
-    def of_foreign(self, made: CrossTable, decided: Any, aims: AimOptions) -> Any:
-        """Suppress cells of a table that another tool wrote; what is protected is what it holds, unless that is said."""
-        on = aims.on or ("count" if made.value is None else "value")
-        return self.suppressed(made, made, aims.aim() | {"on": on}, decided)
+    def of_foreign(self, made: CrossTable, decided: Apriori, aims: AimOptions, before: RecordProtectionOptions) -> Any:
+        """Protect a table that another tool wrote; what is protected is what it holds, unless that is said."""
+        if self.protect is None and self.method is not None:
+            raise ArgumentError(_NO_PROTECT)
+        if self.cost not in _OWN_COSTS:
+            raise ArgumentError("--cost of a column is about records, and the file holds a table already.")
+        aim = aims.aim() | {"on": aims.on or ("count" if made.value is None else "value")}
+        if self.protect not in (None, "suppress"):
+            if self.protect == "cell-key":
+                raise ArgumentError("cell keys are made of records, and the file holds a table already.")
+            return self._perturbed(made, aim, before)
+        further = _apriori(self.apriori, made)
+        return self.suppressed(made, made, aim, decided if further is None else decided.joined(further))
 
     def applied(
         self,
@@ -202,18 +246,34 @@ class ProtectionOptions:
         inputs: Inputs,
         aim: dict[str, Any],
         before: RecordProtectionOptions,
-        apriori: Path | None,
     ) -> Any:
         """Tabulate, and protect as asked."""
         made = tabulation.built(records, inputs, self.rules, tabulation.value)
-        if self.protect == "suppress" or (self.protect is None and self.rule):
-            own = self.cost in ("cells", "count", "value")
+        if self.protect == "suppress" or (self.protect is None and (self.rule or self.apriori is not None)):
+            own = self.cost in _OWN_COSTS
             cost = made if own else tabulation.built(records, inputs, self.rules, self.cost)
-            return self.suppressed(made, cost, aim, _apriori(apriori, made))
-        if self.protect is None:
-            return made
+            return self.suppressed(made, cost, aim, _apriori(self.apriori, made))
+        return made if self.protect is None else self._perturbed(made, aim, before)
+
+    def _perturbed(self, made: CrossTable, aim: dict[str, Any], before: RecordProtectionOptions) -> Any:
+        """Change the figures as asked; decisions on single cells are for suppression."""
+        if self.apriori is not None:
+            raise ArgumentError("--apriori goes with --protect suppress: other protections take no decisions on single cells.")
         draws = {"seed": before.seed, "key_file": before.key_file}
-        return perturbed(self.protect, made, self.rules, self.method, self.base, aim, **draws)
+        return perturbed(str(self.protect), made, self.rules, self.method, self.base, aim, **draws)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedOptions:
+    """A table that is published already, and the records behind it."""
+
+    audit: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Attack a published table of any tool; exit code 1 if a cell is exposed.")
+    ] = None
+    original: Annotated[str | None, typer.Option(metavar="DATA", help="With --audit: the records behind the table.")] = None
+    figures: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --audit: the column of figures, if it is not called n or value.")
+    ] = None
 
 
 def _apriori(path: Path | None, made: CrossTable) -> Any:

@@ -180,12 +180,15 @@ def _publish(result: Any, answer: TableAnswer) -> None:
     if out is None:
         return
     checked_word("--form", answer.form, ("long", "crosstab"))
+    if answer.publish_intervals and not hasattr(result, "with_intervals"):
+        raise ArgumentError("--publish-intervals goes with --protect suppress: no other table has blanks.")
     if answer.form == "crosstab":
         table = getattr(result, "table", result)
-        entries = result.entries() if hasattr(result, "entries") else (table.n if table.value is None else table.value).tolist()
+        shown_as = result.interval_entries if answer.publish_intervals else getattr(result, "entries", None)
+        entries = shown_as() if shown_as is not None else (table.n if table.value is None else table.value).tolist()
         header, rows = crosstab_rows(table.dimensions, entries, table.shown)
         write_crosstab(header, rows, out, spreadsheet_safe=answer.spreadsheet_safe)
     else:
-        columns = result.with_intervals() if answer.publish_intervals and hasattr(result, "with_intervals") else result.columns()
+        columns = result.with_intervals() if answer.publish_intervals else result.columns()
         write_long(columns, out, spreadsheet_safe=answer.spreadsheet_safe)
     sys.stderr.write(f"written: {without_credentials(out)}\n")

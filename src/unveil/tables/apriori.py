@@ -54,6 +54,19 @@ class Apriori:
             "fixed": _mask(table, self.published),
         }
 
+    def joined(self, later: Apriori) -> Apriori:
+        """Return these decisions with later ones, which hold where both speak of a cell."""
+        decided = later.sensitive | later.safe | later.published
+        return Apriori(
+            (self.sensitive - decided) | later.sensitive,
+            (self.safe - decided) | later.safe,
+            (self.published - decided) | later.published,
+            self.cost | later.cost,
+            self.level | later.level,
+            self.width | later.width,
+            self.bounds | later.bounds,
+        )
+
     def applied(self, table: CrossTable, problem: CellProblem) -> CellProblem:
         """Return a problem with the costs and levels of single cells."""
         place = {int(cell): at for at, cell in enumerate(problem.cells)}

@@ -26,6 +26,7 @@ from unveil.tables.build import table as build
 from unveil.tables.cells import equations
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.elimination import directions
+from unveil.tables.perturbation.result import PerturbedTable
 from unveil.tables.rates import rate_interval
 from unveil.tables.rules.group_disclosure import GroupRule
 from unveil.tables.suppression.result import SuppressedTable, plain_number
@@ -212,6 +213,11 @@ def attack_table(
     checked_number("share", share, above=0, most=100)
     checked_count("coalition", coalition, least=0)
     protected = data if isinstance(data, SuppressedTable) else None
+    if isinstance(data, PerturbedTable):
+        raise ArgumentError(
+            "these attacks compute with exact figures, and those of this table were changed; `compare_tables` says how near its "
+            "sensitive cells still are."
+        )
     if isinstance(data, SuppressedTable):
         table = data.table
     elif isinstance(data, CrossTable):

@@ -19,7 +19,7 @@ from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import ASKED, NOT_ASKED, Contribution, Contributions, Holdings, amounts, holdings
-from unveil.tables.cells import largest, rolled_up, shape_of
+from unveil.tables.cells import alone_in, largest, rolled_up, shape_of
 from unveil.tables.classification import TOTAL, Classification, chosen
 from unveil.tables.crosstable import CrossTable
 
@@ -287,8 +287,7 @@ class _Rows:
         """Return the amounts of all cells where every record is a contributor."""
         inner_n = self.summed(self.n)
         n = rolled_up(self.dimensions, inner_n).ravel()
-        place = np.arange(inner_n.size).reshape(inner_n.shape)
-        holder = np.where(n == 1, rolled_up(self.dimensions, inner_n * place).ravel(), -1)  # whose inner cell has a record alone
+        holder = alone_in(self.dimensions, inner_n)
         if self.x is None:
             return {"units": n, "holder": holder}
         inner = self._largest(self.cell, np.abs(self.x), self.n, top)

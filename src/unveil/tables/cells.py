@@ -20,10 +20,23 @@ if TYPE_CHECKING:
 
     from unveil.tables.classification import Classification
 
-__all__ = ["MOST_CELLS", "cell_of", "coordinates", "equations", "grid", "largest", "named_cell", "rolled_up", "shape_of"]
+__all__ = [
+    "MOST_CELLS",
+    "alone_in",
+    "cell_of",
+    "coordinates",
+    "equations",
+    "grid",
+    "largest",
+    "named_cell",
+    "rolled_up",
+    "shape_of",
+]
 
 MOST_CELLS = 2_000_000
 """A table of more cells is refused: nobody reads it, and the work would not end."""
+_ROUNDED = 1e-6
+"""How far, as a share, a total may lie from the sum of its parts: figures are written with few digits."""
 
 
 def shape_of(dimensions: Sequence[Classification]) -> tuple[int, ...]:
@@ -92,6 +105,28 @@ def equations(dimensions: Sequence[Classification], kept: NDArray[np.bool_] | No
     return sp.csr_matrix(entries, shape=(first, numbers.size))
 
 
+def misfit(matrix: sp.csr_matrix, value: NDArray[np.float64]) -> tuple[int, float, int] | None:
+    """Return a cell that keeps a table from adding up, by how much, and how many equations it does not explain; None: none does.
+
+    Parameters
+    ----------
+    matrix, value
+        M and a: the equations, all of whose cells are known, and the figures.
+    """
+    rest = matrix @ value
+    wrong = np.flatnonzero(np.abs(rest) > _ROUNDED * np.maximum(1.0, np.abs(matrix) @ np.abs(value)))
+    if not len(wrong):
+        return None
+    times: dict[tuple[int, float], list[int]] = {}
+    for row in wrong.tolist():
+        part = matrix[row]
+        for cell, sign in zip(part.indices.tolist(), part.data.tolist(), strict=True):
+            times.setdefault((cell, round(float(rest[row] / sign), 6)), []).append(row)
+    # the cell that explains most; of several the first total, since who made the file sees it as one
+    (cell, difference), rows = max(times.items(), key=lambda one: (len(one[1]), matrix[one[1][0], one[0][0]] < 0, -one[0][0]))
+    return cell, difference, len(wrong) - len(rows)
+
+
 def rolled_up(dimensions: Sequence[Classification], inner: NDArray[Any]) -> NDArray[Any]:
     """Return amounts of all cells from those of the inner ones, which add; one axis per dimension, others may follow."""
     found = inner
@@ -103,6 +138,20 @@ def rolled_up(dimensions: Sequence[Classification], inner: NDArray[Any]) -> NDAr
             summed[at] = moved[members].sum(axis=0)
         found = np.moveaxis(summed, 0, axis)
     return found
+
+
+def alone_in(dimensions: Sequence[Classification], inner: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for every cell of one record a number for that record, the same in all its cells; -1 for other cells.
+
+    Parameters
+    ----------
+    dimensions
+        The dimensions.
+    inner
+        The records of the inner cells.
+    """
+    place = np.arange(inner.size).reshape(inner.shape)
+    return np.where(rolled_up(dimensions, inner).ravel() == 1, rolled_up(dimensions, inner * place).ravel(), -1)
 
 
 def largest(dimensions: Sequence[Classification], inner: NDArray[np.float64]) -> NDArray[np.float64]:

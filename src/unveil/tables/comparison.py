@@ -1,8 +1,8 @@
 """Which protection of a table costs what, and what does it leave exposed? Suppressed and perturbed tables on one scale.
 
 Loss: the cells that are not published and their share of the whole, how far the published figures lie from the true ones, and
-whether cells keep their ranks. Risk: the sensitive cells that can be computed too closely, or that stand there unchanged, and the
-Discrimination Rate of the table.
+whether cells keep their ranks. Risk: the sensitive cells that can be computed too closely, or whose figures lie nearer to the
+true ones than their rule allows, and the Discrimination Rate of the table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from unveil.tables.crosstable import CrossTable
 from unveil.tables.files.published import PublishedTable
 from unveil.tables.findings import audited
 from unveil.tables.perturbation.result import PerturbedTable
-from unveil.tables.problem import Aim, posed
+from unveil.tables.problem import NARROW, Aim, posed
 from unveil.tables.rates import rate_interval
 from unveil.tables.rules import TableRule, rules_of
 from unveil.tables.suppression.result import SuppressedTable
@@ -49,7 +49,8 @@ class TableFigures:
     ranks
         How far cells keep their ranks: Spearman's correlation over the published cells; None: undefined.
     sensitive, exposed
-        The sensitive cells, and those that can be computed too closely, or that stand there unchanged; None: no rule was given.
+        The sensitive cells, and those that can be computed too closely, or whose figure is unchanged or nearer to the true one
+        than the rule allows; None: no rule was given.
     rate
         Bounds of the Discrimination Rate for the last dimension; None: undefined, or no counts are published.
     """
@@ -121,7 +122,8 @@ class TableComparison(Result):
         )
         note = (
             "Value lost: the share of all figures that is not published. Ranks kept: Spearman's correlation of the published "
-            "cells. Exposed: sensitive cells that can be computed too closely, or stand there unchanged."
+            "cells. Exposed: sensitive cells that can be computed too closely, or whose figure is unchanged or nearer to the "
+            "true one than the rule allows."
         )
         return View(f"Protections of the table of {in_line(self.table.names, ' x ')}", (), (Table(names, rows, note=note),))
 
@@ -208,9 +210,10 @@ def _risk(
     """Return the sensitive cells, and how many of them are exposed."""
     problem = posed(table, rules, aim)
     gone = hidden[problem.cells]
-    bare = problem.primary & ~gone
-    unchanged = bare & (np.abs(figure[problem.cells] - problem.value) <= 1e-9 * np.maximum(1, np.abs(problem.value)))
-    exposed = int(unchanged.sum())
+    change = figure[problem.cells] - problem.value
+    slack = NARROW * np.maximum(1.0, np.abs(problem.value))
+    near = np.abs(change) < np.maximum(np.where(change < 0, problem.down, problem.up) - slack, slack)
+    exposed = int((problem.primary & ~gone & near).sum())
     if gone.any() and not (figure != table.amounts(problem.on))[problem.cells[~gone]].any():
         found = audited(replace(problem, primary=problem.primary & gone), gone, depth="enough")
         exposed += int(found.exposed.sum())

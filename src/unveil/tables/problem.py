@@ -166,7 +166,7 @@ def posed(
     published = empty & ~sensitive
     if fixed is not None:
         published |= fixed & ~sensitive
-    lower, upper = _bounds(value, aim.attacker, signed=table.signed and on == "value")
+    lower, upper = _bounds(value, aim.attacker, empty & ~sensitive, signed=table.signed and on == "value")
     width = checked_number("width", aim.width, above=-1e-12) if aim.width is not None else float(on == "count")
     cells = table.cells
     level = np.where(sensitive, np.maximum(level, 0.0), 0.0)
@@ -216,14 +216,17 @@ def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.i
     return tuple(np.split(alone[order], starts[1:])) if len(alone) else ()
 
 
-def _bounds(value: NDArray[np.float64], attacker: str | None, *, signed: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what everybody knows of every cell beforehand."""
+def _bounds(
+    value: NDArray[np.float64], attacker: str | None, shown_empty: NDArray[np.bool_], *, signed: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what everybody knows of every cell beforehand; cells that are shown as empty need not keep to it."""
     if attacker is None:
         return np.full(len(value), -np.inf if signed else 0.0), np.full(len(value), np.inf)
     low, separator, high = attacker.partition(":")
     if not separator:
         raise ArgumentError(f"the attacker's bounds are written LO:HI, as in 0:inf or 50%:150%, not {shown(attacker)}.")
     lower, upper = _bound(low, value), _bound(high, value)
+    lower[shown_empty], upper[shown_empty] = np.minimum(lower, value)[shown_empty], np.maximum(upper, value)[shown_empty]
     outside = (value < lower) | (value > upper)
     if outside.any():
         raise TableError(

@@ -39,8 +39,8 @@ def propagated(
         if _still(before[0], low) and _still(before[1], high):
             break
     crossed = low > high
-    middle = (low + high) / 2
-    return np.where(crossed, middle, low), np.where(crossed, middle, high)
+    low[crossed] = high[crossed] = (low[crossed] + high[crossed]) / 2
+    return low, high
 
 
 def _others(

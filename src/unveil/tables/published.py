@@ -6,6 +6,7 @@ must stay open; without them, only what can be computed exactly, and how wide th
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,10 +15,13 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line
-from unveil.errors import ArgumentError, TableError
+from unveil.errors import ArgumentError, TableError, listed
+from unveil.errors import shown as quoted
 from unveil.results import Figure, Mark, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.sources import Data
+from unveil.tables.apriori import Apriori
+from unveil.tables.cells import misfit
 from unveil.tables.classification import TOTAL
 from unveil.tables.crosstab import crosstab
 from unveil.tables.crosstable import CrossTable
@@ -158,7 +162,9 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     figures: str | None = None,
     value: str | None = None,
     hierarchies: Mapping[str, Any] | None = None,
-    original: Data | None = None,
+    original: Data | CrossTable | None = None,
+    signed: bool = False,
+    apriori: Apriori | None = None,
     rules: str | TableRule | Sequence[str | TableRule] = (),
     on: On | None = None,
     attacker: str | None = None,
@@ -168,6 +174,7 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     width: float | None = None,
     total: str = TOTAL,
     intervals: Depth = "auto",
+    **options: Any,
 ) -> TableAudit:
     """Attack a published table: what can be computed of every cell that is blank?
 
@@ -177,19 +184,26 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
         The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell that has no figure, or that is not
         there, is suppressed.
     by, figures
-        The columns of its dimensions, and of the figures; none: found by their names.
+        The columns of its dimensions, and of the figures; none: found by their names (``value`` or ``n``, as `on`
+        says). Figures of another name are values unless `on` says that they are counts.
     value
         The column of the original whose sums the figures are; none: the figures are counts, or the original is a `CrossTable`.
     hierarchies
         The groups above the values of a dimension; none: one total.
     original
         The records it was made of, or their `CrossTable`; with `rules`, it is then known how far each cell must stay open.
+    signed
+        Whether the figures may be negative.
+    apriori
+        What was decided beforehand of single cells; needs the original.
     rules, on, attacker, zeros, insiders, level, width
         What is sensitive and what protection means, as for `suppress`.
     total
         The code of a margin that no hierarchy names.
     intervals
         How far to compute: "exact", "enough", or "auto".
+    **options
+        As for `table`, where `original` is records: `holding`, `request`, `weights`, `nulls`, `tables`, `top`.
 
     Returns
     -------
@@ -200,47 +214,68 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     if isinstance(published, SuppressedTable):
         rows = PublishedTable.of(published)
     else:
-        rows = read_published(published, by, figures or value, dict(hierarchies or {}), total)
+        rows = read_published(published, by, figures or value, dict(hierarchies or {}), total, on)
     if original is None:
-        if rules:
-            raise ArgumentError("rules need to know who contributes to each cell; give the original data (`original`).")
-        return _blind(rows, aim, intervals)
-    table = _original(original, rows, value, dict(hierarchies or {}), total)
-    asked = rules_of(rules)
-    problem = posed(table, asked, replace(aim, on=aim.on or rows.on))
+        _refuse_unused(rules, apriori, options)
+        return _blind(rows, aim, intervals, signed=signed)
+    table = _original(original, rows, {"value": value, "hierarchies": hierarchies, "total": total, "signed": signed, **options})
+    decided = {} if apriori is None else apriori.masks(table)
+    problem = posed(table, rules_of(rules), replace(aim, on=aim.on or rows.on), **decided)
+    if apriori is not None:
+        problem = apriori.applied(table, problem)
     _compared(table, problem, rows)
     suppressed = rows.suppressed[problem.cells]
     unprotected = problem.primary & ~suppressed
     return _told(table, problem, audited(problem, suppressed | unprotected, depth=intervals), unprotected, known=True)
 
 
-def _original(original: Data, rows: PublishedTable, value: str | None, hierarchies: dict[str, Any], total: str) -> CrossTable:
+def _refuse_unused(rules: Any, apriori: Apriori | None, options: Mapping[str, Any]) -> None:
+    """Refuse what says something of records where there are none."""
+    if rules:
+        raise ArgumentError("rules need to know who contributes to each cell; give the original data (`original`).")
+    if apriori is not None:
+        raise ArgumentError("decisions on single cells need to know the true figures; give the original data (`original`).")
+    if options:
+        raise ArgumentError(f"{quoted(next(iter(options)))} says something of the records; give the original data (`original`).")
+
+
+def _original(original: Data | CrossTable, rows: PublishedTable, made_of: dict[str, Any]) -> CrossTable:
     """Return the original table in the dimensions of the published one."""
     from unveil.tables.build import table as build
 
     if isinstance(original, CrossTable):
         made = original
     else:
-        if rows.on == "value" and value is None:
+        if rows.on == "value" and made_of["value"] is None:
             raise ArgumentError(
-                "the published figures are sums; name the column of the original that they are the sums of (value)."
+                "the published figures are sums; name the column of the original that they are the sums of (`value`)."
             )
-        made = build(original, [one.name for one in rows.dimensions], value=value, hierarchies=hierarchies, total=total)
+        known = inspect.signature(build).parameters
+        if unknown := [name for name in made_of if name not in known]:
+            raise ArgumentError(f"a table takes no {quoted(unknown[0])}; it takes: {listed(list(known))}.")
+        made = build(original, [one.name for one in rows.dimensions], **made_of)
     reordered(made, rows)
     return made
 
 
 def reordered(made: CrossTable, rows: PublishedTable) -> None:
     """Put the codes of a published table into the order of the original."""
-    if [one.codes for one in made.dimensions] != [one.codes for one in rows.dimensions]:
-        places = [
-            [one.place.get(code, -1) for code in other.codes] for one, other in zip(rows.dimensions, made.dimensions, strict=True)
-        ]
-        if any(-1 in some for some in places):
-            raise TableError("the published table does not have all codes of the original; give both the same hierarchies.")
-        shape = [len(one) for one in rows.dimensions]
-        order = np.ravel_multi_index(np.ix_(*map(np.array, places)), shape).ravel()
-        rows.reorder(made.dimensions, order)
+    if made.names != tuple(one.name for one in rows.dimensions):
+        raise TableError(f"the published table has other dimensions than the original: {in_line(made.names, ' x ')}.")
+    if [one.codes for one in made.dimensions] == [one.codes for one in rows.dimensions]:
+        return
+    places = [
+        [one.place.get(code, -1) for code in other.codes] for one, other in zip(rows.dimensions, made.dimensions, strict=True)
+    ]
+    if any(-1 in some for some in places):
+        raise TableError("the published table does not have all codes of the original; give both the same hierarchies.")
+    shape = [len(one) for one in rows.dimensions]
+    order = np.ravel_multi_index(np.ix_(*map(np.array, places)), shape).ravel()
+    left = np.ones(len(rows.figure), dtype=bool)
+    left[order] = False
+    if (left & (rows.suppressed | (rows.figure != 0))).any():  # what is published there says something of other cells
+        raise TableError("the published table has codes that the original does not have; give both the same hierarchies.")
+    rows.reorder(made.dimensions, order)
 
 
 def _compared(table: CrossTable, problem: CellProblem, rows: PublishedTable) -> None:
@@ -250,14 +285,14 @@ def _compared(table: CrossTable, problem: CellProblem, rows: PublishedTable) -> 
     if differs.any():
         first = int(problem.cells[np.flatnonzero(differs)[0]])
         raise TableError(
-            f"{int(differs.sum()):,} published figures are not those of the original, the first of them in "
+            f"{counted(int(differs.sum()), 'published figure')} not as in the original, the first of them in "
             f"{table.name_of(first)}; a table that was rounded or adjusted is attacked in another way."
         )
 
 
-def _blind(rows: PublishedTable, aim: Aim, depth: Depth) -> TableAudit:
+def _blind(rows: PublishedTable, aim: Aim, depth: Depth, *, signed: bool) -> TableAudit:
     """Attack a table of which only the published figures are known."""
-    table = rows.table()
+    table = rows.table(signed=signed)
     problem = posed(table, (), replace(aim, on=rows.on, insiders="none", zeros="publish"))
     suppressed = rows.suppressed[problem.cells]
     problem = replace(problem, fixed=~suppressed, primary=suppressed, hidden=suppressed)
@@ -277,11 +312,8 @@ def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bo
     rest = -(problem.equations @ value)
     matrix = problem.equations[:, cells].tocsr()
     sums = np.diff(matrix.indptr) == 0
-    scale = 1e-6 * np.maximum(1.0, np.abs(problem.equations) @ np.abs(value))
-    if (wrong := np.flatnonzero(sums & (np.abs(rest) > scale))).size:
-        part = problem.equations[int(wrong[0])]
-        cell = int(problem.cells[part.indices[np.argmin(part.data)]])
-        raise TableError.does_not_add_up(table.name_of(cell), float(rest[wrong[0]]), len(wrong) - 1)
+    if (wrong := misfit(problem.equations[np.flatnonzero(sums)], value)) is not None:
+        raise TableError.does_not_add_up(table.name_of(int(problem.cells[wrong[0]])), *wrong[1:])
     if len(cells):
         program = LinearProgram(matrix[~sums], rest[~sums], problem.lower[cells], problem.upper[cells])
         solution = program.solve()

@@ -16,7 +16,7 @@ from unveil.errors import DataFileError, TableError
 from unveil.partitions.files import PathLike, read_text
 from unveil.results import Provenance
 from unveil.tables.apriori import Apriori
-from unveil.tables.cells import cell_of, shape_of
+from unveil.tables.cells import alone_in, cell_of, misfit, shape_of
 from unveil.tables.classification import TOTAL, Classification
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.files.hierarchies import read_hierarchy
@@ -27,6 +27,8 @@ _TAG = re.compile(r"<(?P<tag>\w+)>\s*(?P<rest>.*)")
 _TERM = re.compile(r"(\d+)\s*\(\s*([+-]?\d+(?:\.\d+)?)\s*\)")
 _TOTALS = ("", "-", "Total", "TOTAL", "total")
 _JJ_FIELDS = 9
+_MANY = 1_000_000
+"""The contributors of a cell of which a file does not say how many it has."""
 
 
 # Decisions on single cells --------------------------------------------------------------------------------------------
@@ -187,22 +189,28 @@ def _table(
 
     value = amounts(columns["RESPONSE"]) if "RESPONSE" in columns else None
     frequency = next((columns[tag] for tag in ("FREQUENCY", "FREQ") if tag in columns), None)
-    n = (
-        amounts(frequency).astype(np.int64)
-        if frequency is not None
-        else (np.ones(size) if value is None else value != 0).astype(np.int64)
-    )
+    if frequency is None and value is None:
+        raise DataFileError(f"{place}: no variable is <RESPONSE> or <FREQUENCY>, so the table has no figures.")
+    if frequency is None:
+        n, holder = np.asarray(value != 0, dtype=np.int64), None
+        units = n * _MANY  # who contributes is not known, so nobody is known to be alone
+    else:
+        n = units = np.rint(amounts(frequency)).astype(np.int64)
+        whole = n.reshape([len(one) for one in dimensions])
+        holder = alone_in(dimensions, whole[np.ix_(*[list(one.leaves) for one in dimensions])])
     top = np.stack([amounts(at) for at in scores], axis=1) if scores else None
-    table = CrossTable(
-        dimensions,
-        n,
-        n,
-        value=value,
-        size=value,
-        top=top,
-        made=Provenance(int(n.max(initial=0)), "category", sensitive=("value",)),
-    )
+    names = () if value is None else (variables[columns["RESPONSE"]].name,)
+    made = Provenance(int(n.max(initial=0)), "category", sensitive=names)
+    table = CrossTable(dimensions, n, units, value=value, size=value, top=top, holder=holder, made=made)
+    _require_sums(table, ([] if value is None else [value]) + ([] if frequency is None else [n.astype(np.float64)]))
     return table, _decisions(table, cells, rows, columns, general)
+
+
+def _require_sums(table: CrossTable, figures: Sequence[Any]) -> None:
+    """Refuse a table whose totals are not the sums of their parts."""
+    for some in figures:
+        if (wrong := misfit(table.equations(), some)) is not None:
+            raise TableError.does_not_add_up(table.name_of(wrong[0]), *wrong[1:])
 
 
 def _decisions(table: CrossTable, cells: Any, rows: list[list[str]], columns: dict[str, int], general: dict[str, str]) -> Apriori:
@@ -253,6 +261,7 @@ def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
     table = CrossTable(
         (dimension,), n, n * 2, value=value, size=value, signed=True, made=Provenance(0, "category", sensitive=("value",))
     )
+    _require_sums(table, [value])
     by = {status: frozenset((str(one[0]),) for one in cells if one[3] == status) for status in ("u", "z", "p")}
     return table, Apriori(
         by["u"],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from unveil.tables.rules import On
     from unveil.tables.suppression.result import SuppressedTable
 
-__all__ = ["PublishedTable", "read_published"]
+__all__ = ["PublishedTable", "dimensions_of", "read_published"]
 
 _OWN = ("n", "value", "suppressed", "status", "low", "high")
 """The columns of a table as this package writes it that are no dimensions."""
@@ -58,6 +58,8 @@ class PublishedTable:
         """Return what a table with suppressed cells publishes."""
         amounts = table.table.amounts(table.on)
         hidden = table.suppressed
+        if table.table.shown is not None:
+            hidden = hidden | ~table.table.shown
         on: On = "count" if table.on == "count" else "value"
         return cls(table.table.dimensions, np.where(hidden, 0.0, amounts), hidden, on)
 
@@ -65,23 +67,22 @@ class PublishedTable:
         """Take the order of codes of another table."""
         self.dimensions, self.figure, self.suppressed = dimensions, self.figure[order], self.suppressed[order]
 
-    def table(self) -> CrossTable:
+    def table(self, *, signed: bool = False) -> CrossTable:
         """Return the figures as a table; nothing is known of who contributes."""
         empty = (self.figure == 0) & ~self.suppressed
         n = np.where(empty, 0, 1) if self.on == "value" else np.where(self.suppressed, 1, np.rint(self.figure)).astype(np.int64)
         value = self.figure if self.on == "value" else None
-        return CrossTable(self.dimensions, n.astype(np.int64), n.astype(np.int64), value=value, made=Provenance(0, "category"))
+        whole = n.astype(np.int64)
+        return CrossTable(self.dimensions, whole, whole, value=value, signed=signed, made=Provenance(0, "category"))
 
 
-def read_published(data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str) -> PublishedTable:
+def read_published(
+    data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str, on: On | None = None
+) -> PublishedTable:
     """Read a published table; its dimensions and figures are found by their names unless they are given."""
     source = open_source(data)
-    figure_name = value if value in source.names else next((name for name in ("value", "n") if name in source.names), None)
-    names = names_of(by) or tuple(name for name in source.names if name not in (*_OWN, figure_name))
-    if figure_name is None:
-        raise ArgumentError(
-            f"no column of figures is named, and there is none called value or n; columns are: {listed(source.names)}."
-        )
+    figure_name = _figures_of(source.names, value, on)
+    names = names_of(by) or _spanning(source.names, figure_name)
     if figure_name in names:
         raise ArgumentError(f"column {shown(figure_name)} is named as a dimension and as the figures; it can be one of them.")
     require_columns([*names, figure_name], source.names)
@@ -101,7 +102,34 @@ def read_published(data: Data, by: Names | None, value: str | None, hierarchies:
         gone |= np.array([str(one).lower() in ("true", "1", "yes") for one in frame["suppressed"].to_list()])
     figure[cells] = np.where(gone, 0.0, numbers)
     suppressed[cells] = gone
-    return PublishedTable(dimensions, figure, suppressed, "count" if figure_name == "n" else "value")
+    return PublishedTable(dimensions, figure, suppressed, _kind(figure_name, on))
+
+
+def dimensions_of(data: Data, figures: str | None = None, on: On | None = None) -> tuple[str, ...]:
+    """Return the columns of a published table that span it: all but the figures, and what this package writes beside them."""
+    names = open_source(data).names
+    return _spanning(names, _figures_of(names, figures, on))
+
+
+def _figures_of(names: Sequence[str], asked: str | None, on: On | None) -> str:
+    """Return the column of the figures: the one that is named, or one of a usual name."""
+    usual = ("n", "value") if on == "count" else ("value", "n")
+    found = asked if asked in names else next((name for name in usual if name in names), None)
+    if found is None:
+        raise ArgumentError(f"no column of figures is named, and there is none called value or n; columns are: {listed(names)}.")
+    return found
+
+
+def _spanning(names: Sequence[str], figures: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in (*_OWN, figures))
+
+
+def _kind(figures: str, on: On | None) -> On:
+    """Return what a column of figures holds: what its usual name says, else what is asked for, else values."""
+    named: On | None = {"n": "count", "value": "value"}.get(figures)  # type: ignore[assignment]
+    if named is not None and on is not None and named != on:
+        raise ArgumentError(f"the published figures are {named}s, and what is asked for are {on}s (`on`); name their column.")
+    return named or on or "value"
 
 
 def _dimension(name: str, codes: Sequence[Any], trees: Sequence[Hierarchy], total: str) -> Classification:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attributes import in_line
+from unveil.errors import TableError
 from unveil.results import Figure, Mark, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.tables.crosstab import crosstab
@@ -193,7 +194,8 @@ class SuppressedTable(Result):
         return rows
 
     def with_intervals(self) -> dict[str, Sequence[Any]]:
-        """Return what is published, with the interval that everybody can compute in the place of every blank."""
+        """Return what is published, with the interval that everybody can compute beside every blank."""
+        self._require_ends()
         cells = self.table.cells
         return {
             **self.columns(),
@@ -206,6 +208,22 @@ class SuppressedTable(Result):
         amounts = self.table.n if self.table.value is None else self.table.value
         hidden = self.suppressed
         return [self._mark(cell) if hidden[cell] else plain_number(amounts[cell]) for cell in range(len(amounts))]
+
+    def interval_entries(self) -> list[Any]:
+        """Return what stands in every cell of a crosstab with the interval that everybody can compute in the place of a blank."""
+        self._require_ends()
+        return [
+            f"[{plain_number(self.low[cell])}; {plain_number(self.high[cell])}]" if isinstance(entry, Mark) else entry
+            for cell, entry in enumerate(self.entries())
+        ]
+
+    def _require_ends(self) -> None:
+        """Refuse intervals that are narrower than what everybody can compute: published, they would say more."""
+        if not self.exact:
+            raise TableError(
+                "the intervals were computed until every sensitive cell was known to be safe, not to their ends; narrower ones "
+                "must not be published: protect the table with all of them computed (`intervals` of 'exact')."
+            )
 
     def _mark(self, cell: int) -> Mark:
         least = "" if self.exact else "at least "
