@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import subprocess
 import sys
@@ -90,6 +91,32 @@ def test_array_operations_do_what_the_loops_do(seed: int, rows: int, wide: bool)
     assert all(np.array_equal(a, b) for a, b in zip(one[1:4], other[1:4], strict=True))
     assert one[4][0] == other[4][0]
     assert one[4][1].tolist() == other[4][1].tolist()
+
+
+@pytest.mark.parametrize("pace", [Never(), Always()])
+@pytest.mark.parametrize("few", [0, 6, 1000])
+def test_the_classes_of_every_node_are_those_of_its_codes(pace: Pace, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rolled up step by step, in one go, or partly so, in any order of asking."""
+    monkeypatch.setattr(rollup, "_PACE", pace)
+    monkeypatch.setattr(rollup, "_FEW_ROWS", few)
+    random = np.random.default_rng(few)
+    levels = [
+        [np.arange(8), np.arange(8) // 3, np.zeros(8, int)],
+        [np.arange(3), np.zeros(3, int)],
+        [np.arange(5), np.arange(5) // 2],
+    ]
+    codes = list(np.unique(random.integers(0, [8, 3, 5], (40, 3)), axis=0).T)
+    amounts = random.integers(1, 9, (len(codes[0]), 2)).astype(np.int32)
+    rolled = rollup.RollUp(codes, [8, 3, 5], amounts, levels, distinct=True)
+    nodes = [*itertools.product(range(3), range(2), range(2))]
+    for at in random.permutation(len(nodes)).tolist() * 2:
+        expected: dict[tuple[int, ...], list[int]] = {}
+        for row in range(len(amounts)):
+            key = tuple(int(one[level][code[row]]) for one, level, code in zip(levels, nodes[at], codes, strict=True))
+            expected[key] = [a + b for a, b in zip(expected.get(key, [0, 0]), amounts[row].tolist(), strict=True)]
+        table = rolled.table(nodes[at])
+        keys = zip(*(table.codes(field).tolist() for field in rolled.fields), strict=True)
+        assert list(zip(keys, table.amounts.tolist(), strict=True)) == list(expected.items())
 
 
 def test_the_warm_up_compiles_every_loop_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,6 +105,9 @@ def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.
     """
     rows = len(key)
     row: NDArray[Any]
+    if (key[1:] >= key[:-1]).all():  # cells of a count table, by their first columns
+        first = _first_of_run(key)
+        return np.cumsum(first, dtype=np.int64) - 1, key[first]
     if domain * rows < _LARGEST_KEY:
         row = np.empty(rows, dtype=np.min_scalar_type(max(rows - 1, 0)))
         for piece in _pieces(rows):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import HierarchyError, shown
-from unveil.partitions.matching import keys_of, reading_for
+from unveil.partitions.matching import Reading, keys_of, reading_for, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,10 +64,7 @@ def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
     """Return the row of each value in the hierarchy, -1 for a null that has none; what else has none is counted and refused."""
     present = list(values)
     read = reading_for(present)
-    row_of: dict[Hashable, int] = {}
-    for row, leaf in enumerate(hierarchy.leaves):
-        for key in keys_of(leaf, read):
-            row_of[key] = _TWINS if key in row_of else row
+    row_of = _rows_by_key(hierarchy.leaves, read)
     empty = next((row for row, leaf in enumerate(hierarchy.leaves) if not leaf), _NULL)
     null = _NULL if "" in present else empty
     rows = [null if value is None else row_of.get(read(value), _NONE) for value in present]
@@ -76,32 +73,42 @@ def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64)
 
 
+def _rows_by_key(leaves: Sequence[str], read: Reading) -> dict[Hashable, int]:
+    """Return the row of everything that a leaf is compared by."""
+    if read is text_of:  # leaves are texts, and no two of them are equal
+        return {leaf: row for row, leaf in enumerate(leaves)}
+    found: dict[Hashable, int] = {}
+    for row, leaf in enumerate(leaves):
+        for key in keys_of(leaf, read):
+            found[key] = _TWINS if key in found else row
+    return found
+
+
 def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
     """Return the groups of the values at every level; `Hierarchy.levels_for` says more."""
-    rows = rows_of(hierarchy, values)
+    places = rows_of(hierarchy, values).tolist()
     columns: list[tuple[str | None, ...]] = [*zip(*hierarchy.labels, strict=True)]
-    nulls = {row for row, value in zip(rows.tolist(), values, strict=True) if value is None}
+    nulls = {row for row, value in zip(places, values, strict=True) if value is None}
     columns[0] = tuple(None if row in nulls else leaf for row, leaf in enumerate(columns[0]))
     root = columns[-1][0] if len(set(columns[-1])) == 1 else ROOT
-    found = [_level(rows, labels, null=root if level else None) for level, labels in enumerate(columns)]
+    found = [_level(places, labels, null=root if level else None) for level, labels in enumerate(columns)]
     groups, names, shares = zip(*found, strict=True)
     return Levels(groups, names, shares, len(hierarchy.labels))
 
 
 def _level(
-    rows: NDArray[np.int64], labels: Sequence[str | None], *, null: str | None
+    rows: Sequence[int], labels: Sequence[str | None], *, null: str | None
 ) -> tuple[NDArray[np.int64], tuple[str | None, ...], NDArray[np.float64]]:
     """Return the groups of one level, their labels and their shares of the leaves."""
-    names: list[str | None] = [*dict.fromkeys(labels)]
-    number = {label: at for at, label in enumerate(names)}
-    group_of = [number[label] for label in labels]
-    sizes = [*np.bincount(group_of).tolist(), len(labels) if null is not None else 1]
-    group_of.append(0 if names == [null] else len(names))  # a null has the row after the last, and joins the root
-    names.append(null)
-    used, first, groups = np.unique(np.array(group_of)[rows], return_index=True, return_inverse=True)
-    by_first = np.argsort(first)
-    shares = np.array([sizes[at] for at in used[by_first]]) / len(labels)
-    return np.argsort(by_first)[groups], tuple(names[at] for at in used[by_first]), shares
+    sizes: dict[str | None, int] = {}
+    for label in labels:
+        sizes[label] = sizes.get(label, 0) + 1
+    joins = len(sizes) == 1 and null in sizes  # a null has no row, and joins the root where that is the only group
+    number: dict[tuple[str | None, bool], int] = {}
+    groups = [number.setdefault((labels[row], False) if row != _NULL else (null, not joins), len(number)) for row in rows]
+    everything = len(labels) if null is not None else 1
+    held = [everything if alone else sizes[label] for label, alone in number]
+    return np.array(groups, dtype=np.int64), tuple(label for label, _ in number), np.array(held) / len(labels)
 
 
 def _refuse(n: int, present: int, what: str, column: str | None) -> None:

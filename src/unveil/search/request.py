@@ -33,7 +33,8 @@ from unveil.results.numbers import number
 from unveil.search.checks import hierarchies_of, records_of, secrets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.search.nesting import Nested, PlaceColumn, nested_places
-from unveil.sources import Data, load, tallied
+from unveil.sources import Data, coded_table, load, tallied
+from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata
 
@@ -211,7 +212,7 @@ def request_of(
         counted, coded = tallied(data.frame, [*keys, *secrets, *also], nulls=nulls), None
     else:
         table, rows = records_of(data, keys, (*secrets, *also), gone, checked_nulls(nulls))
-        counted = coded = load(table.frame, [*keys, *secrets, *also])
+        counted = coded = coded_table(table.place, Tally(table.frame), [*keys, *secrets, *also], "category", None)
     cells, whole = count_table(counted), None
     if population is not None:
         whole, cells = _within(population, keys, cells)

@@ -25,7 +25,7 @@ _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
 """Distinct values in order, and the position of each record's value among them."""
 _PIECE = 1 << 17
 """Rows are worked on in pieces of this many."""
-_SAMPLE = 1 << 14
+_SAMPLE = 1 << 10
 """The texts of this many rows are looked for in a longer column first."""
 _LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
@@ -192,12 +192,12 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
 
     So most rows are read once, and not again to collect the texts first.
     """
-    known = _sorted(_texts_of_sample(column))
+    known = _texts_of_sample(column)
     found = _positions(column, known)
     places = _filled(found, 0).to_numpy(writable=True)
     if found.null_count() == column.null_count():
         return known, places
-    left = found.is_null() & column.is_not_null()
+    left = found.is_null() & column.is_not_null() if column.null_count() else found.is_null()
     rest = column.filter(left)
     present = _sorted(pl.concat([known, rest.unique()]))
     places = _positions(known, present).to_numpy()[places]
@@ -206,12 +206,12 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
 
 
 def _texts_of_sample(column: pl.Series) -> pl.Series:
-    """Return the texts of rows from all over the column; those of all rows where it is short, or they are many or none."""
+    """Return in order the texts of rows from all over a column; of all rows where it is short, or they are many or none."""
     if len(column) > 4 * _SAMPLE:
-        texts = _distinct(column.gather(np.linspace(0, len(column) - 1, _SAMPLE, dtype=np.int64)))
+        texts = set(column[np.linspace(0, len(column) - 1, _SAMPLE, dtype=np.int64)].to_list()) - {None}
         if 0 < 4 * len(texts) <= _SAMPLE:
-            return texts
-    return _distinct(column)
+            return pl.Series(sorted(texts), dtype=pl.String)
+    return _sorted(_distinct(column))
 
 
 def _positions(texts: pl.Series, present: pl.Series) -> pl.Series:

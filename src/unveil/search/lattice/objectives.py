@@ -116,6 +116,8 @@ class Separable:
 
     def added(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return what suppressing these classes adds to each attribute's sum, here, and at least in every node below."""
+        if not gone.any():
+            return np.zeros(len(self.costs))
         chosen = [one[level] for one, level in zip(self.costs, node, strict=True)]
         lost, kept = code_sums(table, space.fields, chosen, gone)
         return self.surcharge(lost, kept)

@@ -26,6 +26,8 @@ _WORD = 64
 _PACE = Pace()
 _MOST_KEPT = 1 << 28
 """Bytes of tables kept on the way, together."""
+_FEW_ROWS = 512
+"""What follows from a table of so many rows is merged in one go, and made again where it is asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ class RollUp:
     levels
         For the first columns, those that are generalised: for each level allowed, the group of every value. The further columns
         stay as they are.
+    distinct
+        Whether no two cells agree in all columns.
     """
 
     def __init__(
@@ -103,17 +107,23 @@ class RollUp:
         sizes: Sequence[int],
         amounts: NDArray[np.integer[Any]],
         levels: Sequence[Sequence[NDArray[np.int64]]],
+        *,
+        distinct: bool = False,
     ) -> None:
         lowest = [groups[0] for groups in levels]
         base = [*(int(groups.max()) + 1 for groups in lowest), *sizes[len(levels) :]]
         self.fields = fields_of(base)
         self.levels = levels
         self._maps: dict[tuple[int, int, int], NDArray[np.uint64]] = {}
+        self._holders: dict[tuple[int, int], NDArray[np.int64]] = {}  # for each group of a level a value that is in it
         coded = [*(groups[column] for groups, column in zip(lowest, codes, strict=False)), *codes[len(levels) :]]
         self.order = sorted(range(len(levels)), key=lambda at: -base[at])
         self._merger = Merger(amounts, self.fields[-1].word + 1)
         whole = ClassTable(packed(coded, self.fields, len(amounts)), amounts)
-        self.base = self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
+        apart = distinct and base[: len(levels)] == list(sizes[: len(levels)])  # the lowest levels leave all cells apart
+        self.base = whole if apart else self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
+        upwards = [[self.groups(at, 0, level) for level in range(1, len(levels[at]))] for at in self.order]
+        self._merger.follow([self.fields[at] for at in self.order], upwards)
         self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
         self._bytes = 0
 
@@ -122,31 +132,31 @@ class RollUp:
 
         The table lasts until the next one is asked for.
         """
-        path = tuple(node[at] for at in self.order)
-        while path and path[-1] == 0:
-            path = path[:-1]
-        return self._table(path)
+        path, table = tuple(node[at] for at in self.order), self.base
+        for done, level in enumerate(path):
+            if len(table) <= _FEW_ROWS and _PACE.pays(table.amounts.size):
+                return self._merger.merged_all(table, path, done)
+            if level:
+                table = self._raised(path[: done + 1], table)
+        return table
 
-    def _table(self, path: tuple[int, ...]) -> ClassTable:
-        """Return a table, made from that of the next lower level kept, at worst from the lowest."""
-        if not path:
-            return self.base
+    def _raised(self, path: tuple[int, ...], before: ClassTable) -> ClassTable:
+        """Return a table, kept or made from that of the next lower level kept, at worst from that with the level not raised."""
         if (found := self._kept.get(path)) is not None:
             self._kept.move_to_end(path)
             return found
-        before, level, at = path[:-1], path[-1], self.order[len(path) - 1]
-        if level == 0:
-            return self._table(before)
-        lower = next((under for under in range(level - 1, 0, -1) if (*before, under) in self._kept), 0)
-        finer = self._table((*before, lower))
+        level, at = path[-1], self.order[len(path) - 1]
+        lower = next((under for under in range(level - 1, 0, -1) if (*path[:-1], under) in self._kept), 0)
+        finer = self._kept[*path[:-1], lower] if lower else before
         made = self._merger.merged(finer, self.fields[at], self.groups(at, lower, level))
         return self._keep(path, made.copy()) if len(path) < len(self.order) else made
 
     def groups(self, at: int, lower: int, level: int) -> NDArray[np.uint64]:
         """Return the group at a level of every group of a lower level."""
         if (at, lower, level) not in self._maps:
-            first = np.unique(self.levels[at][lower], return_index=True)[1]
-            self._maps[at, lower, level] = self.levels[at][level][first].astype(np.uint64)
+            if (at, lower) not in self._holders:
+                self._holders[at, lower] = np.unique(self.levels[at][lower], return_index=True)[1]
+            self._maps[at, lower, level] = self.levels[at][level][self._holders[at, lower]].astype(np.uint64)
         return self._maps[at, lower, level]
 
     def _keep(self, path: tuple[int, ...], table: ClassTable) -> ClassTable:
@@ -168,6 +178,37 @@ class Merger:
         self._slots = np.zeros(_slots(rows), dtype=np.int64)
         self._epoch = 1
         self._step = rows + 1
+        few = min(rows, _FEW_ROWS)
+        self._few = [(tuple(word[:few].copy() for word in self._keys), self._amounts[:few].copy()) for _ in range(2)]
+        self.follow([], [])
+
+    def follow(self, fields: Sequence[CodeField], upwards: Sequence[Sequence[NDArray[np.uint64]]]) -> None:
+        """Learn in which order columns are raised, and for each column and level the group of every lowest one."""
+        maps = [groups for levels in upwards for groups in levels]
+        ends = iter(np.cumsum([0, *(len(groups) for groups in maps)]).tolist())
+        self._starts = np.zeros((len(upwards), 1 + max((len(levels) for levels in upwards), default=0)), dtype=np.int64)
+        for at, levels in enumerate(upwards):
+            for level in range(1, len(levels) + 1):
+                self._starts[at, level] = next(ends)
+        self._maps = np.concatenate([*maps, np.zeros(0, dtype=np.uint64)])
+        self._places = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64).reshape(-1, 3)
+
+    def merged_all(self, table: ClassTable, path: Sequence[int], done: int) -> ClassTable:
+        """Return a small table with the columns raised that a path raises, those done already left out."""
+        levels = np.array(path)
+        levels[:done] = 0
+        (keys, sums), (spare, spare_sums) = self._few
+        slots = self._slots[: _slots(len(table))]
+        self._epoch += self._step
+        rows, merges = rollup_kernels.merge_all(
+            table.keys, table.amounts, levels, self._places, self._starts, self._maps, slots, self._epoch, self._step,
+            keys, sums, spare, spare_sums,
+        )  # fmt: skip
+        self._epoch += self._step * merges
+        if not merges:
+            return table
+        last = self._few[(merges + 1) % 2]
+        return ClassTable(tuple(word[:rows] for word in last[0]), last[1][:rows])
 
     def merged(self, table: ClassTable, field: CodeField, groups: NDArray[np.uint64]) -> ClassTable:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
@@ -177,7 +218,7 @@ class Merger:
         slots = self._slots[: _slots(len(table))]
         shift, mask = np.uint64(field.shift), np.uint64(field.mask)
         rows = rollup_kernels.merge(
-            table.keys, table.amounts, field.word, shift, mask, groups, slots, self._epoch, self._keys, self._amounts
+            table.keys, table.amounts, len(table), field.word, shift, mask, groups, slots, self._epoch, self._keys, self._amounts
         )
         return ClassTable(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.compilation import compiled, compiled_in_place
 
-__all__ = ["merge", "merge_word", "number", "sum_codes"]
+__all__ = ["merge", "merge_all", "merge_word", "number", "sum_codes"]
 
 
 @compiled_in_place
@@ -20,10 +20,10 @@ def _mixed(mixed, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @compiled
-def merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Rewrite one field of every key and add up the records of equal keys; returns how many keys there are."""
+def merge(keys, amounts, rows, word, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, PLR0913
+    """Rewrite one field of the first keys and add up the records of equal keys; returns how many keys there are."""
     found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
-    for row in range(keys[0].shape[0]):
+    for row in range(rows):
         # the new key, written where the next distinct one would stand, and its hash
         mixed = np.uint64(0)
         for at in range(len(keys)):
@@ -51,6 +51,29 @@ def merge(keys, amounts, word, shift, mask, groups, slots, epoch, out, sums):  #
                 break
             slot = (slot + np.uint64(1)) & last
     return found
+
+
+@compiled
+def merge_all(keys, amounts, path, fields, starts, maps, slots, epoch, step, out, sums, spare, spare_sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, PLR0913
+    """Merge for every field that a path raises, one after the other, between two tables; returns the rows, and which it is.
+
+    `path` has the level of each field, and `starts` where the groups of its codes begin in `maps` at each level.
+    """
+    rows, merges = amounts.shape[0], 0
+    for at in range(path.shape[0]):
+        if path[at] == 0:
+            continue
+        groups = maps[starts[at, path[at]] :]
+        word, shift, mask = np.int64(fields[at, 0]), fields[at, 1], fields[at, 2]
+        if merges == 0:
+            rows = merge(keys, amounts, rows, word, shift, mask, groups, slots, epoch, out, sums)
+        elif merges % 2 == 1:
+            rows = merge(out, sums, rows, word, shift, mask, groups, slots, epoch, spare, spare_sums)
+        else:
+            rows = merge(spare, spare_sums, rows, word, shift, mask, groups, slots, epoch, out, sums)
+        merges += 1
+        epoch += step
+    return rows, merges
 
 
 @compiled

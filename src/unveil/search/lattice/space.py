@@ -18,13 +18,12 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
+from unveil.partitions.levels import Levels, levels_of
 from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes
 from unveil.search.lattice.rollup import ClassTable, CodeField, RollUp, classes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from unveil.partitions.levels import Levels
 
 __all__ = ["KeyAttribute", "Node", "Secret", "Space", "key_attributes"]
 
@@ -79,7 +78,7 @@ def _attribute(counts: Counts, name: str, tree: Hierarchy, bounds: tuple[int, in
     at = counts.names.index(name)
     values = counts.columns[at].values
     try:
-        levels = tree.levels_for(values)
+        levels = levels_of(tree, values)
     except HierarchyError as problem:
         raise HierarchyError(f"key attribute {shown(name)}: {problem}") from None
     low, high = bounds or (0, levels.height)
@@ -148,16 +147,17 @@ class Space:
         self.shape = tuple(one.highest - one.lowest + 1 for one in attributes)
         self.size = math.prod(self.shape)
         names = [one.name for one in attributes]
-        own = counts.over(names)
+        own, places = _over(counts, names)
         self.cells = own.n
         everyone = own if population is None else population
         amounts = [own.n] if population is None else [population_sizes(population, own), population.n]
         self._first = len(amounts)
         width = sum(len(secret.values) for secret in self.secrets.values())
         self.dense = width * len(everyone) <= _MOST_DENSE and width <= _WIDEST
+        table = _columns(amounts, width if self.dense else 0)
         if self.dense and self.secrets:
-            amounts += self._spread_out(counts.n, _places(counts, everyone, names), len(everyone))
-        self._classes = self._rolled(everyone, _columns(amounts), names, [])
+            self._spread_out(table, places if population is None else _places(counts, everyone, names), counts.n)
+        self._classes = self._rolled(everyone, table, names, [])
         self._joint = None if self.dense else self._rolled(counts, _columns([counts.n]), names, list(self.secrets.values()))
 
     def _rolled(self, counts: Counts, amounts: NDArray[Any], names: Sequence[str], secrets: Sequence[Secret]) -> RollUp:
@@ -165,16 +165,14 @@ class Space:
         levels = [[one.levels.groups[level] for level in range(one.lowest, one.highest + 1)] for one in self.attributes]
         codes = [*(counts.codes[i] for i in at), *(secret.of_cell for secret in secrets)]
         sizes = [*(len(counts.columns[i].values) for i in at), *(len(secret.values) for secret in secrets)]
-        return RollUp(codes, sizes, amounts, levels)
+        return RollUp(codes, sizes, amounts, levels, distinct=not secrets)
 
-    def _spread_out(self, n: NDArray[np.int64], places: NDArray[np.int64], cells: int) -> list[NDArray[np.int64]]:
-        """Return, for every value of every sensitive attribute, how many records of each cell over the key hold it."""
-        found: list[NDArray[np.int64]] = []
+    def _spread_out(self, table: NDArray[Any], places: NDArray[np.int64], n: NDArray[np.int64]) -> None:
+        """Add, for every value of every sensitive attribute, how many records of each cell over the key hold it."""
+        cells, records, at = table.ravel(), n.astype(table.dtype), self._first
         for secret in self.secrets.values():
-            size = len(secret.values)
-            held = np.bincount(places * size + secret.of_cell, weights=n, minlength=cells * size).astype(np.int64)
-            found += list(held.reshape(cells, size).T)
-        return found
+            np.add.at(cells, places * table.shape[1] + (secret.of_cell + at), records)
+            at += len(secret.values)
 
     @property
     def top(self) -> Node:
@@ -235,10 +233,21 @@ class Space:
         return {one.name: one.lowest + level for one, level in zip(self.attributes, node, strict=True)}
 
 
-def _columns(amounts: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
-    """Return columns side by side, in the smallest type that holds their sums."""
+def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any]:
+    """Return columns side by side, in the smallest type that holds their sums, and empty ones for parts of them."""
     most = max(int(column.sum()) for column in amounts)
-    return np.ascontiguousarray(np.column_stack(amounts).astype(np.int32 if most < 2**31 else np.int64))
+    found: NDArray[Any] = np.zeros((len(amounts[0]), len(amounts) + more), dtype=np.int32 if most < 2**31 else np.int64)
+    for at, column in enumerate(amounts):
+        found[:, at] = column
+    return found
+
+
+def _over(counts: Counts, names: Sequence[str]) -> tuple[Counts, NDArray[np.int64]]:
+    """Return the cells over some columns, and which of them each cell of a count table belongs to."""
+    if tuple(names) == counts.names:
+        return counts, np.arange(len(counts))
+    classes = counts.classes(names)
+    return Counts(classes.columns, classes.codes, classes.n), classes.of_cell
 
 
 def _places(counts: Counts, everyone: Counts, names: Sequence[str]) -> NDArray[np.int64]:
