@@ -278,7 +278,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     made_one()
     by_background = disclosure.background(by_homogeneity, classes)
     made_one()
-    by_skewness = disclosure.skewness(pair, table, classes)
+    by_skewness = disclosure.skewness(pair, by_homogeneity, classes)
     made_one()
     by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()

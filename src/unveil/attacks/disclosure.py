@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attacks.novelty import new_values
-from unveil.counts import count_table
+from unveil.counts import Counts, count_each, count_table
 from unveil.counts.grouping import summed
 from unveil.measures.equivalence import Equivalence, Spread, equivalence
-from unveil.measures.rates import columns_of, mean, rate
+from unveil.measures.rates import columns_of, mean, rates
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
@@ -50,9 +50,10 @@ def homogeneity(
     found = {}
     for name in sensitive:
         spread, secret = classes.spreads[name], name in missing_is_sensitive
+        whole, *alone = rates([(release, some, [name]) for some in (keys, *([key] for key in keys))])
         found[name] = {
-            **rate(release, keys, [name]),
-            "by_attribute": [{"release": key, **rate(release, [key], [name])} for key in keys],
+            **whole,
+            "by_attribute": [{"release": key, **figures} for key, figures in zip(keys, alone, strict=True)],
             "certain": _counted(classes, spread.certain(missing_is_sensitive=secret)),
             "without_value": {**_counted(classes, spread.valueless), "missing_is_sensitive": secret},
         }
@@ -131,76 +132,83 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
-def skewness(pair: Pair, release: CodedTable, classes: Equivalence) -> dict[str, Any]:
-    """Compare the rates before and after, and show the class in which belief shifts most."""
-    found = {}
-    for name in pair.sensitive:
-        found[name] = {
-            **_differences(pair, release, name),
+def skewness(pair: Pair, found: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
+    """Compare the rates before with those after, which homogeneity found, and show the class in which belief shifts most."""
+    before = [pair.original_of(name) for name in pair.sensitive]
+    answer = {
+        name: {
+            **_differences(pair, hidden, found["by_sensitive"][name]),
             "belief": _shift(classes, classes.spreads[name]),
-            "new": new_values(pair, pair.original_of(name), name),
+            "new": new,
         }
-    return {"by_sensitive": found, "reading": _HOW_TO_READ}
+        for name, hidden, new in zip(
+            pair.sensitive, before, new_values(pair, list(zip(before, pair.sensitive, strict=True))), strict=True
+        )
+    }
+    return {"by_sensitive": answer, "reading": _HOW_TO_READ}
 
 
-def _differences(pair: Pair, release: CodedTable, name: str) -> dict[str, Any]:
+def _differences(pair: Pair, hidden: str | None, after: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rate in the original minus the rate in the release, per attribute and together."""
-    hidden = pair.original_of(name)
     before = {key: pair.original_of(key) for key in pair.keys}
     known = list(dict.fromkeys(column for column in before.values() if column is not None and column != hidden))
     if hidden is None or not known:
         return {"difference": None, "reason": "the original does not hold the sensitive attribute and a key attribute"}
     table = pair.original.table([*known, hidden])
+    (whole,) = rates([(table, known, [hidden])], values=False, adjust=False)
+    measured = rates([(table, [column], [hidden]) for column in known], adjust=False)
+    alone = dict(zip(known, measured, strict=True))
+    standing = _standing_for(pair, [ColumnPair(column, key) for key, column in before.items() if column in alone])
     rows = []
-    for key, column in before.items():
-        if column not in known:
+    for (key, column), entry in zip(before.items(), after["by_attribute"], strict=True):
+        if column is None or column not in alone:
             rows.append({"release": key, "difference": None, "reason": "the original does not hold it"})
             continue
-        figures = _difference(table, [column], hidden, release, [key], name)
-        by_value = _by_value(pair, table, (column, hidden), release, (key, name))
-        rows.append({"attribute": column, "release": key, **figures, **by_value})
-    return {**_difference(table, known, hidden, release, pair.keys, name), "by_attribute": rows}
+        by_value = _by_value(standing[ColumnPair(column, key)], (column, alone[column]), (key, entry))
+        rows.append({"attribute": column, "release": key, **_difference(alone[column], entry), **by_value})
+    return {**_difference(whole, after), "by_attribute": rows}
 
 
 def _by_value(
-    pair: Pair, table: CodedTable, before: tuple[str, str], release: CodedTable, after: tuple[str, str]
+    pairs: Sequence[tuple[Any, Any, int]] | None,
+    before: tuple[str, Mapping[str, Any]],
+    after: tuple[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return, for each original value and the released one that stands for it, the rate of the one minus that of the other."""
-    pairs = _standing_for(pair, before[0], after[0])
     if pairs is None:
         return {"by_value": [], "by_value_reason": _NO_PAIRS}
-    one, other = (rate(side, [key], [hidden]) for side, (key, hidden) in ((table, before), (release, after)))
-    rates = [{row[key]: row["dr"] for row in side["by_value"]} for side, key in ((one, before[0]), (other, after[0]))]
+    rates_of = [{row[key]: row["dr"] for row in side["by_value"]} for key, side in (before, after)]
     rows = [
-        {"original": old, "release": new, "count": n, "in_original": rates[0][old], "in_release": rates[1][new]}
+        {"original": old, "release": new, "count": n, "in_original": rates_of[0][old], "in_release": rates_of[1][new]}
         for old, new, n in pairs
-        if old in rates[0] and new in rates[1]
+        if old in rates_of[0] and new in rates_of[1]
     ]
     told = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
     return {"by_value": Rows(told, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])}
 
 
-def _standing_for(pair: Pair, original: str, released: str) -> list[tuple[Any, Any, int]] | None:
+def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:
     """Return which released value stands for which original one, and for how many records; None where it is not known.
 
     It is where the records are aligned, and where the original itself holds the released column, as a generalisation table does.
     """
     if pair.alignment is not None:
-        table = pair.aligned([ColumnPair(original, released)])
-        labels = [column.name for column in table.columns]
-        cells = count_table(table).to_dict()["cells"]
-        return [(cell[labels[0]], cell[labels[1]], cell["n"]) for cell in cells]
-    if original != released and released in pair.original.names:
-        cells = pair.original.counts([original, released], partitions={}).to_dict()["cells"]
-        return [(cell[original], cell[released], cell["n"]) for cell in cells]
-    return None
+        counts = count_each(pair.aligned_each([[one] for one in columns]))
+        return dict(zip(columns, map(_cells, counts), strict=True))
+    return {
+        one: _cells(pair.original.counts([one.original, one.release], partitions={}))
+        if one.original != one.release and one.release in pair.original.names
+        else None
+        for one in columns
+    }
 
 
-def _difference(
-    table: CodedTable, columns: Sequence[str], hidden: str, release: CodedTable, keys: Sequence[str], name: str
-) -> dict[str, Any]:
-    one = rate(table, columns, [hidden], values=False, adjust=False)
-    other = rate(release, keys, [name], values=False, adjust=False)
+def _cells(counts: Counts) -> list[tuple[Any, Any, int]]:
+    """Return the cells of a table of two columns: both values, and the records."""
+    return [tuple(cell.values()) for cell in counts.to_dict()["cells"]]
+
+
+def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     before, after = one["value"], other["value"]
     if before is None or after is None:
         reason = one.get("reason") or other.get("reason")
@@ -236,20 +244,23 @@ def similarity(
         ]
         rows = {
             name: {
-                **_beside(release, keys, name, blocks),
-                "by_attribute": [{"release": key, **_beside(release, [key], name, blocks)} for key in keys],
+                **whole,
+                "by_attribute": [{"release": key, **figures} for key, figures in zip(keys, alone, strict=True)],
             }
             for name in touched
+            for whole, *alone in [_beside(release, [keys, *([key] for key in keys)], name, blocks)]
         }
         models[model] = {"risk": mean([row["value"] for row in rows.values()]), "by_sensitive": rows}
     return models
 
 
-def _beside(release: CodedTable, keys: Sequence[str], name: str, blocks: Mapping[str, Partition]) -> dict[str, Any]:
-    return {
-        "plain": rate(release, keys, [name], values=False, adjust=False)["value"],
-        **rate(release, keys, [name], partitions=blocks),
-    }
+def _beside(
+    release: CodedTable, keys: Sequence[Sequence[str]], name: str, blocks: Mapping[str, Partition]
+) -> list[dict[str, Any]]:
+    """Return the semantic rate of each key, beside the plain one."""
+    questions = [(release, key, [name]) for key in keys]
+    plain = rates(questions, values=False, adjust=False)
+    return [{"plain": one["value"], **other} for one, other in zip(plain, rates(questions, partitions=blocks), strict=True)]
 
 
 def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], person: str | None = None) -> Equivalence:

@@ -22,7 +22,7 @@ from unveil.counts.owners import Owners
 from unveil.errors import PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import Equivalence, without_suppressed
-from unveil.measures.rates import mean, rate
+from unveil.measures.rates import Question, mean, rate, rates
 from unveil.partitions import Partition
 from unveil.partitions.coverage import covered_values, labels_of
 from unveil.partitions.generalised import read_values
@@ -46,14 +46,11 @@ def white_box(pair: Pair, models: Mapping[str, Mapping[str, Partition]] | None =
     A protected column that the original table holds itself, as a generalisation table does, is measured within that table;
     the others need the correspondence of the records.
     """
+    columns = pair.columns
+    news = new_values(pair, [(one.original, one.release) for one in columns])
     attributes = [
-        {
-            "attribute": one.original,
-            "release": one.release,
-            **_one_attribute(pair, one),
-            "new": new_values(pair, one.original, one.release),
-        }
-        for one in pair.columns
+        {"attribute": one.original, "release": one.release, **figures, "new": new}
+        for one, figures, new in zip(columns, _attributes(pair, columns), news, strict=True)
     ]
     plain = {(entry["attribute"], entry["release"]): entry["value"] for entry in attributes}
     return {
@@ -80,7 +77,7 @@ def _by_meaning(pair: Pair, blocks: Mapping[str, Partition], plain: Mapping[tupl
             "attribute": one.original,
             "release": one.release,
             "plain": plain[one.original, one.release],
-            **_placed(lambda one=one: _one_attribute(pair, one, blocks)),  # type: ignore[misc]
+            **_placed(lambda one=one: _attributes(pair, [one], blocks)[0]),  # type: ignore[misc]
         }
         for one in pair.columns
     ]
@@ -95,20 +92,28 @@ def _placed(measured: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"value": None, "reason": str(problem), "kind": None, "by_value": []}
 
 
-def _one_attribute(pair: Pair, one: ColumnPair, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
-    own = {} if blocks is None else dict(blocks)
-    if one.original not in pair.original.names:
-        return {"value": None, "reason": "the original does not hold this attribute"}
-    generalised = one.release != one.original and one.release in pair.original.names
-    if generalised and (pair.alignment is None or one.release not in pair.release.names):
-        table = pair.original.table([one.original, one.release])
-        return {"within": "original", **rate(table, [one.release], [one.original], partitions=own)}
-    if pair.alignment is None:
-        return {"value": None, "reason": _NEEDS_ALIGNMENT}
-    hidden = f"{one.original} of the original"
-    if one.original in own:
-        own[hidden] = own[one.original]
-    return rate(pair.aligned([one]), [one.release], [hidden], partitions=own)
+def _attributes(pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None) -> list[dict[str, Any]]:
+    """Measure original attributes, each given its protected one: within the original where it holds both, else by alignment."""
+    found: dict[ColumnPair, dict[str, Any]] = {}
+    questions: dict[ColumnPair, Question] = {}
+    own = {} if blocks is None else {**blocks, **{f"{name} of the original": block for name, block in blocks.items()}}
+    for one in columns:
+        generalised = one.release != one.original and one.release in pair.original.names
+        if one.original not in pair.original.names:
+            found[one] = {"value": None, "reason": "the original does not hold this attribute"}
+        elif generalised and (pair.alignment is None or one.release not in pair.release.names):
+            questions[one] = (pair.original.table([one.original, one.release]), [one.release], [one.original])
+            found[one] = {"within": "original"}
+        elif pair.alignment is None:
+            found[one] = {"value": None, "reason": _NEEDS_ALIGNMENT}
+        else:
+            found[one] = {}
+    beside = [one for one, figures in found.items() if not figures]
+    for one, table in zip(beside, pair.aligned_each([[one] for one in beside]), strict=True):
+        questions[one] = (table, [one.release], [f"{one.original} of the original"])
+    for one, figures in zip(questions, rates(list(questions.values()), partitions=own), strict=True):
+        found[one] |= figures
+    return [found[one] for one in columns]
 
 
 def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
@@ -129,12 +134,13 @@ def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) 
     The rate is of records; uniques and the matches expected are of persons where they are told apart.
     """
     uniques = classes.among(classes.size == 1)
+    whole, *alone = rates([(release, some, ()) for some in (keys, *([name] for name in keys))], values=False)
     return {
-        **rate(release, keys, (), values=False),
+        **whole,
         "uniques": uniques,
         "share_unique": uniques / classes.every,
         "expected_matches": float((classes.worst(classes.size) / classes.size).sum()) / classes.every,
-        "by_attribute": [{"release": name, **rate(release, [name], (), values=False)} for name in keys],
+        "by_attribute": [{"release": name, **figures} for name, figures in zip(keys, alone, strict=True)],
     }
 
 

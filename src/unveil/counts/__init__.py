@@ -27,7 +27,7 @@ from unveil.sources.frames import counted_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Classes", "Column", "Counts", "count", "count_each", "count_table"]
+__all__ = ["Classes", "Column", "Counts", "Split", "count", "count_each", "count_table", "split_each"]
 
 OPEN_MODULES = (
     "amounts",
@@ -69,6 +69,15 @@ class Classes:
         """Return the value that each class holds in one of its columns."""
         known = self.columns[column].values
         return [known[code] for code in self.codes[column].tolist()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A count table with its classes by what is known and by what is hidden; None: what is hidden is which record it is."""
+
+    counts: Counts
+    known: Classes
+    hidden: Classes | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,6 +198,14 @@ class Counts:
         number = len(codes[0])
         mass = summed(of_cell, self.mass, number)
         return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)
+
+    def split(self, known: Sequence[str], hidden: Sequence[str]) -> Split:
+        """Return the table with its classes by what is known and by what is hidden."""
+        return Split(self, self.classes(known), self.classes(hidden) if hidden else None)
+
+    def splits(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[Split]:
+        """Return the marginals over pairs of what is known and what is hidden, each with its classes."""
+        return [self.over([*known, *hidden]).split(known, hidden) for known, hidden in pairs]
 
     def distinct(self, names: Sequence[str], owner: str) -> Counts:
         """Return the table over some columns that counts the distinct values of another one, such as persons, and no records."""
@@ -369,6 +386,19 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
 def count_each(tables: Iterable[CodedTable]) -> list[Counts]:
     """Count several tables of coded columns."""
     return [count_table(table) for table in tables]
+
+
+def split_each(
+    questions: Iterable[tuple[CodedTable, Sequence[str], Sequence[str]]], partitions: Mapping[str, Partition]
+) -> list[Split]:
+    """Count what is known and what is hidden of several tables; columns with a partition by its blocks."""
+    found = []
+    for table, known, hidden in questions:
+        by_name = {column.name: column for column in table.columns}
+        chosen = replace(table, columns=tuple(by_name[name] for name in (*known, *hidden)))
+        blocks = {name: block for name, block in partitions.items() if name in (*known, *hidden)}
+        found.append(count_table(chosen, blocks).split(known, hidden))
+    return found
 
 
 def _integer_sums(of_cell: NDArray[np.int64], n: NDArray[np.int64], number: int) -> NDArray[np.int64]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Classes
+from unveil.counts import Classes, Counts
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
-from unveil.results.masking import MASK, masked_values
+from unveil.results.masking import MASK, SMALL, disclosing, masked_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ByValue"]
+__all__ = ["ByValue", "telling_classes", "telling_values"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +79,38 @@ class ByValue:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         attributes = {_called(column.name): column.name for column in self.classes.columns}
         return Rows(rows, attributes, self.classes.n[order].tolist(), self.telling[order].tolist())
+
+
+def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which classes of the key give away a value of the sensitive attribute, whose records each cell counts."""
+    cells = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
+    return np.bincount(classes.of_cell, weights=cells, minlength=len(classes)) > 0
+
+
+def telling_values(counts: Counts, keys: Sequence[str], sensitive: str) -> dict[str, set[Any]]:
+    """Return the values that must not be named, by column.
+
+    They are values of a key attribute that give a sensitive value away, and sensitive values that few hold besides those of whom
+    they are given away, by a key attribute alone or by all of them.
+    """
+    found: dict[str, set[Any]] = {name: set() for name in (sensitive, *keys)}
+    for split in counts.splits([(key, [sensitive]) for key in {*((name,) for name in keys), tuple(keys)}]):
+        n, classes, hidden = split.counts.n, split.known, split.hidden
+        if hidden is None:
+            continue
+        given_away = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
+        others = np.bincount(hidden.of_cell, weights=np.where(given_away, 0.0, n), minlength=len(hidden))
+        found[sensitive].update(_values(hidden, others < SMALL))
+        if len(classes.columns) == 1:
+            telling = np.bincount(classes.of_cell, weights=given_away, minlength=len(classes)) > 0
+            found[classes.columns[0].name].update(_values(classes, telling))
+    return found
+
+
+def _values(classes: Classes, which: NDArray[np.bool_]) -> Iterator[Any]:
+    """Give the values of some classes of one column."""
+    values = classes.columns[0].values
+    return (values[code] for code in classes.codes[0][which].tolist())
 
 
 def _called(name: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.counts import count_each
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ColumnExposure", "column_exposure"]
+    from unveil.sources import CodedTable
+
+__all__ = ["ColumnExposure", "column_exposure", "column_exposures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +49,9 @@ def column_exposure(sizes: NDArray[np.int64]) -> ColumnExposure:
     total = int(sizes.sum())
     rate = 1.0 - float((sizes * np.log2(sizes)).sum()) / (total * float(np.log2(total))) if total > 1 else 0.0
     return ColumnExposure(len(sizes), int((sizes == 1).sum()), rate)
+
+
+def column_exposures(table: CodedTable, names: Sequence[str]) -> dict[str, ColumnExposure]:
+    """Return what each of some columns of a table gives away by itself."""
+    single = [replace(table, columns=(column,)) for name in names for column in table.columns if column.name == name]
+    return {name: column_exposure(counts.n) for name, counts in zip(names, count_each(single), strict=True)}

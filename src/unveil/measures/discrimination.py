@@ -14,10 +14,9 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, in_line, sides_of
-from unveil.counts import Classes, Counts, count_table
-from unveil.counts.grouping import summed
+from unveil.counts import Classes, Counts, Split, count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
-from unveil.measures.by_value import ByValue
+from unveil.measures.by_value import ByValue, telling_classes
 from unveil.measures.chance import adjusted_rate
 from unveil.measures.distortion import Distortion, distortion_of
 from unveil.measures.entropy import entropy_bits, entropy_by_class
@@ -27,7 +26,7 @@ from unveil.measures.units import RATE_OF_RECORDS
 from unveil.partitions import Partition
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masked_rows import Rows
-from unveil.results.masking import SMALL, disclosing, masking_in_words
+from unveil.results.masking import SMALL, masking_in_words
 from unveil.results.numbers import counted, number
 from unveil.sources import CodedTable, Data
 from unveil.sources.coding import Coded, smallest_unsigned
@@ -42,6 +41,7 @@ __all__ = [
     "counted_rate",
     "discrimination_rate",
     "rate_of",
+    "split_rate",
     "undefined_reason",
 ]
 
@@ -279,8 +279,9 @@ def discrimination_rate(
         checked_partitions(partitions, (*keys, *secrets))
         _check_interval(confidence, interval=interval, against_records=not secrets)
         counts, made = counted_rate(study, keys, secrets)
-        result = replace(rate_of(counts, keys, secrets, made), distortion=distortion_of(counts, keys, secrets))
-        return _with_interval(result, counts, confidence) if interval else result
+        split = counts.split(keys, secrets)
+        result = replace(split_rate(split, made), distortion=distortion_of(split))
+        return _with_interval(result, split, confidence) if interval else result
 
 
 def counted_rate(
@@ -312,17 +313,22 @@ def rate_of(
     counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: Provenance, *, adjust: bool = True
 ) -> DiscriminationRate:
     """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records where there are none."""
-    classes = counts.classes(keys)
-    if reason := undefined_reason(counts, secrets):
+    return split_rate(counts.split(keys, secrets), made, adjust=adjust)
+
+
+def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: bool = True) -> DiscriminationRate:
+    """Measure what is known against what is hidden; which values of it disclose is not said where they are not asked for."""
+    counts, classes, hidden = split.counts, split.known, split.hidden
+    if reason := undefined_reason(counts, () if hidden is None else [column.name for column in hidden.columns]):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
-    if not secrets:
+    if hidden is None:
         return _rate_against_records(counts, classes, made)
-    hidden = counts.classes(secrets)
     entropy = entropy_bits(hidden.mass)
     by_class = entropy_by_class(counts.mass, classes.of_cell, classes.mass)
     kind = kind_of(classes, hidden, counts.n)
     result = _result(classes, by_class, entropy, kind, None, "with weights it has no closed form", made)
-    result = replace(result, table=replace(result.table, telling=_telling(classes, hidden, counts.n)))
+    if values:
+        result = replace(result, table=replace(result.table, telling=telling_classes(classes, hidden, counts.n)))
     if counts.weight is not None:
         return result
     if not adjust:
@@ -362,7 +368,7 @@ def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[s
 def _rate_against_records(counts: Counts, classes: Classes, made: Provenance) -> DiscriminationRate:
     """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares where they have weights."""
     share = counts.mass / counts.n  # of one record: cells of weighted records hold one weight each
-    per_class = summed(classes.of_cell, counts.mass * np.log2(share), len(classes))
+    per_class = np.bincount(classes.of_cell, weights=counts.mass * np.log2(share), minlength=len(classes))
     by_class = np.log2(classes.mass) - per_class / classes.mass
     total = float(counts.mass.sum())
     entropy = float(np.log2(total) - per_class.sum() / total)
@@ -389,12 +395,6 @@ def _result(
     return DiscriminationRate(value, entropy, conditional, kind, adjusted, reason, None, None, table, made)
 
 
-def _telling(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which classes of the key give away a value of the sensitive attribute, whose records each cell counts."""
-    cells = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
-    return np.bincount(classes.of_cell, weights=cells, minlength=len(classes)) > 0
-
-
 def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> CodedTable:
     """Append the weights as a column, so that every cell holds records of one weight."""
     values, codes = np.unique(weights, return_inverse=True)
@@ -412,8 +412,10 @@ def _check_interval(confidence: float, *, interval: bool, against_records: bool)
         )
 
 
-def _with_interval(result: DiscriminationRate, counts: Counts, confidence: float) -> DiscriminationRate:
-    keys, secrets = counts.classes(result.made.key), counts.classes(result.made.sensitive)
+def _with_interval(result: DiscriminationRate, split: Split, confidence: float) -> DiscriminationRate:
+    keys, secrets, counts = split.known, split.hidden, split.counts
+    if secrets is None:
+        return result
     if reason := refused_interval(counts, keys, secrets):
         return replace(result, interval_reason=reason)
     return replace(result, interval=rate_interval(keys, secrets, counts.n, rate=result.value, confidence=confidence))

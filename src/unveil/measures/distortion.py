@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Counts
-from unveil.counts.grouping import summed
+from unveil.counts import Split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,21 +59,21 @@ class Distortion:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def distortion_of(counts: Counts, keys: Sequence[str], secrets: Sequence[str]) -> Distortion:
-    """Measure a count table."""
-    if not secrets:
+def distortion_of(split: Split) -> Distortion:
+    """Measure a count table, by what is known and what is hidden."""
+    counts, classes, hidden = split.counts, split.known, split.hidden
+    if hidden is None:
         return Distortion(None, None, None, _IDENTITY)
-    classes, hidden = counts.classes(keys), counts.classes(secrets)
     share = counts.mass / classes.mass[classes.of_cell]
     ratio = share * (hidden.mass.sum() / hidden.mass)[hidden.of_cell]
-    divergence = summed(classes.of_cell, share * np.log2(ratio), len(classes))
+    divergence = np.bincount(classes.of_cell, weights=share * np.log2(ratio), minlength=len(classes))
     farthest = max(0.0, float(divergence.max()))
-    values = None if len(secrets) > 1 else _numbers(hidden.columns[0].values)
+    values = None if len(hidden.columns) > 1 else _numbers(hidden.columns[0].values)
     if values is None:
-        return Distortion(farthest, None, None, _SEVERAL if len(secrets) > 1 else _NO_NUMBERS)
+        return Distortion(farthest, None, None, _SEVERAL if len(hidden.columns) > 1 else _NO_NUMBERS)
     held = values[hidden.codes[0]][hidden.of_cell]
     held = held - np.average(held, weights=counts.mass)  # squares of centred numbers lose nothing to cancellation
-    centre = summed(classes.of_cell, counts.mass * held, len(classes)) / classes.mass
+    centre = np.bincount(classes.of_cell, weights=counts.mass * held, minlength=len(classes)) / classes.mass
     total = float(counts.mass.sum())
     error = float((counts.mass * np.square(held - centre[classes.of_cell])).sum() / total)
     return Distortion(farthest, error, float((counts.mass * np.square(held)).sum() / total))

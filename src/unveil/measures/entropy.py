@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.grouping import summed
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -43,4 +41,4 @@ def entropy_by_class(mass: NDArray[Any], of_cell: NDArray[np.int64], class_mass:
         The mass of each class.
     """
     terms = mass * np.log2(class_mass[of_cell] / mass)
-    return np.asarray(summed(of_cell, terms, len(class_mass)) / class_mass)
+    return np.asarray(np.bincount(of_cell, weights=terms, minlength=len(class_mass)) / class_mass)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from unveil import __version__
-from unveil.counts import count_table
+from unveil.counts import split_each
 from unveil.errors import UndefinedMeasureError
-from unveil.measures.discrimination import rate_of
+from unveil.measures.discrimination import split_rate
 from unveil.partitions import Partition
 from unveil.results import Provenance
 from unveil.sources import CodedTable
 
-__all__ = ["columns_of", "mean", "rate"]
+__all__ = ["Question", "columns_of", "mean", "rate", "rates"]
+
+
+Question: TypeAlias = "tuple[CodedTable, Sequence[str], Sequence[str]]"
+"""A table, the columns that are known and those that are hidden; none: the identity of the record."""
 
 
 def rate(
@@ -27,16 +31,28 @@ def rate(
     adjust: bool = True,
 ) -> dict[str, Any]:
     """Measure the rate of some columns of a coded table; a rate that is undefined is a null with its reason."""
-    wanted = [*key, *sensitive]
-    chosen = {name: block for name, block in (partitions or {}).items() if name in wanted}
-    counts = count_table(columns_of(table, wanted), chosen)
-    made = Provenance(table.records, "category", table.dropped, tuple(key), tuple(sensitive), version=__version__)
-    try:
-        found = rate_of(counts, key, sensitive, made, adjust=adjust)
-    except UndefinedMeasureError as error:
-        return {"value": None, "reason": str(error), "kind": None, "records": table.records, "by_value": []}
-    answer = {"value": found.value, "kind": found.kind, "adjusted": found.adjusted, "records": table.records}
-    return answer | {"by_value": found.by_value} if values else answer
+    return rates([(table, key, sensitive)], partitions=partitions, values=values, adjust=adjust)[0]
+
+
+def rates(
+    questions: Sequence[Question],
+    *,
+    partitions: Mapping[str, Partition] | None = None,
+    values: bool = True,
+    adjust: bool = True,
+) -> list[dict[str, Any]]:
+    """Measure several rates; one that is undefined is a null with its reason."""
+    found: list[dict[str, Any]] = []
+    made = Provenance(0, "category", version=__version__)
+    for (table, _, _), split in zip(questions, split_each(questions, partitions or {}), strict=True):
+        try:
+            one = split_rate(split, made, adjust=adjust, values=values)
+        except UndefinedMeasureError as error:
+            found.append({"value": None, "reason": str(error), "kind": None, "records": table.records, "by_value": []})
+            continue
+        answer = {"value": one.value, "kind": one.kind, "adjusted": one.adjusted, "records": table.records}
+        found.append(answer | {"by_value": one.by_value} if values else answer)
+    return found
 
 
 def columns_of(table: CodedTable, names: Sequence[str]) -> CodedTable:

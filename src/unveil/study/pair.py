@@ -208,10 +208,14 @@ class Pair:
         The original's columns are called after themselves and "of the original"; those of the release after themselves, and
         several of them with "of the release".
         """
-        place = tuple(columns)
-        if place not in self._aligned:
-            self._aligned[place] = self._side_by_side(place)
-        return self._aligned[place]
+        return self.aligned_each([columns])[0]
+
+    def aligned_each(self, sets: Sequence[Sequence[ColumnPair]]) -> list[CodedTable]:
+        """Return several sets of columns of aligned records, each as `aligned` does."""
+        for place in map(tuple, sets):
+            if place not in self._aligned:
+                self._aligned[place] = self._side_by_side(place)
+        return [self._aligned[tuple(columns)] for columns in sets]
 
     def _side_by_side(self, columns: tuple[ColumnPair, ...]) -> CodedTable:
         if self.alignment is None:

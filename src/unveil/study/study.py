@@ -319,6 +319,11 @@ class Study:
         """
         return self._tables.each(columns, beside, owners, strict=strict)
 
+    def counted(self, columns: Sequence[str]) -> dict[str, Counts]:
+        """Return the count table of every column by itself, those with a partition by its blocks; a null is a value."""
+        found = self._tables.each_counted(columns)
+        return {name: one.recode(name, self.partitions[name]) if name in self.partitions else one for name, one in found.items()}
+
     def collected(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of the records themselves, each read once."""
         return self._tables.records.collect(columns)

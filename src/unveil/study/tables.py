@@ -108,6 +108,11 @@ class Tables:
             self._keep(questions[name], found[name], counted[name])
         return found
 
+    def each_counted(self, columns: Sequence[str]) -> dict[str, Counts]:
+        """Return the count table of every column by itself; refuse one that cannot be counted."""
+        self.each(columns, (), (), strict=True)
+        return {name: self.counts([name]) for name in columns}
+
     def counts(self, columns: Sequence[str], nulls: str = "category", weights: str | None = None) -> Counts:
         """Return the count table over some columns."""
         question = _Question(frozenset(columns), nulls, weights)

@@ -20,10 +20,8 @@ from unveil.assess.policy.rules import outcomes
 from unveil.assess.policy.verdict import Verdict
 from unveil.assess.policy.waivers import Waiver, waiver_of
 from unveil.attributes import Names, require_columns, sides_of
-from unveil.counts import count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, listed, near_miss, shown
-from unveil.measures.column_exposure import column_exposure
-from unveil.measures.rates import columns_of
+from unveil.measures.column_exposure import column_exposures
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
 from unveil.project.policy import Rule
@@ -340,7 +338,7 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
 
 def _culprits(case: Case) -> str:
     """Say which key attributes single out most by themselves."""
-    rates = {name: column_exposure(count_table(columns_of(case.table, [name])).n).rate for name in case.keys}
+    rates = {name: one.rate for name, one in column_exposures(case.table, case.keys).items()}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
     named = ", ".join(f"{shown(name)[1:-1]} ({number(rates[name])})" for name in worst)
     return f"Columns that single people out most on their own: {named}."

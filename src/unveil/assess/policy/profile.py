@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.assess.policy.case import Case
-from unveil.counts import Classes, count_table
-from unveil.counts.grouping import summed
+from unveil.counts import count_table
 from unveil.errors import UnveilError, listed
+from unveil.measures.by_value import telling_values
 from unveil.project.policy import Rule
 from unveil.results import jsonable
-from unveil.results.masking import SMALL, disclosing
+from unveil.results.masking import SMALL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,29 +130,13 @@ def profile_of(case: Case, records: int) -> Profile:
 
 
 def _telling(case: Case) -> dict[str, set[Any]]:
-    """Return the values that must not be named, by column.
-
-    They are values of a key attribute that give a sensitive value away, and sensitive values that few hold besides those of whom
-    they are given away.
-    """
+    """Return the values that must not be named, by column (see `telling_values`)."""
     found: dict[str, set[Any]] = {}
     for secret in case.secrets if case.keys else ():
         whole = case.study.counts([*case.keys, secret], nulls="category", partitions={})
-        for key in {*((name,) for name in case.keys), case.keys}:
-            cells = whole.over([*key, secret])
-            classes, hidden = cells.classes(key), cells.classes([secret])
-            given_away = disclosing(cells.n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
-            others = summed(hidden.of_cell, np.where(given_away, 0.0, cells.n), len(hidden))
-            found.setdefault(secret, set()).update(_values(hidden, others < SMALL))
-            if len(key) == 1:
-                found.setdefault(key[0], set()).update(_values(classes, summed(classes.of_cell, given_away, len(classes)) > 0))
+        for name, values in telling_values(whole, case.keys, secret).items():
+            found.setdefault(name, set()).update(values)
     return found
-
-
-def _values(classes: Classes, which: NDArray[np.bool_]) -> Iterator[Any]:
-    """Give the values of some classes of one column."""
-    values = classes.columns[0].values
-    return (values[code] for code in classes.codes[0][which].tolist())
 
 
 def _held(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None) -> list[tuple[Any, int]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.arguments import checked_array
-from unveil.counts.grouping import Codes, group, summed
+from unveil.counts.grouping import Codes, group
 from unveil.errors import ArgumentError, EmptyDataError
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class _Classes:
 
     def totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sum a number of each cell by class."""
-        return summed(self.of_cell, values[self.cells], self.number).astype(np.int64)
+        return np.bincount(self.of_cell, weights=values[self.cells], minlength=self.number).astype(np.int64)
 
 
 class BestOriginals:
