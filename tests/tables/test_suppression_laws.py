@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import unveil
 from unveil.errors import TableError
-from unveil.tables import flows
+from unveil.tables import Apriori, flows
 from unveil.tables.disclosure import given_away
 from unveil.tables.findings import audited
 from unveil.tables.flows import tasks_of
@@ -395,8 +396,38 @@ def test_zeros_do_not_protect() -> None:
 def test_a_cell_that_nothing_protects_is_told_without_its_codes() -> None:
     counts = np.array([[1, 0], [0, 5]])
     table = unveil.table(records(counts), ["d0", "d1"], margins=True)
-    from unveil.tables import Apriori
-
     kept = Apriori(published=frozenset({("Total", "Total"), ("a0", "Total"), ("Total", "b0")}))
     with pytest.raises(TableError, match=r"row \d+ of the table d0 x d1 .* cannot be protected"):
         table.suppress("threshold=3", apriori=kept)
+
+
+def beyond_protection(message: str) -> int:
+    """The cell that a refusal names, by its row."""
+    found = re.search(r"row ([\d,]+) of the table", message)
+    assert found is not None
+    return int(found[1].replace(",", "")) - 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(counts_2d, st.sampled_from(["none", "singletons"]), st.sampled_from([1.0, 2.0, 4.0]), st.sampled_from(["lp", "gauss"]))
+@example(np.array([[5, 2, 8], [8, 0, 1], [1, 1, 5]]), "none", 2.0, "lp")
+@example(np.array([[0, 6, 3], [5, 2, 1], [5, 1, 1]]), "singletons", 2.0, "gauss")
+@example(np.array([[6, 2, 3], [8, 0, 7], [7, 2, 4]]), "none", 4.0, "lp")
+def test_only_what_nothing_protects_is_refused(counts: np.ndarray[Any, Any], insiders: Any, width: float, method: str) -> None:
+    """Bounds and kept margins leave little room: a table is protected, or the cell named is exposed with all suppressed."""
+    if counts.sum() == 0:
+        return
+    table = unveil.table(records(counts), ["d0", "d1"])
+    kept = Apriori(published=frozenset(("Total", code) for code in table.dimensions[1].codes))
+    aim = Aim(insiders=insiders, on="count", width=width, attacker="0%:250%")
+    problem = posed(table, rules_of("threshold=4"), aim, **kept.masks(table))
+    options: dict[str, Any] = {"insiders": insiders, "on": "count", "width": width, "attacker": "0%:250%", "apriori": kept}
+    try:
+        found = table.suppress("threshold=4", method=method, **options)
+    except TableError as refusal:
+        cell = beyond_protection(str(refusal))
+        alone = replace(problem, primary=np.arange(len(problem)) == cell)
+        assert problem.primary[cell]
+        assert not safe(alone, ~problem.fixed)
+    else:
+        assert safe(problem, found.suppressed[problem.cells])

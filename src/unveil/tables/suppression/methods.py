@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unveil.tables.findings import Findings, audited
+from unveil.tables.suppression.everything import everything_needed
 from unveil.tables.suppression.gauss import by_elimination
 from unveil.tables.suppression.lp import by_flows, mended
 from unveil.tables.suppression.optimal import optimum
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from unveil.tables.findings import Depth
     from unveil.tables.problem import CellProblem
 
-__all__ = ["METHODS", "ChosenPattern", "Effort", "chosen"]
+__all__ = ["EVERYTHING", "METHODS", "ChosenPattern", "Effort", "chosen"]
 
 Step = Callable[[int, int], None]
+EVERYTHING = "everything"
+"""What a method that finds no pattern is followed by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +70,16 @@ def _primary(problem: CellProblem, _effort: Effort, _step: Step | None) -> _Choi
     return _Choice(problem.primary | problem.hidden, final=True)
 
 
+def _everything(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
+    return _Choice(everything_needed(problem, step), final=True)
+
+
 METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {
     "lp": _lp,
     "gauss": _gauss,
     "optimal": _optimal,
     "primary": _primary,
+    EVERYTHING: _everything,
 }
 """The methods by their name; "primary" suppresses the sensitive cells alone, to show what that would be worth."""
 

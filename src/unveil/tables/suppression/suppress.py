@@ -17,7 +17,7 @@ from unveil.tables.findings import Depth
 from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
 from unveil.tables.rules import On, TableRule, rules_of
 from unveil.tables.suppression.failure import Unprotectable
-from unveil.tables.suppression.methods import METHODS, Effort, chosen
+from unveil.tables.suppression.methods import EVERYTHING, METHODS, ChosenPattern, Effort, chosen
 from unveil.tables.suppression.result import SuppressedTable
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     TableError
         If a cell cannot be protected even with everything suppressed.
     """
-    checked_word("method", method, tuple(METHODS))
+    checked_word("method", method, tuple(one for one in METHODS if one != EVERYTHING))
     asked = rules_of(rules)
     aim = Aim(on, attacker, zeros, insiders, level, width)
     decided = {} if apriori is None else apriori.masks(table)
@@ -100,12 +100,20 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     if apriori is not None:
         problem = apriori.applied(table, problem)
     try:
-        found = chosen(problem, method, Effort(time_limit, solver), intervals, _stages())
+        found = _chosen(problem, method, Effort(time_limit, solver), intervals)
     except Unprotectable as failure:
         raise _told(table, problem, failure) from None
     return SuppressedTable.of(
         table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table"
     )
+
+
+def _chosen(problem: CellProblem, method: str, effort: Effort, intervals: Depth) -> ChosenPattern:
+    """Choose a pattern; where the method finds none, everything is suppressed, and what is still exposed is beyond protection."""
+    try:
+        return chosen(problem, method, effort, intervals, _stages())
+    except Unprotectable:
+        return chosen(problem, EVERYTHING, effort, intervals, _stages())
 
 
 def _stages() -> Callable[[str], Callable[[int, int], None]]:

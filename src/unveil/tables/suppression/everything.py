@@ -1,0 +1,39 @@
+"""What protects a table for which a method finds no pattern: every cell that may be suppressed, less what is not needed.
+
+A method asks a little more than it has to where an interval must be wide: it looks for one move on one side. So before a cell is
+said to be beyond protection, everything is suppressed and attacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from unveil.tables.findings import audited
+from unveil.tables.suppression.failure import Unprotectable
+from unveil.tables.suppression.pool import thinned_by_pool
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from unveil.tables.problem import CellProblem
+
+__all__ = ["everything_needed"]
+
+
+def everything_needed(problem: CellProblem, step: Callable[[int, int], None] | None = None) -> NDArray[np.bool_]:
+    """Return a safe pattern that begins with everything that may be suppressed.
+
+    Raises
+    ------
+    Unprotectable
+        If a cell is exposed even then: that cell.
+    """
+    whole = ~problem.fixed
+    found = audited(problem, whole, depth="enough")
+    if not found.safe:
+        cell = int(found.suppressed[found.exposed][0])
+        raise Unprotectable(cell, insider=any(one.cell == cell for one in found.insiders))
+    thin = thinned_by_pool(problem.aimed(), whole, step)
+    return thin if audited(problem, thin, depth="enough").safe else whole
