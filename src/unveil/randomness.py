@@ -69,8 +69,7 @@ class Chance:
             What was asked for, and the data it was asked of: with a key file, other settings or other data have other draws.
         """
         if self._key is not None:
-            asked = json.dumps(settings or {}, sort_keys=True, default=_in_full)
-            message = b"\0".join([purpose.encode(), asked.encode(errors="surrogatepass"), fingerprint])
+            message = b"\0".join([purpose.encode(), _written(settings or {}), fingerprint])
             return _generator(hmac.digest(self._key, message, "sha512"))  # not SHA-256, of which pseudonyms are made
         if self._seed is not None:
             return _generator(hashlib.sha256(f"{purpose}\0{self._seed}".encode()).digest())
@@ -141,6 +140,16 @@ def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) 
     if len(key) < _SHORTEST_KEY:
         raise ArgumentError(f"{place} holds {len(key):,} bytes; a key has at least {_SHORTEST_KEY}, chosen at random.")
     return key
+
+
+def _written(settings: Mapping[str, Any]) -> bytes:
+    """Return settings as the same bytes whenever they are the same."""
+    try:
+        return json.dumps(settings, sort_keys=True, default=_in_full).encode(errors="surrogatepass")
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        raise ArgumentError(
+            "a setting holds a number of thousands of digits; it must be one that the data can be near."
+        ) from None
 
 
 def _in_full(value: Any) -> Any:

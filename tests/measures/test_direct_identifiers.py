@@ -590,6 +590,13 @@ def test_a_sample_is_said_to_be_one_and_depends_on_the_seed_only() -> None:
     assert shares[0] == shares[1] != shares[2]
 
 
+def test_infinity_beside_whole_numbers_that_the_sample_missed_is_no_end_of_their_range() -> None:
+    whole = [float(n) for n in range(2_000)]
+    best = column_findings("x", [-math.inf, *whole, math.inf], 2_002, sample=5)[0]
+    assert best.category == "row-number"
+    assert best.evidence[0].startswith("the 2,002 integers are consecutive")
+
+
 def test_a_table_is_looked_at_column_by_column(tmp_path: Path) -> None:
     frame = pl.DataFrame(
         {

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from unveil import mechanisms
+from unveil.errors import ArgumentError
 
 RECORDS = 1_000
 VALUES = "abcde"
@@ -100,3 +101,8 @@ def test_two_orders_have_draws_of_their_own(key_file: Path) -> None:
 @pytest.mark.parametrize("again", [lambda key: _pram(0.5, key).to_list(), lambda key: _rank_swap("up", key).tolist()])
 def test_the_same_question_has_the_same_draws(again: Callable[[Path], Any], key_file: Path) -> None:
     assert again(key_file) == again(key_file)
+
+
+def test_a_setting_of_thousands_of_digits_is_refused(key_file: Path) -> None:
+    with pytest.raises(ArgumentError, match="thousands of digits"):
+        mechanisms.rank_swap(PEOPLE, ["pay"], window=10**5_000, key_file=key_file)

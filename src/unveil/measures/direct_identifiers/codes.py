@@ -66,7 +66,7 @@ def _row_numbers(column: LookedColumn) -> Finding | None:
     named = column.says("id", "person-id")
     if not named and _YEARS[0] <= column.low and column.high <= _YEARS[1]:
         return None
-    density = column.distinct / (column.high - column.low + 1)
+    density = min(column.distinct / (column.high - column.low + 1), 1.0)  # infinity is no integer, and was counted
     if density < (_GAPPY if named else _DENSE):
         return None
     what = "are consecutive" if density == 1.0 else f"fill {percent(density)} of the range they span"

@@ -169,7 +169,8 @@ def _text_of(value: Any) -> str:
 
 
 def _ends(drawn: Sequence[int], values: Sequence[Any]) -> tuple[int, int]:
-    """Return the smallest and largest value; those of a coded column, which is sorted, are found at its ends."""
-    last = -2 if _is_missing(values[-1]) else -1
-    ends = [value for value in (values[0], values[last]) if not _is_missing(value)]
+    """Return the smallest and largest whole value: a coded column is sorted, and has only infinity and null beyond them."""
+    ends = [
+        next((value for value in way if not _is_missing(value) and _is_whole(value)), drawn[0]) for way in (values, values[::-1])
+    ]
     return int(min(*drawn, *ends)), int(max(*drawn, *ends))
