@@ -283,6 +283,14 @@ class NullsError(UnveilError, ValueError):
         return cls(f"nulls found in {found}, and nulls='error' refuses them; choose 'category' or 'drop'.")
 
     @classmethod
+    def in_values(cls, column: str, n: int) -> NullsError:
+        """Report records that contribute nobody knows what to a table."""
+        return cls(
+            f"column {shown(column)} is null in {n:,} records, and what a record contributes to a table is a number; leave these "
+            "records out (nulls='drop')."
+        )
+
+    @classmethod
     def nobodys(cls, column: str, n: int, records: int) -> NullsError:
         """Report records that are nobody's."""
         return cls(

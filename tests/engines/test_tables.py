@@ -13,7 +13,7 @@ import pytest
 from adbc_driver_postgresql import dbapi
 
 import unveil
-from unveil.errors import ArgumentError, DataChangedError, NullsError, TableError, UnsupportedDataError
+from unveil.errors import ArgumentError, DataChangedError, EmptyDataError, NullsError, TableError, UnsupportedDataError
 from unveil.sources import open_source
 from unveil.sources.amounts import Contribution, amounts
 from unveil.sources.engines.session import STATEMENTS
@@ -172,3 +172,50 @@ def test_values_that_are_no_numbers_are_refused(engine: Any) -> None:
         unveil.table(held, ["age"], value=TOWN)
     with pytest.raises(NullsError, match="hole"):
         unveil.table(held, ["age"], value="hole")
+
+
+GAPS = FIRMS.with_columns(
+    worth=pl.when(pl.int_range(pl.len()) % 7 == 0).then(None).otherwise("worth"),
+    firm=pl.when(pl.int_range(pl.len()) % 11 == 0).then(None).otherwise("firm"),
+    age=pl.when(pl.int_range(pl.len()) % 13 == 0).then(None).otherwise("age"),
+)
+POLICIES: list[dict[str, Any]] = [
+    {"value": "worth"},
+    {"holding": "firm"},
+    {"value": "worth", "holding": "firm", "weights": "part", "request": "asks"},
+    {"value": "worth", "by": ["half", "age"]},
+    {"value": "half", "holding": "firm"},
+]
+
+
+@pytest.mark.parametrize("engine", COUNTING, indirect=True)
+def test_null_policies_are_those_of_the_records(engine: Any) -> None:
+    held = engine(GAPS)
+    for options in POLICIES:
+        asked = {"by": ["age", TOWN], **options}
+        mine, theirs = (unveil.table(data, nulls="drop", **asked) for data in (GAPS, held))
+        same(mine, theirs)
+        assert 0 < mine.made.dropped == theirs.made.dropped
+        assert mine.made.records == theirs.made.records
+        refusals = []
+        for data in (GAPS, held):
+            with pytest.raises(NullsError) as refusal:
+                unveil.table(data, nulls="error", **asked)
+            refusals.append(str(refusal.value))
+        assert refusals[0] == refusals[1]
+        same(*(unveil.table(data, nulls="error", by=[TOWN], value="gain", signed=True) for data in (GAPS, held)))
+    with pytest.raises(EmptyDataError, match="all 300"):
+        unveil.table(engine(GAPS.with_columns(worth=pl.lit(None, pl.Float64))), [TOWN], value="worth", nulls="drop")
+
+
+def test_a_null_policy_lets_no_more_than_cells_leave_an_engine(heard: list[str], postgres: str, run: Any) -> None:
+    with dbapi.connect(postgres) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("gaps", GAPS.to_arrow(), mode="replace")
+        connection.commit()
+    for options in POLICIES:
+        heard.clear()
+        table = unveil.table(f"{postgres}?table=gaps", nulls="drop", **{"by": ["age", TOWN], **options})
+        sent = [text for text in heard if '"gaps"' in text and "SELECT" in text and "count(" in text]
+        assert len(sent) == (3 if "holding" in options else 2)
+        assert len(run(sent[0])) == 1
+        assert all(len(run(one)) <= len(table) for one in sent[1:])

@@ -94,7 +94,7 @@ def numbers_of(column: Coded) -> NDArray[np.float64]:
     """Return the values of a column of numbers; text and nulls are refused."""
     values = list(column.values)
     if any(value is None for value in values):
-        raise NullsError.present({column.name: int(np.count_nonzero(column.codes == values.index(None)))})
+        raise NullsError.in_values(column.name, int(np.count_nonzero(column.codes == values.index(None))))
     try:
         numbers = np.array([float(value) for value in values])
     except (TypeError, ValueError):

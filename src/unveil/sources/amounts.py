@@ -6,17 +6,27 @@ no record does, and no name of a contributor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.attributes import require_columns
-from unveil.errors import ArgumentError, NullsError, TableError
+from unveil.attributes import checked_nulls, require_columns
+from unveil.errors import ArgumentError, EmptyDataError, NullsError, TableError
 from unveil.sources import CodedTable, coded_table
 from unveil.sources.engines.answers import tally_of
-from unveil.sources.engines.contributors import ASKED, CHECKS, NOT_ASKED, Contribution, by_cell, by_combination, by_record
+from unveil.sources.engines.contributors import (
+    ASKED,
+    CHECKS,
+    NOT_ASKED,
+    Contribution,
+    by_cell,
+    by_combination,
+    by_record,
+    complete,
+    incomplete,
+)
 from unveil.sources.engines.table import EngineSource
 
 if TYPE_CHECKING:
@@ -94,6 +104,8 @@ class Holdings:
         For each column the rank of every combination's value among all, by which the engine knows it.
     negative
         Whether a contribution is below 0.
+    nulls
+        The null policy.
     """
 
     source: EngineSource
@@ -102,10 +114,12 @@ class Holdings:
     table: CodedTable
     ranks: tuple[NDArray[np.int64], ...]
     negative: bool
+    nulls: str = "category"
 
     def cells(self, above: Sequence[Sequence[tuple[int, int]]], top: int) -> Cells:
         """Return what all cells amount to; for each column `above` has pairs: a rank, and a code that its value belongs to."""
-        answer, _ = self.source.answered(self.columns, self.what, lambda records: by_cell(records, above, top))
+        kept = _keeping(self.columns, self.what, self.nulls)
+        answer, _ = self.source.answered(self.columns, self.what, lambda records: by_cell(kept(records), above, top))
         at = len(above)
         alone = answer.to_series(at + 5 + top).fill_null(-1)
         return Cells(
@@ -120,52 +134,75 @@ class Holdings:
         )
 
 
-def amounts(source: Source, columns: Sequence[str], what: Contribution, top: int) -> Contributions | None:
+def amounts(
+    source: Source, columns: Sequence[str], what: Contribution, top: int, nulls: str = "category"
+) -> Contributions | None:
     """Return what each combination of the columns amounts to; None where the source cannot compute it itself.
 
     Raises
     ------
     NullsError
-        If the value is null in some record.
+        If the value is null in some record that is not left out, or `nulls` is "error" and some column is.
     """
     if not isinstance(source, EngineSource):
         return None
     require_columns([*columns, *what.columns], source.names)
-    answer, numeric = source.answered(columns, what, lambda records: by_record(records, len(columns), top))
-    table, negative = _checked(source, columns, what, answer, numeric)
+    dropped, kept = _dropped(source, columns, what, nulls), _keeping(columns, what, nulls)
+    answer, numeric = source.answered(columns, what, lambda records: by_record(kept(records), len(columns), top))
+    table, negative = _checked(source, columns, what, answer, numeric, dropped)
     at = len(columns) + len(CHECKS)
     tops = np.stack([_numbers(answer, at + 3 + number) for number in range(top)], axis=1)
     asked = None if what.request is None else _numbers(answer, at + 2)
     return Contributions(table, _numbers(answer, at), _numbers(answer, at + 1), tops, negative, asked)
 
 
-def holdings(source: Source, columns: Sequence[str], what: Contribution) -> Holdings | None:
+def holdings(source: Source, columns: Sequence[str], what: Contribution, nulls: str = "category") -> Holdings | None:
     """Return the combinations of the columns in an engine that knows contributors; None where the source is no engine.
 
     Raises
     ------
     NullsError
-        If the value is null in some record.
+        If the value is null in some record that is not left out, or `nulls` is "error" and some column is.
     TableError
         If a record has no contributor.
     """
     if not isinstance(source, EngineSource):
         return None
     require_columns([*columns, *what.columns], source.names)
-    answer, numeric = source.answered(columns, what, lambda records: by_combination(records, len(columns)))
-    table, negative = _checked(source, columns, what, answer, numeric)
+    dropped, kept = _dropped(source, columns, what, nulls), _keeping(columns, what, nulls)
+    answer, numeric = source.answered(columns, what, lambda records: by_combination(kept(records), len(columns)))
+    table, negative = _checked(source, columns, what, answer, numeric, dropped)
     first = len(columns) + len(CHECKS)
     ranks = tuple(_whole(answer, first + at) for at in range(len(columns)))
-    return Holdings(source, columns, what, table, ranks, negative)
+    return Holdings(source, columns, what, table, ranks, negative, nulls)
+
+
+def _keeping(columns: Sequence[str], what: Contribution, nulls: str) -> Callable[[str], str]:
+    """Return what leaves out of an engine's records those that a null policy drops."""
+    return (lambda records: complete(records, len(what.nullable(columns)))) if nulls == "drop" else (lambda records: records)
+
+
+def _dropped(source: EngineSource, columns: Sequence[str], what: Contribution, nulls: str) -> int:
+    """Return how many records the null policy leaves out; refuse nulls, or that nothing is left."""
+    if checked_nulls(nulls) == "category":
+        return 0
+    named = what.nullable(columns)
+    answer, _ = source.answered(columns, what, lambda records: incomplete(records, len(named)))
+    records, whole, *lacking = (int(answer.to_series(at).cast(int).fill_null(0)[0]) for at in range(2 + len(named)))
+    if nulls == "error" and any(lacking):
+        raise NullsError.present({name: some for name, some in zip(named, lacking, strict=True) if some})
+    if records and not whole:
+        raise EmptyDataError.no_records(source.place, dropped=records)
+    return records - whole
 
 
 def _checked(
-    source: Source, columns: Sequence[str], what: Contribution, answer: pl.DataFrame, numeric: Sequence[str]
+    source: Source, columns: Sequence[str], what: Contribution, answer: pl.DataFrame, numeric: Sequence[str], dropped: int
 ) -> tuple[CodedTable, bool]:
     """Return the combinations, and whether a contribution is below 0; refuse what is no value, weight, word or holding."""
     found = {name: int(_whole(answer, len(columns) + at).sum()) for at, name in enumerate(CHECKS)}
     if what.value is not None and (missing := found["n"] - found["known"]):
-        raise NullsError.present({what.value: missing})
+        raise NullsError.in_values(what.value, missing)
     if what.weights is not None and found["unweighted"]:
         raise ArgumentError.no_weights(what.weights, found["unweighted"])
     if what.holding is not None and found["held"] < found["n"]:
@@ -173,7 +210,7 @@ def _checked(
     if what.request is not None and found["strange"]:
         raise TableError.no_request(what.request)
     table = coded_table(source.place, tally_of(answer, columns, numeric=numeric), columns, "category", None)
-    return table, found["negative"] > 0
+    return replace(table, dropped=dropped), found["negative"] > 0
 
 
 def _numbers(answer: pl.DataFrame, at: int) -> NDArray[np.float64]:

@@ -96,7 +96,7 @@ def table(  # noqa: PLR0913 - what a table is made of
     checked_count("top", top, least=1, most=100)
     source = open_source(data)
     with source.held():  # all questions are about the same records, where an engine grants that
-        there = _there(data, source, names, Contribution(value, weights, holding, request), top) if nulls == "category" else None
+        there = _there(data, source, names, Contribution(value, weights, holding, request), top, nulls)
         counted = _grouped(tallied(source, columns, nulls=nulls, weights=weights)) if there is None else there.table
         spans = counted.columns[: len(names)]
         trees = chosen(hierarchies or {}, names)
@@ -122,13 +122,15 @@ def table(  # noqa: PLR0913 - what a table is made of
         )
 
 
-def _there(data: Data, source: Source, names: Sequence[str], what: Contribution, top: int) -> Contributions | Holdings | None:
+def _there(
+    data: Data, source: Source, names: Sequence[str], what: Contribution, top: int, nulls: str
+) -> Contributions | Holdings | None:
     """Return what is known of the amounts where the data is; None: its records are to be read."""
     if what.holding is not None:
-        return holdings(source, names, what)
-    if what.columns == [what.value] and (known := _known(data, names, str(what.value))) is not None:
+        return holdings(source, names, what, nulls)
+    if nulls == "category" and what.columns == [what.value] and (known := _known(data, names, str(what.value))) is not None:
         return known
-    return amounts(source, names, what, top) if what.columns else None
+    return amounts(source, names, what, top, nulls) if what.columns else None
 
 
 def _grouped(read: CodedTable) -> CodedTable:

@@ -5,6 +5,7 @@ The statements are the same for all engines. Each reads records with columns tha
 - ``s0``, ``s1`` ...: the columns to count as they are shown; ``g0``, ``g1`` ... as they are grouped by.
 - ``v``, ``w``: the value and the weight, null where they are no finite numbers, 1 where none is named.
 - ``f``: a word that says whether the contributor asked for protection; ``h``: the contributor.
+- ``z0``, ``z1`` ...: for the columns to count, then value, holding and request where they are named, 1 where it is missing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["ASKED", "CHECKS", "NOT_ASKED", "Contribution", "by_cell", "by_combination", "by_record"]
+__all__ = ["ASKED", "CHECKS", "NOT_ASKED", "Contribution", "by_cell", "by_combination", "by_record", "complete", "incomplete"]
 
 ASKED = ("true", "1", "yes", "y")
 NOT_ASKED = ("false", "0", "no", "n", "")
@@ -49,6 +50,24 @@ class Contribution:
     def columns(self) -> list[str]:
         """The columns that are named."""
         return [one for one in (self.value, self.weights, self.holding, self.request) if one is not None]
+
+    def nullable(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns that a null policy is about: those to count, and all that are named but the weights."""
+        return [*columns, *(one for one in (self.value, self.holding, self.request) if one is not None)]
+
+
+def complete(records: str, columns: int) -> str:
+    """Return the records of which none of the columns that a null policy is about is missing."""
+    whole = " AND ".join(f"z{at} = 0" for at in range(columns))
+    return f"(SELECT * FROM {records} AS whole WHERE {whole})"  # noqa: S608 - our own names
+
+
+def incomplete(records: str, columns: int) -> str:
+    """Return the query for how many records there are, how many are complete, and how many lack each column: one row."""
+    lacking = ", ".join(f"sum(z{at}) AS m{at}" for at in range(columns))
+    whole = " + ".join(f"z{at}" for at in range(columns))
+    some = f"count(*) AS n, sum(CASE WHEN {whole} = 0 THEN 1 ELSE 0 END) AS k"
+    return f"SELECT {some}, {lacking} FROM {records} AS given"  # noqa: S608 - our own names
 
 
 def by_record(records: str, keys: int, top: int) -> str:

@@ -330,7 +330,12 @@ def _answered(
     word = "''" if what.request is None else f"lower(CAST({quoted(what.request)} AS VARCHAR))"
     holding = "''" if what.holding is None else _without_nan(what.holding, kinds[what.holding])
     numbers = [f"{_number(what.value, kinds)} AS v", f"{_number(what.weights, kinds)} AS w"]
-    records = f"(SELECT {', '.join([*keys, *numbers])}, {word} AS f, {holding} AS h FROM unveil_records)"  # noqa: S608 - quoted
+    missing = [
+        f"CASE WHEN {_without_nan(name, kinds[name])} IS NULL THEN 1 ELSE 0 END AS z{at}"
+        for at, name in enumerate(what.nullable(columns))
+    ]
+    listed = ", ".join([*keys, *numbers, f"{word} AS f", f"{holding} AS h", *missing])
+    records = f"(SELECT {listed} FROM unveil_records)"  # noqa: S608 - quoted
     with _failure_reported(place):
         answer = _said(relation.query("unveil_records", query(records))).pl()
     return answer, [name for name in columns if kinds[name] in _LONG]

@@ -192,6 +192,8 @@ class PostgresTable(EngineSource):
         listed += [f"{self._number(what.value)} AS v", f"{self._number(what.weights)} AS w"]
         listed.append("''::text AS f" if request is None else f"lower(({request.shown})::text) AS f")
         listed.append("''::text AS h" if holding is None else f"{holding.named} AS h")
+        for at, name in enumerate(what.nullable(columns)):
+            listed.append(f"CASE WHEN {self._columns[name].counted} IS NULL THEN 1 ELSE 0 END AS z{at}")
         with self._cursor() as cursor:
             cursor.execute(query(f"(SELECT {', '.join(listed)} FROM {self._name})"))  # noqa: S608 - quoted
             return pl.DataFrame(cursor.fetch_arrow_table()), list(_numeric(asked))

@@ -113,6 +113,8 @@ class SparkSource(EngineSource):
         listed = [self.asked(name).alias(f"{letter}{at}") for letter in "sg" for at, name in enumerate(columns)]
         listed += [self._number(what.value).alias("v"), self._number(what.weights).alias("w"), word.alias("f")]
         listed.append((none if what.holding is None else self.counted(what.holding)).alias("h"))
+        for at, name in enumerate(what.nullable(columns)):
+            listed.append(functions.when(self.counted(name).isNull(), 1).otherwise(0).alias(f"z{at}"))
         with _failure_reported(self.place):
             self.numbered.select(*listed).createOrReplaceTempView(view)
             try:
