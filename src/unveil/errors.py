@@ -348,6 +348,15 @@ class TableError(UnveilError, ValueError):
             f"suppressed that may be: {why}."
         )
 
+    @classmethod
+    def out_of_time(cls, seconds: float, method: str) -> TableError:
+        """Report that no pattern was found and audited in time."""
+        quicker = "" if method == "gauss" else ", or take `method` 'gauss', which is the quickest"
+        return cls(
+            f"no pattern passed the audit within the `time_limit` of {seconds:g} s, so nothing is released; allow more time"
+            f"{quicker}."
+        )
+
 
 class UndefinedMeasureError(UnveilError, ValueError):
     """A measure that has no value for this data."""

@@ -198,7 +198,8 @@ class ProtectionOptions:
     )
     base: Annotated[float, typer.Option(metavar="B", help="The base of a rounding.")] = 5
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="SECONDS", help="When to stop with the best pattern found.")
+        float | None,
+        typer.Option("--time-limit", metavar="SECONDS", help="When to stop with the best pattern that passed the audit."),
     ] = None
     solver: Annotated[str, typer.Option(metavar="auto|scip|highs", help="The solver of the optimum.")] = "auto"
     apriori: Annotated[

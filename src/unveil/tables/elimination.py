@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.tables.deadline import check
+
 if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
@@ -57,6 +59,7 @@ def directions(matrix: sp.csr_matrix) -> Directions:
     for _ in range(2):
         z = [int(one) for one in chance.integers(1, PRIME, columns)]
         for at, row in zip(reversed(order), reversed(rows), strict=True):
+            check()
             rest = sum(factor * z[column] for column, factor in row.items() if column != at)
             z[at] = -rest * pow(row[at], -1, PRIME) % PRIME
         found.append(z)
@@ -80,6 +83,7 @@ def eliminated(matrix: sp.csr_matrix, prime: int) -> tuple[list[int], list[dict[
     pivots: list[int] = []
     pivot_rows: list[dict[int, int]] = []
     while True:
+        check()
         chosen = _next_pivot(rows, where, active, alone, queue)
         if chosen is None:
             return pivots, pivot_rows

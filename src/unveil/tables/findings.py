@@ -59,6 +59,12 @@ class Findings:
     exposed: NDArray[np.bool_]
     insiders: tuple[Inference, ...]
 
+    def pattern(self, cells: int) -> NDArray[np.bool_]:
+        """Return which of so many cells are suppressed."""
+        suppressed = np.zeros(cells, dtype=bool)
+        suppressed[self.suppressed] = True
+        return suppressed
+
     @property
     def safe(self) -> bool:
         """Whether no cell is exposed."""
@@ -77,7 +83,7 @@ def audited(
     unknowns = Unknowns.of(problem.equations, problem.value, cells, problem.lower, problem.upper)
     exact = depth == "exact" or (depth == "auto" and len(cells) <= _EXACT_UP_TO)
     need = _Need(problem, cells)
-    found = intervals(unknowns, None if exact else need.met, step)
+    found = intervals(unknowns, None if exact else need, step)
     exposed = need.missed(found.low, found.high)
     inside: list[Inference] = []
     if problem.insiders:
@@ -106,13 +112,8 @@ class _Need:
     def __init__(self, problem: CellProblem, cells: NDArray[np.int64]) -> None:
         self._problem, self._cells = problem, cells
 
-    def missed(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which sensitive unknowns are not as open as they need to be."""
-        value = self._problem.value
-        all_low, all_high = value.copy(), value.copy()
-        all_low[self._cells], all_high[self._cells] = low, high
-        return self._problem.exposed(all_low, all_high)[self._cells]
-
-    def met(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which unknowns are sensitive and open enough, or not sensitive."""
-        return ~self.missed(low, high)
+    def missed(
+        self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return which sensitive unknowns, of all or of some, are not as open as they need to be."""
+        return self._problem.exposed(low, high, self._cells if at is None else self._cells[at])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,8 +27,15 @@ __all__ = ["CellIntervals", "Unknowns", "intervals"]
 _TOUCHES = 1e-7
 _BEYOND = 1e3
 """What is unbounded ends this many times above all that is known."""
-Done = Callable[["NDArray[np.float64]", "NDArray[np.float64]"], "NDArray[np.bool_]"]
-"""Says of inner bounds which unknowns need no more work."""
+
+
+class CellNeed(Protocol):
+    """Which intervals must be how wide: what is wide enough needs no more work."""
+
+    def missed(
+        self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return which unknowns, of all or of some, have intervals that are not wide enough."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,15 +86,15 @@ class CellIntervals:
     kind: NDArray[np.object_]
 
 
-def intervals(unknowns: Unknowns, done: Done | None = None, step: Callable[[int, int], None] | None = None) -> CellIntervals:
+def intervals(unknowns: Unknowns, need: CellNeed | None = None, step: Callable[[int, int], None] | None = None) -> CellIntervals:
     """Return what an attacker can compute of every unknown.
 
     Parameters
     ----------
     unknowns
         The suppressed cells as an attacker sees them.
-    done
-        What says that intervals are wide enough; None: they are computed to their ends.
+    need
+        What says which intervals are wide enough; None: all are computed to their ends.
     step
         Called with the number of unknowns that are done, and of all.
     """
@@ -102,22 +109,15 @@ def intervals(unknowns: Unknowns, done: Done | None = None, step: Callable[[int,
     open_cells = np.flatnonzero(~determined)
     finished = number - len(open_cells)
     for columns in components(unknowns.matrix, open_cells):
-        part = unknowns.part(columns)
-        limited = None if done is None else (lambda a, b, at=columns: done(*_spread(low, high, a, b, at))[at])
-        low[columns], high[columns] = _solved(part, outer_low[columns], outer_high[columns], limited)
+        search = _Search(unknowns.part(columns), outer_low[columns], outer_high[columns], need, columns)
+        low[columns], high[columns] = search.found(_counting(step, finished, number))
         finished += len(columns)
-        if step is not None:
-            step(finished, number)
-    return CellIntervals(low, high, done is None, determined, known.kind)
+    return CellIntervals(low, high, need is None, determined, known.kind)
 
 
-def _spread(
-    low: NDArray[np.float64], high: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64], at: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the bounds of all unknowns with those of some replaced."""
-    all_low, all_high = low.copy(), high.copy()
-    all_low[at], all_high[at] = a, b
-    return all_low, all_high
+def _counting(step: Callable[[int, int], None] | None, before: int, number: int) -> Callable[[int], None]:
+    """Return what tells how many unknowns of a part are done."""
+    return lambda done: None if step is None else step(before + done, number)
 
 
 def components(matrix: sp.csr_matrix, columns: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -135,69 +135,76 @@ def components(matrix: sp.csr_matrix, columns: NDArray[np.int64]) -> list[NDArra
     return [columns[some] for some in np.split(order, starts[1:])] if len(columns) else []
 
 
-def _solved(
-    part: Unknowns, outer_low: NDArray[np.float64], outer_high: NDArray[np.float64], done: Done | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the intervals of unknowns that hang together."""
-    search = _Search(part, outer_low, outer_high, done)
-    search.together()
-    search.one_by_one()
-    low, high = search.low, search.high
-    far = search.far / 2
-    return np.where(low <= -far, -np.inf, low), np.where(high >= far, np.inf, high)
-
-
 class _Search:
     """Linear programs over unknowns that hang together; every solution widens all intervals that it can."""
 
     def __init__(
-        self, part: Unknowns, outer_low: NDArray[np.float64], outer_high: NDArray[np.float64], done: Done | None
+        self,
+        part: Unknowns,
+        outer_low: NDArray[np.float64],
+        outer_high: NDArray[np.float64],
+        need: CellNeed | None,
+        columns: NDArray[np.int64],
     ) -> None:
         scale = max(1.0, float(np.abs(part.point).sum()), float(np.abs(part.right).max(initial=0)))
         self.far = _BEYOND * scale
         self.touch = _TOUCHES * np.maximum(1.0, np.abs(part.point))
         self.outer_low, self.outer_high = np.maximum(outer_low, -self.far), np.minimum(outer_high, self.far)
         self.low, self.high = part.point.copy(), part.point.copy()
-        self.done = done
-        self.program = LinearProgram(part.matrix, part.right, np.maximum(part.lower, -self.far), np.minimum(part.upper, self.far))
+        self.need, self.columns = need, columns
+        self.part = part
 
-    def open(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the unknowns whose lower end, and those whose upper end, is not reached yet."""
-        below, above = self.low > self.outer_low + self.touch, self.high < self.outer_high - self.touch
-        if self.done is not None:
-            enough = self.done(self.low, self.high)
-            below, above = below & ~enough, above & ~enough
-        return below, above
+    def found(self, step: Callable[[int], None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the intervals."""
+        part, everything = self.part, np.arange(len(self.low))
+        if len(self._open(0, everything)) or len(self._open(1, everything)):
+            self.program = LinearProgram(
+                part.matrix, part.right, np.maximum(part.lower, -self.far), np.minimum(part.upper, self.far)
+            )
+            for side in (0, 1):
+                self._together(side)
+            for side in (1, 0):
+                self._one_by_one(side, step)
+        step(len(self.low))
+        far = self.far / 2
+        return np.where(self.low <= -far, -np.inf, self.low), np.where(self.high >= far, np.inf, self.high)
 
-    def seen(self, solution: NDArray[np.float64] | None) -> None:
-        """Widen the intervals by a solution."""
+    def _open(self, side: int, at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the unknowns, of some, whose lower (0) or upper (1) end is not reached yet, and has to be."""
+        if side:
+            at = at[self.high[at] < self.outer_high[at] - self.touch[at]]
+        else:
+            at = at[self.low[at] > self.outer_low[at] + self.touch[at]]
+        return at if self.need is None else at[self.need.missed(self.low[at], self.high[at], self.columns[at])]
+
+    def _pushed(self, at: NDArray[np.int64], side: int) -> None:
+        """Push unknowns to a side, and widen all intervals by the solution."""
+        self.program.costs(at, np.full(len(at), -1.0 if side else 1.0))
+        solution = self.program.solve()
         if solution is None:
             raise TableError("the equations of the table have no solution; the published figures contradict one another.")
         np.minimum(self.low, solution, out=self.low)
         np.maximum(self.high, solution, out=self.high)
 
-    def together(self) -> None:
+    def _together(self, side: int) -> None:
         """Push all open ends at once, as long as that reaches some."""
-        for side in (0, 1):
-            while True:
-                ends = np.flatnonzero(self.open()[side])
-                if len(ends) <= 1:
-                    break
-                self.program.costs(ends, np.full(len(ends), -1.0 if side else 1.0))
-                self.seen(self.program.solve())
-                if 8 * np.count_nonzero(self.open()[side]) > 7 * len(ends):
-                    break
+        ends = self._open(side, np.arange(len(self.low)))
+        while len(ends) > 1:
+            self._pushed(ends, side)
+            before, ends = len(ends), self._open(side, ends)
+            if 8 * len(ends) > 7 * before:
+                break
 
-    def one_by_one(self) -> None:
+    def _one_by_one(self, side: int, step: Callable[[int], None]) -> None:
         """Push every end that is still open; where it stops is the end."""
-        for side in (1, 0):
-            for at in range(len(self.low)):
-                if not self.open()[side][at]:
-                    continue
-                self.program.costs(np.array([at]), np.array([-1.0 if side else 1.0]))
-                solution = self.program.solve()
-                self.seen(solution)
+        ends = self._open(side, np.arange(len(self.low)))
+        for done, at in enumerate(ends):
+            one = np.array([at])
+            if len(self._open(side, one)):
+                self._pushed(one, side)
                 if side:
                     self.outer_high[at] = self.high[at]
                 else:
                     self.outer_low[at] = self.low[at]
+            if side == 0:
+                step(len(self.low) * (done + 1) // len(ends))

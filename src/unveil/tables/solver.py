@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unveil.errors import MissingExtraError, TableError
+from unveil.tables.deadline import check, expire, left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,6 +79,7 @@ class LinearProgram:
             self.option("solver", value="simplex")
         self.solver.passModel(model)
         self._costly: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._limited = False
 
     def _finite(self, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(np.asarray(bounds, dtype=np.float64), -self._library.kHighsInf, self._library.kHighsInf)
@@ -109,7 +111,13 @@ class LinearProgram:
             Whether to start from nothing instead of the last solution: better where all costs have changed and are positive.
         partial
             Whether a point that need not be the best will do, where the time is up.
+
+        Raises
+        ------
+        OutOfTime
+            If a time limit around has passed, and no other point will do.
         """
+        self._keep_time()
         if fresh:
             self.solver.clearSolver()
         self.solver.run()
@@ -117,11 +125,21 @@ class LinearProgram:
         if partial and status in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kInterrupt):
             feasible = self.solver.getInfo().primal_solution_status == self._library.SolutionStatus.kSolutionStatusFeasible
             return np.array(self.solver.getSolution().col_value) if feasible else None
+        if status == kinds.kTimeLimit and self._limited:
+            expire()
         if status not in (kinds.kOptimal, kinds.kUnbounded, kinds.kUnboundedOrInfeasible, kinds.kInfeasible):
             self.solver.clearSolver()  # a start that led nowhere
             self.solver.run()
             status = self.solver.getModelStatus()
         return np.array(self.solver.getSolution().col_value) if status == kinds.kOptimal else None
+
+    def _keep_time(self) -> None:
+        """Let the solver end with the time limit around, if there is one; its clock runs on from one solution to the next."""
+        check()
+        seconds = left()
+        if self._limited or seconds < np.inf:
+            self._limited = seconds < np.inf
+            self.option("time_limit", value=float(self.solver.getRunTime() + seconds))
 
     def duals(self) -> NDArray[np.float64]:
         """Return the multipliers of the equations at the last solution."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.tables.deadline import OutOfTime, check, left, limited
 from unveil.tables.disclosure import owners
 from unveil.tables.elimination import eliminated
 
@@ -32,17 +33,29 @@ _MOST_ENTRIES = 40_000_000
 
 
 def thinned_exactly(problem: CellProblem, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Publish again what is not needed to keep sensitive cells from being computed exactly, the dearest first."""
-    cells = np.flatnonzero(suppressed)
+    """Publish again what is not needed to keep sensitive cells from being computed exactly, the dearest first.
+
+    It takes at most half of the time that is left: the attack on the result needs some too.
+    """
+    kept = suppressed.copy()
+    try:
+        with limited(left() / 2):
+            _thin(problem, kept)
+    except OutOfTime:
+        pass  # every cell that was published gives nothing away
+    return kept
+
+
+def _thin(problem: CellProblem, kept: NDArray[np.bool_]) -> None:
+    cells = np.flatnonzero(kept)
     kernel = Kernel.of(problem, cells)
     if kernel is None:
-        return suppressed
-    kept = suppressed.copy()
+        return
     for at in dearest(problem, cells):
+        check()
         if kernel.spares(at):
             kernel.publish(at)
             kept[cells[at]] = False
-    return kept
 
 
 def dearest(problem: CellProblem, cells: NDArray[np.int64]) -> list[int]:
@@ -72,6 +85,7 @@ class Kernel:
         basis = np.zeros((len(cells), len(free)), dtype=np.int64)
         basis[free, np.arange(len(free))] = 1
         for at, row in zip(reversed(pivots), reversed(rows), strict=True):
+            check()
             turned = _PRIME - pow(row[at], -1, _PRIME)
             line = np.zeros(len(free), dtype=np.int64)
             for column, factor in row.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.tables.deadline import OutOfTime, check
 from unveil.tables.findings import Findings, audited
 from unveil.tables.flows import Flow, FlowProgram, FlowTask, likely, tasks_of
 from unveil.tables.pattern import Pattern
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from unveil.tables.findings import Depth
     from unveil.tables.problem import CellProblem
 
-__all__ = ["by_flows", "completed", "mended", "thinned"]
+__all__ = ["attacked_flows", "by_flows", "completed", "mended", "thinned"]
 
 Step = Callable[[int, int], None]
 _REPAIRS = 5
@@ -38,15 +39,49 @@ _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 def by_flows(problem: CellProblem, *, step: Step | None = None) -> NDArray[np.bool_]:
     """Return a pattern that protects every sensitive cell: the cheapest of those that the ways to begin lead to."""
-    aimed = problem.aimed()
-    best: NDArray[np.bool_] | None = None
-    for begin in (_from_elimination, _from_flows) if len(problem) <= _LARGE else (_from_elimination,):
-        suppressed, findings = mended(aimed, begin(aimed, step), "enough")
-        if findings.safe:
-            suppressed, findings = mended(aimed, thinned_by_pool(aimed, suppressed, step), "enough")
-        if findings.safe and (best is None or aimed.cost[suppressed].sum() < aimed.cost[best].sum() - 1e-9):
-            best = suppressed
-    return _by_flows_alone(aimed, step) if best is None else best
+    return attacked_flows(problem, step=step).pattern(len(problem))
+
+
+def attacked_flows(problem: CellProblem, *, step: Step | None = None) -> Findings:
+    """Return the same with what the attack on it found; where the time is up, the cheapest that was safe by then.
+
+    Raises
+    ------
+    OutOfTime
+        If there was no time to find any.
+    """
+    best = _Best(problem.aimed())
+    try:
+        for begin in (_from_elimination, _from_flows) if len(problem) <= _LARGE else (_from_elimination,):
+            suppressed = best.offered(begin(best.problem, step))
+            if suppressed is not None:
+                best.offered(thinned_by_pool(best.problem, suppressed, step))
+        if best.findings is None:
+            return mended(best.problem, _by_flows_alone(best.problem, step), "enough")[1]
+    except OutOfTime:
+        if best.findings is None:
+            raise
+    return best.findings
+
+
+class _Best:
+    """The cheapest pattern that was attacked and is safe."""
+
+    def __init__(self, problem: CellProblem) -> None:
+        self.problem = problem
+        self.findings: Findings | None = None
+
+    def offered(self, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """Mend a pattern and keep it if it is the cheapest; None where it is not safe."""
+        suppressed, findings = mended(self.problem, suppressed, "enough")
+        if not findings.safe:
+            return None
+        if self.findings is None or self._cost(findings) < self._cost(self.findings) - 1e-9:
+            self.findings = findings
+        return suppressed
+
+    def _cost(self, findings: Findings) -> float:
+        return float(self.problem.cost[findings.suppressed].sum())
 
 
 def _from_elimination(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
@@ -96,6 +131,7 @@ def _secondary(pattern: Pattern) -> NDArray[np.int64]:
 def completed(pattern: Pattern, *, step: Step | None = None) -> None:
     """Suppress what the tasks that are not met need."""
     for number, task in enumerate(pattern.tasks):
+        check()
         _meet(pattern, number, task)
         if step is not None:
             step(number + 1, 2 * len(pattern.tasks))
@@ -150,6 +186,7 @@ def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
     pattern.program = FlowProgram(problem, pattern.suppressed)
     rows = EquationRows(problem, pattern.suppressed)
     for done, cell in enumerate(order.tolist()):
+        check()
         if not rows.bares(cell) and _spared(pattern, cell):
             pattern.publish(cell)
             rows.publish(cell)

@@ -6,7 +6,6 @@ symmetry is switched off as a precaution: it knows nothing of cuts that are stil
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ import scipy.sparse as sp
 
 from unveil.arguments import checked_word
 from unveil.errors import MissingExtraError
+from unveil.tables.deadline import check, expire, left
 from unveil.tables.solver import LinearProgram, highs
 
 if TYPE_CHECKING:
@@ -32,15 +32,10 @@ class Judge(Protocol):
     bound: float
     sure: float
     cost: float
-    end: float
 
     @property
     def room(self) -> float:
         """How far below the incumbent the bound may end and still prove it."""
-
-    @property
-    def late(self) -> bool:
-        """Whether the time is up."""
 
     def judged(self, values: NDArray[np.float64]) -> list[PatternCut]:
         """Return the cuts that a choice violates."""
@@ -93,9 +88,9 @@ class LinearMaster:
             columns = self.place[cut.cells].astype(np.int32)
             self.program.solver.addRow(cut.right, np.inf, len(columns), columns, cut.coefficients)
 
-    def solve(self) -> tuple[NDArray[np.float64], float]:
-        """Return the best choice, and its cost."""
-        solution = self.program.solve()
+    def solve(self, *, partial: bool = False) -> tuple[NDArray[np.float64], float]:
+        """Return the best choice, and its cost; where the time is up, perhaps another choice."""
+        solution = self.program.solve(partial=partial)
         return (np.zeros(0), 0.0) if solution is None else (solution, self.program.objective)
 
 
@@ -108,13 +103,12 @@ class HighsMaster:
 
     def run(self, judge: Judge) -> None:
         """Choose, be judged, and go on until the choice is safe or the time is up."""
-        while not judge.late:
+        while True:
+            check()
             master = LinearMaster(self._cost, self._cells, self._cuts, whole=True)
-            if np.isfinite(judge.end):
-                master.program.option("time_limit", value=max(0.1, judge.end - time.monotonic()))
             master.program.option("mip_rel_gap", value=0.0)
             master.program.option("objective_bound", value=judge.cost - judge.sure + 1e-6)
-            values, _ = master.solve()
+            values, _ = master.solve(partial=True)
             info = master.program.solver.getInfo()
             judge.bound = max(judge.bound, judge.sure + float(info.mip_dual_bound))
             judge.tell()
@@ -154,8 +148,8 @@ class ScipMaster:
         self.model.includeConshdlr(
             handler, "attacker", "safe patterns only", enfopriority=-10, chckpriority=-10, needscons=False, eagerfreq=-1
         )
-        if np.isfinite(judge.end):
-            self.model.setParam("limits/time", max(0.1, judge.end - time.monotonic()))
+        if np.isfinite(left()):
+            self.model.setParam("limits/time", max(0.0, left()))
         if judge.room > 0.5:  # noqa: PLR2004 - whole costs
             self.model.setObjIntegral()
         self.model.setObjlimit(judge.cost - judge.sure + 1e-6)
@@ -168,6 +162,8 @@ class ScipMaster:
         else:
             judge.bound = max(judge.bound, min(judge.cost, judge.sure + float(self.model.getDualbound())))
         judge.tell()
+        if status == "timelimit":
+            expire()
 
 
 def _handler(library: Any, master: ScipMaster, judge: Judge) -> Any:  # noqa: C901 - SCIP asks in four ways

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from unveil.tables.deadline import OutOfTime, left, limited
 from unveil.tables.findings import Findings, audited
 from unveil.tables.suppression.everything import everything_needed
 from unveil.tables.suppression.gauss import by_elimination
-from unveil.tables.suppression.lp import by_flows, mended
+from unveil.tables.suppression.lp import attacked_flows, mended
 from unveil.tables.suppression.optimal import optimum
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from unveil.tables.findings import Depth
@@ -24,6 +26,8 @@ __all__ = ["EVERYTHING", "METHODS", "ChosenPattern", "Effort", "chosen"]
 Step = Callable[[int, int], None]
 EVERYTHING = "everything"
 """What a method that finds no pattern is followed by."""
+_SEARCH = 0.8
+"""The share of the time that the search for the optimum may take; the rest is for the attack on what it found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,15 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """A pattern, the bound below which none costs (None: the method knows none), and whether it is not to be mended."""
+    """A pattern, the bound below which none costs (None: the method knows none), and whether it is not to be mended.
+
+    `safe` is what to fall back on where the time is up: a pattern that was attacked and is safe; None: there is none.
+    """
 
     suppressed: NDArray[np.bool_]
     bound: float | None = None
     final: bool = False
+    safe: Findings | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,10 +59,12 @@ class ChosenPattern:
     findings: Findings
     cost: float
     bound: float | None
+    timed_out: bool
 
 
 def _lp(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
-    return _Choice(by_flows(problem, step=step))
+    found = attacked_flows(problem, step=step)
+    return _Choice(found.pattern(len(problem)), safe=found if found.safe else None)
 
 
 def _gauss(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
@@ -62,8 +72,8 @@ def _gauss(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
 
 
 def _optimal(problem: CellProblem, effort: Effort, step: Step | None) -> _Choice:
-    best = optimum(problem, time_limit=effort.time_limit, solver=effort.solver, step=step)
-    return _Choice(best.suppressed, best.bound)
+    best = optimum(problem, time_limit=_SEARCH * left(), solver=effort.solver, step=step)
+    return _Choice(best.suppressed, best.bound, safe=best.start if best.start.safe else None)
 
 
 def _primary(problem: CellProblem, _effort: Effort, _step: Step | None) -> _Choice:
@@ -87,10 +97,32 @@ METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {
 def chosen(
     problem: CellProblem, method: str, effort: Effort, depth: Depth, stages: Callable[[str], Step | None]
 ) -> ChosenPattern:
-    """Choose a pattern and attack it; what the attack exposes is protected by further flows, and attacked again."""
-    choice = METHODS[method](problem, effort, stages("suppression"))
+    """Choose a pattern and attack it; what the attack exposes is protected by further flows, and attacked again.
+
+    Raises
+    ------
+    OutOfTime
+        If there was no time to find a pattern and attack it.
+    """
+    with limited(effort.time_limit) as clock:
+        choice = METHODS[method](problem, effort, stages("suppression"))
+        findings = _attacked(problem, choice, depth, stages("audit"))
+    suppressed = findings.pattern(len(problem))
+    return ChosenPattern(suppressed, findings, float(problem.cost[suppressed].sum()), choice.bound, clock.expired)
+
+
+def _attacked(problem: CellProblem, choice: _Choice, depth: Depth, step: Step | None) -> Findings:
+    """Attack a choice; where the time is up before all is known that was asked for, what was safe by then is taken."""
     if choice.final:
-        suppressed, findings = choice.suppressed, audited(problem, choice.suppressed, depth=depth, step=stages("audit"))
-    else:
-        suppressed, findings = mended(problem, choice.suppressed, depth, stages("audit"))
-    return ChosenPattern(suppressed, findings, float(problem.cost[suppressed].sum()), choice.bound)
+        return audited(problem, choice.suppressed, depth=depth, step=step)
+    safe = choice.safe
+    try:
+        if np.isfinite(left()) and depth != "enough":
+            _, findings = mended(problem, choice.suppressed, "enough", step)
+            safe = findings if findings.safe else safe
+            return audited(problem, findings.pattern(len(problem)), depth=depth, step=step) if findings.safe else findings
+        return mended(problem, choice.suppressed, depth, step)[1]
+    except OutOfTime:
+        if safe is None:
+            raise
+    return safe

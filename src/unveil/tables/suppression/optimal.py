@@ -6,18 +6,19 @@ choice that is not safe is completed by flows to one that is: the best of these 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.tables.deadline import OutOfTime, check, left, limited
+from unveil.tables.findings import Findings
 from unveil.tables.flows import FlowProgram, tasks_of
 from unveil.tables.insiders import spoiled
 from unveil.tables.pattern import Pattern
 from unveil.tables.suppression.cuts import CutMaker, PatternCut, rows_with_two
-from unveil.tables.suppression.lp import by_flows, completed, thinned
+from unveil.tables.suppression.lp import attacked_flows, completed, thinned
 from unveil.tables.suppression.master import LinearMaster, Master, master_of
 
 if TYPE_CHECKING:
@@ -34,11 +35,20 @@ _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """The best pattern found, what it costs, and the bound below which no pattern costs."""
+    """The best pattern found, what it costs, and the bound below which no pattern costs.
+
+    Attributes
+    ----------
+    suppressed, cost, bound
+        The pattern, what it costs, and the bound.
+    start
+        The pattern that the search began with, which was attacked and is safe.
+    """
 
     suppressed: NDArray[np.bool_]
     cost: float
     bound: float
+    start: Findings
 
     @property
     def gap(self) -> float:
@@ -67,21 +77,27 @@ def optimum(
         Called with the closed share of the gap, in thousandths, and 1,000.
     """
     master_of(solver)  # one that is not installed is named before the work begins
-    search = _Search(problem, time_limit, step)
-    search.root()
-    search.branch(solver)
-    return Optimum(search.best, search.cost, min(search.bound, search.cost))
+    with limited(time_limit):
+        with limited(left() / 2):
+            start = attacked_flows(problem)
+        search = _Search(problem, start, step)
+        try:
+            search.prepare()
+            search.root()
+            search.branch(solver)
+        except OutOfTime:
+            pass  # incumbent and bound are kept
+    return Optimum(search.best, search.cost, min(search.bound, search.cost), start)
 
 
 class _Search:
     """The state of the search: cuts, incumbent and bound."""
 
-    def __init__(self, problem: CellProblem, time_limit: float | None, step: Callable[[int, int], None] | None) -> None:
+    def __init__(self, problem: CellProblem, start: Findings, step: Callable[[int, int], None] | None) -> None:
         self.problem = problem.aimed()
         self.tasks = tasks_of(self.problem)
-        self.end = np.inf if time_limit is None else time.monotonic() + time_limit
         self.step = step
-        self.best = by_flows(problem)
+        self.best = start.pattern(len(problem))
         self.cost = float(problem.cost[self.best].sum())
         self.sure = float(self.problem.cost[self.problem.primary | self.problem.hidden].sum())
         self.bound = self.sure
@@ -89,6 +105,9 @@ class _Search:
         self.cuts: list[PatternCut] = []
         self._keys: set[tuple[bytes, bytes]] = set()
         self.pairs: dict[tuple[int, int], None] = {}
+
+    def prepare(self) -> None:
+        """Make what answers a choice, and the cuts of single equations."""
         self.maker = CutMaker(self.problem)
         self.new(rows_with_two(self.problem, [task.cell for task in self.tasks]))
 
@@ -101,11 +120,6 @@ class _Search:
                 new.append(cut)
         self.cuts += new
         return new
-
-    @property
-    def late(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() > self.end
 
     @property
     def closed(self) -> bool:
@@ -170,7 +184,8 @@ class _Search:
         """Solve the master problem without whole numbers, as long as cuts raise its bound."""
         master = LinearMaster(self.problem.cost[self.free], self.free, self.cuts)
         for number in range(_ROUNDS):
-            if self.late or self.closed:
+            check()
+            if self.closed:
                 return
             values, bound = master.solve()
             self.bound = max(self.bound, self.sure + bound)
@@ -184,7 +199,8 @@ class _Search:
 
     def branch(self, solver: str) -> None:
         """Solve the master problem with whole numbers, adding cuts until its choice is safe."""
-        if self.closed or self.late:
+        check()
+        if self.closed:
             return
         master: Master = master_of(solver)(self.problem.cost[self.free], self.free, self.cuts)
         master.run(self)

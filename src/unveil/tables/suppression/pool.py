@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.tables.deadline import OutOfTime, left, limited
 from unveil.tables.intervals import Unknowns
 from unveil.tables.solver import LinearProgram
 from unveil.tables.suppression.kernel import Kernel, dearest
@@ -32,12 +33,14 @@ _FAR = 20.0
 _LEAST = 1e-9
 _IN_VAIN, _MOST = 2, 0.8
 """Cells are pushed together until so many times in a row more than this share of them stayed open."""
+_SHARE = 0.6
+"""Of the time that is left: the attack on the result needs some too."""
 
 
 def thinned_by_pool(
     problem: CellProblem, suppressed: NDArray[np.bool_], step: Callable[[int, int], None] | None = None
 ) -> NDArray[np.bool_]:
-    """Publish again what sensitive cells do not need for their intervals, the dearest first.
+    """Publish again what sensitive cells do not need for their intervals, the dearest first, as far as there is time.
 
     Parameters
     ----------
@@ -48,16 +51,24 @@ def thinned_by_pool(
     step
         Called with the number of cells tried, and of all.
     """
-    cells = np.flatnonzero(suppressed)
+    kept = suppressed.copy()
+    try:
+        with limited(_SHARE * left()):
+            _thin(problem, kept, step)
+    except OutOfTime:
+        pass  # what was published by then was not needed
+    return kept
+
+
+def _thin(problem: CellProblem, kept: NDArray[np.bool_], step: Callable[[int, int], None] | None) -> None:
+    cells = np.flatnonzero(kept)
     pool = _Pool(problem, cells)
     order = dearest(problem, cells)
     for done, at in enumerate(order):
         pool.publish(at)
+        kept[cells[at]] = not pool.published[at]
         if step is not None:
             step(done + 1, len(order))
-    kept = suppressed.copy()
-    kept[cells[pool.published]] = False
-    return kept
 
 
 class _Pool:

@@ -57,6 +57,8 @@ class SuppressedTable(Result):
         What is sensitive, what protection means, and whether counts or values are protected.
     insiders
         What those can compute who are alone in a cell: the cell, theirs, and the interval.
+    timed_out
+        Whether the search or the audit was cut short by the time limit: this is the best pattern that passed the audit by then.
     """
 
     table: CrossTable
@@ -73,6 +75,7 @@ class SuppressedTable(Result):
     aim: Aim
     on: str
     insiders: tuple[tuple[int, int, float, float], ...] = ()
+    timed_out: bool = False
 
     @classmethod
     def of(
@@ -112,6 +115,7 @@ class SuppressedTable(Result):
             aim,
             problem.on,
             inside,
+            found.timed_out,
         )
 
     @property
@@ -178,6 +182,7 @@ class SuppressedTable(Result):
             "zeros": self.aim.zeros,
             "insiders": self.aim.insiders,
             "exact_intervals": self.exact,
+            "timed_out": self.timed_out,
             "made": self.table.made.to_dict(),
         }
 
@@ -282,7 +287,8 @@ class SuppressedTable(Result):
             f"The only contributor of {self.table.name_of(other)} can compute {self.table.name_of(cell)}."
             for cell, other, _, _ in self.insiders[:5]
         ]
-        return (*names, *told)
+        late = ("The time was up: this is the best pattern that passed the audit by then.",) if self.timed_out else ()
+        return (*names, *late, *told)
 
 
 def plain_number(value: float) -> float | int:

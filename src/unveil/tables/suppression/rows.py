@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from unveil.tables.deadline import check
 from unveil.tables.disclosure import owners
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class EquationRows:
     def settle(self) -> None:
         """Suppress further cells until no equation for itself gives one away."""
         while self.waiting:
+            check()
             row = self.waiting.popleft()
             while self.given_away(row):
                 cell = self._companion(row)
@@ -104,6 +106,7 @@ class EquationRows:
         """Publish again what no equation for itself needs, the dearest first."""
         secondary = np.flatnonzero(self.suppressed & ~self.problem.primary & ~self.problem.hidden)
         for cell in secondary[np.lexsort((secondary, -self.cost[secondary]))].tolist():
+            check()
             rows = self.equations_of(cell)
             self.suppressed[cell] = False
             self.number[rows] -= 1

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_word
+from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError
 from unveil.run import Progress, active_run, in_run
 from unveil.tables.apriori import Apriori
 from unveil.tables.crosstable import CrossTable
+from unveil.tables.deadline import OutOfTime, limited
 from unveil.tables.findings import Depth
 from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
 from unveil.tables.rules import On, TableRule, rules_of
@@ -76,8 +77,11 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
         What is decided beforehand of single cells.
     intervals
         How far the audit computes: "exact", "enough", or "auto".
-    time_limit, solver
-        Seconds, and the solver, for the optimum; when the time is up the best pattern found is returned, with its bound.
+    time_limit
+        Seconds for the search and the audit; when they are up, the best pattern that passed the audit is returned, marked
+        `timed_out`.
+    solver
+        The solver for the optimum.
     progress
         Called with a stage, the steps done and the number of all.
 
@@ -89,9 +93,11 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     Raises
     ------
     TableError
-        If a cell cannot be protected even with everything suppressed.
+        If a cell cannot be protected even with everything suppressed, or if no pattern passed the audit in time.
     """
     checked_word("method", method, tuple(one for one in METHODS if one != EVERYTHING))
+    if time_limit is not None:
+        checked_number("time_limit", time_limit, above=0)
     asked = rules_of(rules)
     aim = Aim(on, attacker, zeros, insiders, level, width)
     decided = {} if apriori is None else apriori.masks(table)
@@ -103,6 +109,8 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
         found = _chosen(problem, method, Effort(time_limit, solver), intervals)
     except Unprotectable as failure:
         raise _told(table, problem, failure) from None
+    except OutOfTime:
+        raise TableError.out_of_time(time_limit or 0.0, method) from None
     return SuppressedTable.of(
         table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table"
     )
@@ -110,10 +118,11 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
 
 def _chosen(problem: CellProblem, method: str, effort: Effort, intervals: Depth) -> ChosenPattern:
     """Choose a pattern; where the method finds none, everything is suppressed, and what is still exposed is beyond protection."""
-    try:
-        return chosen(problem, method, effort, intervals, _stages())
-    except Unprotectable:
-        return chosen(problem, EVERYTHING, effort, intervals, _stages())
+    with limited(effort.time_limit):
+        try:
+            return chosen(problem, method, effort, intervals, _stages())
+        except Unprotectable:
+            return chosen(problem, EVERYTHING, effort, intervals, _stages())
 
 
 def _stages() -> Callable[[str], Callable[[int, int], None]]:
