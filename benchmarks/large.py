@@ -27,7 +27,7 @@ def run() -> list[Row]:
         write_census(whole, 100_000_000)
         rows = counting(whole, 100)
         pl.scan_parquet(whole).head(50_000_000).sink_parquet(half)
-        rows += [*scanning(half, 50), *rewriting(half, 50)]
+        rows += [*scanning(half, 50, 30), *rewriting(half, 50)]
         half.unlink()
         records = _write_text(whole, text)
         whole.unlink()

@@ -121,14 +121,14 @@ def counting(path: Path, millions: float) -> list[Row]:
     ]
 
 
-def scanning(path: Path, millions: float) -> list[Row]:
-    """Scan all 2,047 subsets of 11 attributes against record identity and a sensitive attribute."""
+def scanning(path: Path, millions: float, most: float = 5) -> list[Row]:
+    """Scan all 2,047 subsets of 11 attributes against record identity and a sensitive attribute, within so many seconds."""
     wall, processor, memory = _measured(
         f"import unveil; {_STREAMED}", f"unveil.scan({str(path)!r}, {list(KEYS)!r}, {SENSITIVE!r})"
     )
     what = f"2,047 subsets of 11 attributes, {millions:g} million records of Parquet"
     return [
-        at_most(f"{what}, wall time", wall, 900, "s", note=f"{seconds(processor)} of processor time"),
+        at_most(f"{what}, wall time", wall, most, "s", note=f"{seconds(processor)} of processor time"),
         at_most(f"{what}, memory", memory, 12_000, "MB"),
     ]
 

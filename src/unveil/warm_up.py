@@ -41,6 +41,7 @@ HOMES = (
     "search.suppression.group_kernels",
     "search.suppression.matching_kernels",
     "sources.batches.combinations",
+    "sources.batches.views",
     "stream.cluster_kernels",
     "stream.unicity_kernels",
 )
@@ -106,6 +107,8 @@ def _calls() -> Iterator[Callable[[], Any]]:
     keys, k = ["age", "town", "sex"], [KAnonymity(3)]
     noisy = mechanisms.add_noise(people, ["age", "pay"], keep_order=True, seed=1).data
     yield lambda: unveil.scan(people, keys, "job")
+    cube = type(people)({f"{at}": [row >> 3 * at & 7 for row in range(1 << 12)] for at in range(4)})
+    yield lambda: unveil.scan(cube, ["0", "1", "2"], "3")  # large enough for columns to be summed out
     yield lambda: unveil.measure(people, keys, special=True)
     yield lambda: unveil.attack(people, noisy, ["age", "pay", "town"], "job", same_order=True)
     yield lambda: unveil.attacks.distance_linkage(
@@ -201,4 +204,6 @@ def _streamed(people: Any, keys: Sequence[str]) -> None:
         type(people)(wide).write_parquet(columns)
         unveil.count(str(columns), list(wide))
         unveil.count(str(columns), ["column 0"])
+        type(people)({"name": [f"name {row}" for row in range(1 << 8)]}).write_parquet(columns)
+        unveil.count(str(columns), ["name"])
         unveil.anonymize(str(text), keys, [KAnonymity(2)], suppression=0.9, out=Path(folder, "out.csv"))

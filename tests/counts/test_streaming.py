@@ -22,6 +22,7 @@ from helpers import limited
 from unveil.errors import DataFileError, NullsError, OutputError, UnsupportedDataError
 from unveil.run import Limits, Run
 from unveil.sources import open_source
+from unveil.sources.batches.coders import coder_of
 from unveil.sources.batches.combinations import KeyCounter, Numbering
 from unveil.sources.batches.counting import StreamSource
 
@@ -97,6 +98,27 @@ def test_every_type_of_parquet_keeps_its_values(tmp_path: Path, column: pl.Serie
     path = tmp_path / "t.parquet"
     pl.DataFrame({"x": column, "y": [1, 1, 2, 2, 3, 3]}).write_parquet(path)
     assert streamed(path, ["x", "y"]) == unveil.count(path, ["x", "y"])
+
+
+TEXTS = ["", "twelve bytes", "thirteen byte", "thirteen bits", "a" * 40, "a" * 39 + "b", "b", None]
+
+
+@given(st.lists(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=20), min_size=1, max_size=4), st.integers(0, 3))
+def test_texts_have_one_code_whatever_their_length_and_chunk(chunks: list[list[str | None]], skipped: int) -> None:
+    """Up to 12 bytes stand in place, longer ones elsewhere; a null is no empty text; a slice begins in the middle."""
+    coder = coder_of(pl.String(), None)
+    for _ in range(2):  # what one batch taught holds in the next
+        column = pl.concat([pl.Series(chunk, dtype=pl.String) for chunk in chunks], rechunk=False)[skipped:]
+        codes = coder.codes(column)
+        assert coder.column(codes).cast(pl.String).to_list() == column.to_list()
+        assert len({*codes.tolist()}) == column.n_unique()
+        assert all((code == 0) == (text is None) for code, text in zip(codes.tolist(), column.to_list(), strict=True))
+
+
+def test_thousands_of_texts_are_numbered() -> None:
+    coder = coder_of(pl.String(), None)
+    texts = pl.Series([f"{at * 7919 % 5000} of many" * (1 + at % 2) for at in range(20_000)])
+    assert coder.column(coder.codes(texts)).cast(pl.String).to_list() == texts.to_list()
 
 
 @pytest.mark.parametrize(

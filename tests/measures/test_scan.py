@@ -4,6 +4,7 @@ import threading
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
@@ -33,6 +34,38 @@ def test_every_subset_is_what_a_direct_call_gives(frame: pl.DataFrame, threads: 
         assert subset.identity_dr == pytest.approx(identity.value, abs=1e-12)
         assert subset.kind == direct.kind
         assert subset.classes == len(direct.by_value)
+
+
+@given(tables(columns=5), st.booleans())
+@settings(deadline=None)
+def test_columns_that_are_summed_out_change_nothing(frame: pl.DataFrame, weighted: bool) -> None:
+    """However few cells there are, and however little it saves."""
+    assume(varied(frame, "e"))
+    named = {"weights": "w"} if weighted else {}
+    given_weights = frame.with_columns(w=pl.int_range(1, frame.height + 1) / 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unveil.counts.refine._SUM_FROM", 1)
+        patch.setattr("unveil.counts.refine._WORTH", 1.0)
+        patch.setattr("unveil.measures.subset_walk._PAYS", 1)
+        found = unveil.scan(given_weights, COLUMNS, "e", **named).subsets
+    for subset in found:
+        direct = unveil.discrimination_rate(given_weights, subset.key, "e", **named)
+        assert subset.dr == pytest.approx(direct.value, abs=1e-12)
+        assert subset.identity_dr == pytest.approx(
+            unveil.discrimination_rate(given_weights, subset.key, **named).value, abs=1e-12
+        )
+        assert (subset.kind, subset.classes) == (direct.kind, len(direct.by_value))
+
+
+def test_more_columns_than_a_word_holds_are_summed_out_as_far_as_it_goes() -> None:
+    """Five columns of 13 bits do not fit into 64 together."""
+    rows = np.arange(1 << 13)
+    large = {f"c{at}": (rows * 7919 + at) % (len(rows) - at) for at in range(5)}
+    frame = pl.DataFrame({**large, "few": rows % 3, "sex": rows % 2, "x": rows % 5 > 1})
+    found = {subset.key: subset for subset in unveil.scan(frame, [*large, "few", "sex"], "x", max_size=2).subsets}
+    for key in (("few", "sex"), ("c0", "few"), ("c3",)):
+        direct = unveil.discrimination_rate(frame, key, "x")
+        assert (found[key].dr, found[key].kind) == (pytest.approx(direct.value, abs=1e-12), direct.kind)
 
 
 @given(tables(columns=4))

@@ -3,7 +3,9 @@
 Subsets are visited so that every subset comes before its supersets: attributes are numbered, a subset is a binary number,
 and the walk goes up through the numbers, each subset refining the classes of the one without its lowest attribute. So a
 superset of a known identifier is never computed, and at most one refinement a level is held in memory. The attribute that
-splits the cells furthest gets the highest number: half of all subsets then begin with classes that are nearly split up.
+splits the cells furthest gets the highest number: half of all subsets then begin with classes that are nearly split up. What lies
+below a subset on the walk only adds lower numbers; attributes between that it does not have are summed out, so that the cells get
+fewer on the way down.
 """
 
 from __future__ import annotations

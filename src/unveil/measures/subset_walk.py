@@ -6,8 +6,8 @@ import math
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,7 +26,11 @@ _Figures: TypeAlias = list[Any]
 
 
 _FEW = 24
-"""Up to this many attributes the table is summed anew for every top attribute; above, subsets are small and it does not pay."""
+"""Of up to this many attributes those not needed any more are summed out; of more, subsets are small and it does not pay."""
+
+
+_PAYS, _SHARED = 2, 5
+"""Attributes left from which on it pays to sum one out, and to let another thread go on."""
 
 
 _THREADS_PAY = 20_000_000
@@ -143,7 +147,8 @@ class Walk:
         self._found: dict[int, _Figures] = {} if kept is None else kept.load(counts)
         self._identified = {mask for mask, figures in self._found.items() if figures[-1] == counts.records}
         self._known_below = _below_each(self._found)
-        self._stop = threading.Event()
+        self._stop, self._idle = threading.Event(), threading.Semaphore(0)
+        self._waiting: set[Future[None]] = set()
 
     def run(self, threads: int | None) -> list[Subset]:
         """Visit all subsets, with the threads asked for, or two where they help."""
@@ -160,69 +165,66 @@ class Walk:
         return [self._subset(mask, *figures) for mask, figures in self._found.items()]
 
     def _visit(self, threads: int) -> None:
-        cells = None
-        with ThreadPoolExecutor(threads) as pool:
-            for top in range(len(self._order)):
-                if self._done(1 << top, top, 1):
-                    continue
-                if cells is None or len(self._order) <= _FEW:
-                    cells = None  # let the last ones go before the next are made
-                    cells = self._cells(top)
-                if threads > 1:
-                    self._share(top, cells, pool)
-                    continue
-                node = self._child(cells.whole(), top, cells)
-                self._below(node, top, cells)
-
-    def _cells(self, top: int) -> _Cells:
-        """Return the cells that the subsets below a top attribute need; those of all where there are many attributes."""
-        needed = self._order[: top + 1] if len(self._order) <= _FEW else self._order
-        return _Cells.over(self._counts, needed, self._rates)
-
-    def _share(self, top: int, cells: _Cells, pool: ThreadPoolExecutor) -> None:
-        """Let the pool visit a top attribute and what lies below it, by the two attributes that follow."""
-        node = pool.submit(self._child, cells.whole(), top, cells).result()
-        if self._largest == 1:
+        whole = _cells_of(self._counts, self._order, self._rates)
+        if threads == 1:
+            self._below(_Node(whole, whole.whole(), 0, 0), len(self._order))
             return
-        waiting = {
-            pool.submit(self._branch, node, second, third, cells)
-            for second in range(top)
-            for third in range(-1, second)
-            if third < 0 or not self._done(node.mask | 1 << second | 1 << third, third, 3)
-        }
-        try:
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                self._report()
-        except BaseException:
-            self._stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+        with ThreadPoolExecutor(threads - 1) as pool:
+            self._pool, self._idle = pool, threading.Semaphore(threads - 1)
+            try:
+                self._below(_Node(whole, whole.whole(), 0, 0), len(self._order))
+                while self._waiting:
+                    done, _ = wait(self._waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+                    self._report()
+                    self._settle(done)
+            except BaseException:
+                self._stop.set()
+                raise
 
-    def _branch(self, node: _Node, second: int, third: int, cells: _Cells) -> None:
-        """Visit the node's subset with a second attribute, or (third >= 0) with two more and all that lies below them."""
-        if third < 0 and node.mask | 1 << second in self._found:
-            return
-        node = self._child(node, second, cells)
-        if third >= 0 and node.size < self._largest:
-            node = self._child(node, third, cells)
-            self._below(node, third, cells)
-
-    def _below(self, parent: _Node, lowest: int, cells: _Cells) -> None:
+    def _below(self, parent: _Node, lowest: int) -> None:
         """Visit every subset that adds attributes numbered below `lowest` to the parent's."""
         if parent.size == self._largest:
             return
+        beginnings = self._summed(parent, lowest)
         for at in range(lowest):
             if self._stop.is_set():
                 return
             if self._done(parent.mask | 1 << at, at, parent.size + 1):
                 continue
-            node = self._child(parent, at, cells)
-            self._below(node, at, cells)
+            node = self._child(beginnings.pop(at, parent), at)
+            if at >= _SHARED and self._idle.acquire(blocking=False):
+                self._settle(future for future in list(self._waiting) if future.done())
+                self._waiting.add(self._pool.submit(self._apart, node, at))
+            else:
+                self._below(node, at)
 
-    def _child(self, parent: _Node, at: int, cells: _Cells) -> _Node:
+    def _apart(self, node: _Node, lowest: int) -> None:
+        """Visit what lies below a node in a thread that had nothing to do."""
+        try:
+            self._below(node, lowest)
+        finally:
+            self._idle.release()
+
+    def _settle(self, done: Iterable[Future[None]]) -> None:
+        """Raise what went wrong in another thread."""
+        for future in done:
+            self._waiting.discard(future)
+            future.result()
+
+    def _summed(self, parent: _Node, lowest: int) -> dict[int, _Node]:
+        """Return, for every attribute below `lowest`, the parent with those between both summed out.
+
+        No subset below needs them, and without them there are fewer cells to refine.
+        """
+        found = {}
+        if len(self._order) <= _FEW:
+            for at in reversed(range(lowest)):
+                found[at] = parent
+                if at >= _PAYS and (fewer := parent.cells.without(parent.split, at)) is not None:
+                    parent = replace(parent, cells=fewer[0], split=fewer[1])
+        return found
+
+    def _child(self, parent: _Node, at: int) -> _Node:
         """Return the parent's subset with one attribute more; what is known to identify every record is not computed."""
         self._run.check()
         mask = parent.mask | 1 << at
@@ -230,13 +232,13 @@ class Walk:
             self._identified.add(mask)
             split = self._rates.all_single
         else:
-            split = cells.split(parent.split, at)
+            split = parent.cells.split(parent.split, at)
             if split.classes == split.settled_single:
                 self._identified.add(mask)
         self._found[mask] = [*self._rates.of(split), split.classes]
         if not len(self._found) % 32:
             self._report()
-        return _Node(split, mask, parent.size + 1)
+        return _Node(parent.cells, split, mask, parent.size + 1)
 
     def _done(self, mask: int, lowest: int, size: int) -> bool:
         """Whether a checkpoint held a subset and all that lie below it."""
@@ -286,46 +288,29 @@ def _below_each(found: Iterable[int]) -> dict[int, int]:
     return below
 
 
-class _Cells:
-    """The cells that a part of the walk refines, by the attributes it can add."""
+def _cells_of(counts: Counts, attributes: Sequence[str], rates: Rates) -> Refiner:
+    """Return the cells of the attributes and the sensitive ones, in the order of the attributes."""
+    from unveil.counts.refine import Refiner
 
-    def __init__(self, codes: Sequence[Any], sizes: Sequence[int], refiner: Refiner) -> None:
-        self._codes, self._sizes, self._refiner = codes, sizes, refiner
-        self._own = threading.local()
-
-    @classmethod
-    def over(cls, counts: Counts, attributes: Sequence[str], rates: Rates) -> _Cells:
-        """Sum all other attributes out, so that the walk meets as few cells as there can be."""
-        from unveil.counts.refine import Refiner
-
-        wanted = [*attributes, *rates.secret_names]
-        part = counts if len(wanted) == len(counts.columns) else counts.over(wanted)
-        hidden = part.classes(rates.secret_names) if rates.secret_names else None
-        refiner = Refiner(
-            part.n,
-            part.weight,
-            np.zeros(len(part), dtype=np.int64) if hidden is None else hidden.of_cell,
-            np.array([part.records]) if hidden is None else hidden.n,
-            max(len(column.values) for column in part.columns),
-        )
-        places = [part.names.index(name) for name in attributes]
-        return cls([part.codes[at] for at in places], [len(part.columns[at].values) for at in places], refiner)
-
-    def whole(self) -> _Node:
-        """Return the empty subset: one class of all records."""
-        return _Node(self._refiner.whole(), 0, 0)
-
-    def split(self, classes: Refinement, at: int) -> Refinement:
-        """Split classes by one attribute."""
-        if not hasattr(self._own, "workspace"):
-            self._own.workspace = self._refiner.workspace()
-        return self._refiner.split(classes, self._codes[at], self._sizes[at], self._own.workspace)
+    wanted = [*attributes, *rates.secret_names]
+    part = counts if len(attributes) > _FEW and len(wanted) == len(counts.columns) else counts.over(wanted)
+    hidden = part.classes(rates.secret_names) if rates.secret_names else None
+    places = [part.names.index(name) for name in attributes]
+    return Refiner(
+        [part.codes[at] for at in places],
+        [len(part.columns[at].values) for at in places],
+        part.n,
+        part.weight,
+        np.zeros(len(part), dtype=np.int64) if hidden is None else hidden.of_cell,
+        np.array([part.records]) if hidden is None else hidden.n,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A subset on the walk: its classes, its binary number and its size."""
+    """A subset on the walk: the cells that the subsets below it need, its classes, its binary number and its size."""
 
+    cells: Refiner
     split: Refinement
     mask: int
     size: int

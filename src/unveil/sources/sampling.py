@@ -16,7 +16,7 @@ import polars as pl
 from unveil.errors import EmptyDataError
 from unveil.run import active_run
 from unveil.sources.base import Tally
-from unveil.sources.batches.coders import CodedBatches, Coder, Codes, coded, coder_of, decoded
+from unveil.sources.batches.coders import CodedBatch, CodedBatches, Coder, coded, coder_of, decoded
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.reading import FileBatch
 from unveil.sources.coding import require_countable
@@ -63,13 +63,13 @@ def sample(source: StreamSource | EngineSource, key: Sequence[str], sensitive: S
 
     def counted(batches: CodedBatches, coders: Sequence[Coder]) -> Sampled:
         first = _Pass(key, sensitive, coders, most, seed)
-        for codes in batches():
-            first.look(codes)
+        for batch in batches():
+            first.look(batch)
         if not first.counter.level:
             return first.result()
         second = _Pass(key, sensitive, coders, most, seed, first)
-        for codes in batches():
-            second.counter.add(codes, [coder.size for coder in coders])
+        for batch in batches():
+            second.counter.add(batch.codes, batch.sizes)
         return second.result()
 
     columns = [*key, *sensitive]
@@ -120,11 +120,11 @@ class _Pass:
         self._random, self._share = np.random.default_rng(seed), 1.0
         self._drawn = np.empty(0, dtype=np.uint64)
 
-    def look(self, codes: list[Codes]) -> None:
+    def look(self, batch: CodedBatch) -> None:
         """Count a batch, and draw some of its records."""
         from unveil.sources.batches.combinations import hashed
 
-        sizes = [coder.size for coder in self._coders]
+        codes, sizes = batch
         self.counter.add(codes, sizes)
         if len(self._names) > self._key:
             self._secrets.add(codes[self._key :], sizes[self._key :])

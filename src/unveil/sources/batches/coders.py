@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -18,11 +18,20 @@ if TYPE_CHECKING:
 
     from unveil.sources.batches.reading import FileBatch
 
-__all__ = ["CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
+__all__ = ["CodedBatch", "CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
-CodedBatches: TypeAlias = "Callable[[], Iterator[list[Codes]]]"
-"""Reads data from its beginning: the codes of each batch, column by column."""
+
+
+class CodedBatch(NamedTuple):
+    """The codes of a batch, column by column, and how many codes each column has had so far."""
+
+    codes: list[Codes]
+    sizes: list[int]
+
+
+CodedBatches: TypeAlias = "Callable[[], Iterator[CodedBatch]]"
+"""Reads data from its beginning."""
 
 _WIDE = (pl.Int128, pl.UInt128)
 _NO_CODE = (1 << 32) - 1
@@ -30,16 +39,25 @@ _AS_ENUM = 1 << 16
 """Columns of up to this many texts are handed over as numbers into a list of texts; others as texts."""
 
 
-def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> Iterator[list[Codes]]:
-    """Give the codes of every batch, while the next one is read, and tell how far the data is read."""
+def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> Iterator[CodedBatch]:
+    """Give the codes of every batch, while the next one is read and coded, and tell how far the data is read."""
     run, done = active_run(), 0
+
+    def following() -> tuple[CodedBatch | None, int] | None:
+        if (batch := next(batches, None)) is None:
+            return None
+        if not batch.frame.height:
+            return None, batch.bytes
+        codes = [coder.codes(batch.frame[str(at)]) for at, coder in enumerate(coders)]
+        return CodedBatch(codes, [coder.size for coder in coders]), batch.bytes
+
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(next, batches, None)
-        while (batch := waiting.result()) is not None:
-            waiting = pool.submit(next, batches, None)
-            if batch.frame.height:
-                yield [coder.codes(batch.frame[str(at)]) for at, coder in enumerate(coders)]
-            done = min(total, done + batch.bytes)
+        waiting = pool.submit(following)
+        while (found := waiting.result()) is not None:
+            waiting = pool.submit(following)
+            if found[0] is not None:
+                yield found[0]
+            done = min(total, done + found[1])
             run.at("bytes counted", done, total)
 
 
@@ -75,21 +93,33 @@ class Coder:
 
 
 class _Texts(Coder):
-    """Texts, and what has no other form here, numbered by the engine."""
+    """Texts, and what has no other form here: those that differ are numbered by the engine."""
 
     def __init__(self, dtype: pl.DataType, missing: Sequence[str] | None) -> None:
+        from unveil.sources.batches.views import TextNumbering
+
         super().__init__()
         self._dtype, self._missing, self._known = dtype, missing, pl.Categories.random()
         self._held = pl.Series(dtype=pl.Categorical(self._known))  # the engine forgets texts that no column refers to
+        self._numbering = TextNumbering()
+        self._code = np.zeros(1, dtype=np.uint32)
 
     def expression(self, column: pl.Expr) -> pl.Expr:
-        return column.cast(pl.String).cast(pl.Categorical(self._known)).to_physical()
+        return column.cast(pl.String)
 
     def codes(self, column: pl.Series) -> Codes:
-        if column.null_count():
-            column = column.fill_null(_NO_CODE)
-        codes = np.asarray(column.to_numpy() + np.uint32(1))  # that of a null turns over to 0
-        self.size = max(self.size, int(codes.max()) + 1)
+        parts = [self._codes(chunk) for chunk in column.get_chunks()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _codes(self, chunk: pl.Series) -> Codes:
+        numbers, new, forgotten = self._numbering.numbers(chunk)
+        if len(new):
+            texts = chunk.gather(new).cast(pl.Categorical(self._known))
+            self._code = np.concatenate([self._code, texts.to_physical().to_numpy() + np.uint32(1)])
+            self.size = max(self.size, int(self._code.max()) + 1)
+        codes = self._code[numbers]
+        if forgotten:
+            self._code = self._code[:1]
         return codes
 
     def column(self, codes: Codes) -> pl.Series:

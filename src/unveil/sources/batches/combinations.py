@@ -60,7 +60,7 @@ class _Layout:
         """Return the keys of rows, one row each."""
         keys = np.zeros((len(codes[0]), self.width), dtype=np.uint64)
         for column, word, shift in zip(codes, self.words, self.shifts, strict=True):
-            keys[:, word] |= column.astype(np.uint64) << np.uint64(shift)
+            _put(keys, word, column, np.uint64(shift))
         return keys
 
     def column(self, keys: NDArray[np.uint64], at: int) -> NDArray[np.uint64]:
@@ -326,6 +326,13 @@ def _scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return key ^ (key >> np.uint64(32))
+
+
+@compiled
+def _put(keys, word, column, shift):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Put codes where they stand in the keys."""
+    for row in range(column.shape[0]):
+        keys[row, word] |= np.uint64(column[row]) << shift
 
 
 @compiled

@@ -48,8 +48,8 @@ class Stream:
 
         def counted(batches: CodedBatches, coders: Sequence[Coder]) -> Tally:
             with KeyCounter(len(columns), active_run().limits.combinations) as counter:
-                for codes in batches():
-                    counter.add(codes, [coder.size for coder in coders])
+                for batch in batches():
+                    counter.add(batch.codes, batch.sizes)
                 return decoded(columns, coders, *counter.cells([coder.size for coder in coders]))
 
         return self.run(columns, counted)
