@@ -53,7 +53,7 @@ demo: $(VENV)/.installed
 	  --out demo/comparison.html
 	@$(UNVEIL) compare adult plain=demo/plain.csv close=demo/close.csv groups=demo/groups.csv swapped=demo/swapped.csv $(KEYS) \
 	  --privacy k --loss suppressed --need 'income: income-per-year given age, education, race, native-country' $(LINKS)
-	@echo; echo "4. May the finer groups leave the house?"
+	@echo; echo "4. May the finer groups be released?"
 	@$(UNVEIL) check demo/groups.csv --policy cell-size-5 $(KEYS) --sensitive occupation --sheet demo/verdict.html
 	@echo; echo "What Adult gives away: demo/assessment.html"
 	@echo "The verdict on one page: demo/verdict.html"

@@ -68,7 +68,7 @@ def _asked(
         ({"key": ["a", 1]}, "key: entry 2 must be a text, not a whole number."),
         ({"key": "a", "how": "exakt"}, "how 'exakt' is unknown; it is one of: fast, exact. Hint: did you mean 'exact'?"),
         ({"key": "a", "how": 1}, "how must be 'fast' or 'exact', not a whole number."),
-        ({"key": "a", "weights": {"b": "much"}}, "weights: what stands under 'b' must be a number, not a text."),
+        ({"key": "a", "weights": {"b": "much"}}, "weights: what is under 'b' must be a number, not a text."),
         ({"key": "a", "weights": [1]}, "weights must be a table, not a list of 1."),
     ],
 )

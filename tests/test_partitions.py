@@ -116,7 +116,7 @@ class TestBlocks:
     def test_text_that_reads_as_one_number_stays_apart_in_a_text_column(self) -> None:
         partition = Partition.from_blocks([["01"], ["1"]])
         assert placed(partition, ["1", "01"]) == ["{1}", "{01}"]
-        with pytest.raises(PartitionError, match=r"column 'zip': 1 value stands in more than one block"):
+        with pytest.raises(PartitionError, match=r"column 'zip': 1 value is in more than one block"):
             partition.apply([1], "zip")
 
 
@@ -267,9 +267,9 @@ class TestOf:
             ({}, "the partition has no blocks."),
             ({"mapping": {}}, "the partition has no blocks."),
             ([["Zorro"], [], ["Quixote"]], "block 2 of 3 is empty"),
-            ([["Zorro", 1], ["Zorro", "Quixote"], ["1"]], "2 values stand in more than one block"),
-            ([["Zorro", None], [None]], "1 value stands in more than one block"),
-            ({7: "Zorro", "7": "Quixote"}, "1 value stands in more than one block"),
+            ([["Zorro", 1], ["Zorro", "Quixote"], ["1"]], "2 values are in more than one block"),
+            ([["Zorro", None], [None]], "1 value is in more than one block"),
+            ({7: "Zorro", "7": "Quixote"}, "1 value is in more than one block"),
             (["Zorro", "Quixote"], "block 1 is no list of values"),
             ([["Zorro"], "Quixote"], "block 2 is no list of values"),
             ([["Zorro", ["Quixote"]]], "block 1 holds a list"),
@@ -353,7 +353,7 @@ class TestRead:
             ("p.json", '{"Zorro": "x"}', "exactly one of: blocks, edges, mapping"),
             ("p.json", '{"mapping": [["Zorro"]]}', "mapping is a table"),
             ("p.json", '{"blocks": {"Zorro": 1}}', "blocks, edges and labels are lists"),
-            ("p.json", '[["Zorro"], ["Zorro"]]', "1 value stands in more than one block"),
+            ("p.json", '[["Zorro"], ["Zorro"]]', "1 value is in more than one block"),
             ("p.toml", 'blocks = [["Zorro"],\n[Quixote]]', ", line 2: this is not TOML: "),
             ("p.toml", "mapping = { Zorro = 1, Zorro = 2 }", ", line 1: this is not TOML: Duplicate inline table key."),
             ("p.toml", "[mapping]\nZorro = 1\nZorro = 2\n\n", ", line 3: this is not TOML: "),
@@ -503,7 +503,7 @@ def test_edges_place_as_comparison_does_and_read_back_equal(edges: list[float], 
 def test_a_value_put_into_a_second_block_is_refused(case: tuple[list[list[Any]], list[Any]], data: st.DataObject) -> None:
     blocks, values = case
     twice = data.draw(st.sampled_from(values))
-    with pytest.raises(PartitionError, match=r"^1 value stands in more than one block"):
+    with pytest.raises(PartitionError, match=r"^1 value is in more than one block"):
         Partition.from_blocks([*blocks, [twice]])
 
 

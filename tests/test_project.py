@@ -206,7 +206,7 @@ class TestErrors:
             ),
             (
                 "[attributes.age]\norder = ['Zorro', 'x', 'Zorro']",
-                ("line 2: attributes.age.order: 1 of 3 values stand there already; each has one place."),
+                ("line 2: attributes.age.order: 1 of 3 values are there already; each has one place."),
             ),
             (
                 "[attributes.age]\nkind = 'nominal'\norder = ['Zorro']",
@@ -219,10 +219,7 @@ class TestErrors:
             ("[attributes.age]\nhierarchy = 'hierarchies'", ("line 2: attributes.age.hierarchy: this is a folder, not a file.")),
             (
                 "[attributes.age.partitions]\na = [['x']]\nlife = [\n  ['Zorro'],\n  ['Zorro'],\n]",
-                (
-                    "line 3: "
-                    "attributes.age.partitions.life: 1 value stands in more than one block; a partition's blocks are disjoint."
-                ),
+                ("line 3: attributes.age.partitions.life: 1 value is in more than one block; a partition's blocks are disjoint."),
             ),
             (
                 "[attributes.age.partitions]\nlife = { mapping = { Zorro = ['x'] } }",

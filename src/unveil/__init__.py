@@ -179,9 +179,9 @@ __all__ = [*_HOMES, "__version__"]  # noqa: PLE0604 - the keys are names
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'unveil' has no attribute {name!r}")
-    found = import_module(f"unveil.{name}") if _HOMES[name] == "unveil" else getattr(import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    attribute = import_module(f"unveil.{name}") if _HOMES[name] == "unveil" else getattr(import_module(_HOMES[name]), name)
+    globals()[name] = attribute
+    return attribute
 
 
 def __dir__() -> list[str]:

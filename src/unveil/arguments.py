@@ -1,6 +1,6 @@
 """Checks of arguments, each written once: their types at the public doors; a count, a number, a share, a word of a list, a seed.
 
-`checked_arguments` stands above every public function, and refuses what its annotations do not allow. The other checks return the
+`checked_arguments` is above every public function, and refuses what its annotations do not allow. The other checks return the
 value in its plain Python type, or raise `ArgumentError` with what was given and what is allowed.
 """
 
@@ -78,11 +78,11 @@ def _fitting(name: str, value: Any, hints: dict[str, Any]) -> Any:
         return value
     if fits(value, hints[name]):
         return plain(listed_array(value, hints[name]), hints[name])
-    part, found, hint = misfit(value, hints[name])
+    part, kind, hint = misfit(value, hints[name])
     place = f"{name}: {part}" if part else name
-    if isinstance(found, str) and (words := words_of(hint)):
-        raise ArgumentError.not_one_of(place, found, words)
-    raise ArgumentError(f"{place} must be {said(hint) or 'something else'}, not {kind_of(found)}.")
+    if isinstance(kind, str) and (words := words_of(hint)):
+        raise ArgumentError.not_one_of(place, kind, words)
+    raise ArgumentError(f"{place} must be {said(hint) or 'something else'}, not {kind_of(kind)}.")
 
 
 def checked_word(name: str, value: object, known: Sequence[str]) -> None:

@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 Role: TypeAlias = Literal["identifier", "key", "sensitive", "person", "household", "weight", "keep", "other"]
-"""identifier: names a person outright; key: an intruder may know it; sensitive: to be kept secret; person: whose record it is;
-household: who lives together; weight: the sampling weight; keep: released as it is, because the user vouches for it; other: none
-of these."""
+"""identifier: names a person outright; key: an intruder may know it; sensitive: what must not be disclosed; person: whose record
+it is; household: who lives together; weight: the sampling weight; keep: released as it is, because the user vouches for it;
+other: none of these."""
 
 Kind: TypeAlias = Literal["nominal", "ordinal", "continuous"]
 """nominal: names without order; ordinal: names with an order; continuous: numbers."""
@@ -51,7 +51,7 @@ CLASS_NULLS: tuple[ClassNulls, ...] = get_args(ClassNulls)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is said of the columns that no mechanism is told of: whether a release may have them.
+    """What is said of the columns that no mechanism is given: whether a release may have them.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def checked_nulls(nulls: str) -> Nulls:
 
 
 def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of both sides of the question, each once, refusing a column that stands on both."""
+    """Return the columns of both sides of the question, each once, refusing a column on both."""
     keys, secrets = names_of(key), names_of(sensitive)
     if not keys:
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")

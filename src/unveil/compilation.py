@@ -32,7 +32,7 @@ class CompiledLoop:
     loop
         The function, in the part of Python that numba compiles. It may call other such loops.
     options
-        What numba is told.
+        The options for numba.
     """
 
     def __init__(self, loop: Callable[..., Any], **options: Any) -> None:
@@ -90,7 +90,7 @@ class Pace:
         self._steps = 0
 
     def pays(self, steps: int) -> bool:
-        """Whether a loop is to be called for so many steps: the compiler is loaded anyway, or it would have paid by now."""
+        """Whether a loop is to be called for this many steps: the compiler is loaded anyway, or it would have paid by now."""
         self._steps += steps
         return self._steps >= _LOADED_AFTER or "numba" in sys.modules
 

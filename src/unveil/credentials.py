@@ -4,9 +4,9 @@ An address such as ``postgresql://user:password@host/database`` may be mistyped 
 that does not exist. Then it is taken for the name of a file or a column and named in a message. So whatever is named in a
 message, an answer or a report goes through here first. Hidden are
 
-- what stands between ``//`` and the last ``@``, whatever the scheme;
-- what stands between a colon and the last ``@``, where nothing but the slashes is missing;
-- what follows ``//name:``, up to the next slash, where the ``@`` is missing and what follows is no port;
+- what is between ``//`` and the last ``@``, whatever the scheme;
+- what is between a colon and the last ``@``, where nothing but the slashes is missing;
+- what follows ``//name:``, up to the next slash, where the ``@`` is missing and what follows is not a port;
 - the value of a setting whose name ends in password, passwd, passphrase, pwd, secret or token.
 """
 

@@ -1,4 +1,4 @@
-"""What can go wrong, said so that a person knows what to do next.
+"""Errors, worded so that a person knows what to do next.
 
 Every exception inherits from `UnveilError` and from the built-in that a caller would catch anyway. A message says what was
 asked, what was found and what to do. It names columns, files and lines, never a data value, which may be personal data, nor
@@ -114,7 +114,7 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def key_is_sensitive(cls, column: str) -> ArgumentError:
-        """Report a column that stands on both sides of the question."""
+        """Report a column on both sides of the question."""
         return cls(
             f"column {shown(column)} is named as key and as sensitive; a column tells everything about itself: "
             "name it on one side only."
@@ -147,8 +147,8 @@ class DuplicateColumnError(UnveilError, ValueError):
 
     @classmethod
     def named(cls, column: str, place: str) -> DuplicateColumnError:
-        """Report the name that stands twice."""
-        return cls(f"{place}: the column name {shown(column)} stands more than once; rename one of them.")
+        """Report the name that occurs twice."""
+        return cls(f"{place}: the column name {shown(column)} occurs more than once; rename one of them.")
 
 
 class DataNotFoundError(UnveilError, FileNotFoundError):
@@ -160,7 +160,7 @@ class DataFileError(UnveilError, ValueError):
 
     @classmethod
     def at_line(cls, path: object, line: int, problem: str) -> DataFileError:
-        """Report a problem with the line it stands in."""
+        """Report a problem with the line it is in."""
         return cls(f"{path}, line {line:,}: {problem}")
 
 
@@ -245,7 +245,7 @@ class UnsupportedDataError(UnveilError, TypeError):
     def no_characters(cls, column: str) -> UnsupportedDataError:
         """Report a column that holds half a surrogate pair."""
         return cls(
-            f"column {shown(column)} holds half a surrogate pair, in its name or its values, which is no character; read the "
+            f"column {shown(column)} holds half a surrogate pair, in its name or its values, which is not a character; read the "
             "data in the encoding it was written in."
         )
 
@@ -274,13 +274,13 @@ class UnsupportedDataError(UnveilError, TypeError):
 
 
 class NullsError(UnveilError, ValueError):
-    """Nulls where the caller asked for none."""
+    """Nulls where the caller allows none."""
 
     @classmethod
     def present(cls, counts: dict[str, int]) -> NullsError:
         """Report how many nulls each column holds."""
-        found = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items())
-        return cls(f"nulls found in {found}, and nulls='error' refuses them; choose 'category' or 'drop'.")
+        nulls = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items())
+        return cls(f"nulls found in {nulls}, and nulls='error' refuses them; choose 'category' or 'drop'.")
 
     @classmethod
     def in_values(cls, column: str, n: int) -> NullsError:
@@ -322,7 +322,7 @@ class ProjectError(UnveilError, ValueError):
 
 
 class TableError(UnveilError, ValueError):
-    """A statistical table that cannot be made, does not add up, or cannot be protected as asked."""
+    """A statistical table that cannot be made, does not add up, or cannot be protected as requested."""
 
     @classmethod
     def no_holding(cls, column: str) -> TableError:
@@ -376,7 +376,7 @@ class MissingExtraError(UnveilError, ImportError):
 
     @classmethod
     def library(cls, name: str) -> MissingExtraError:
-        """Report a data frame library that is asked for and not installed."""
+        """Report a data frame library that is requested and not installed."""
         return cls(f"a frame of {name} needs {name}; install it with: pip install {name}")
 
 

@@ -1,4 +1,4 @@
-"""Does a value fit what a function says it takes? Its annotations are held against the value.
+"""The fit of a value to the annotations of the function that takes it.
 
 A whole number fits `int`, any real number `float` (true and false are neither), a list, an array or a column `Sequence`, a table
 or a dict `Mapping`. A name that only type checkers know fits anything: the function itself judges it.
@@ -154,12 +154,12 @@ def kind_of(value: Any) -> str:
 
 
 def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
-    """Return where in a value something does not fit, what stands there, and what should.
+    """Return where in a value something does not fit, what is there, and what should.
 
     Examples
     --------
     >>> misfit({"age": "many"}, Mapping[str, float] | None)
-    ("what stands under 'age'", 'many', <class 'float'>)
+    ("what is under 'age'", 'many', <class 'float'>)
     """
     for one in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
         kind, inner = get_origin(one) or one, get_args(one)
@@ -168,7 +168,7 @@ def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
                 if not fits(name, inner[0]):
                     return "a name in it", name, inner[0]
                 if not fits(entry, inner[1]):
-                    return _deeper(f"what stands under {shown(name)}", entry, inner[1])
+                    return _deeper(f"what is under {shown(name)}", entry, inner[1])
         elif (kind is Iterable or _names(kind, Sequence)) and _is_list(value):
             several = inner if kind is tuple and inner[1:] != (...,) else itertools.repeat(inner[0])
             for at, (entry, wanted) in enumerate(zip(value, several, strict=False), 1):
@@ -179,8 +179,8 @@ def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
 
 def _deeper(part: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
     """Return where in a part something does not fit: in a part of its own, or the part as a whole."""
-    within, found, wanted = misfit(value, hint)
-    return (f"{part}, {within}", found, wanted) if within else (part, value, hint)
+    within, kind, wanted = misfit(value, hint)
+    return (f"{part}, {within}", kind, wanted) if within else (part, value, hint)
 
 
 def _read(annotation: Any, names: _Names) -> Any:

@@ -4,9 +4,9 @@ A SQLite file in write-ahead mode, synchronous to the disk. A decision is made, 
 only one process at a time can hold; the answer is given after that. So a process that is killed has either written the answer,
 which a repeated question gets at no cost, or has neither answered nor spent.
 
-Every row carries an HMAC over itself and the one before, under a key outside the ledger: whoever can write the file, and has no
-key, can change, insert or remove no row without being seen. Rows cut off at the end, or an older copy of the file put back, are
-seen by comparing the `head`, which may be printed and kept elsewhere.
+Every row carries an HMAC over itself and the one before, under a key outside the ledger: anyone who can write the file, and has
+no key, can change, insert or remove no row without being seen. Rows cut off at the end, or an older copy of the file put back,
+are seen by comparing the `head`, which may be printed and kept elsewhere.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Ledger:
             facts = {name: self._sealed(name, content) for name, content in facts.items()}
             for name, content in facts.items():
                 if name not in there and (there or self._rows(connection)):
-                    raise LedgerError(f"{shown(self.path)} is no ledger of this kind; name another file.")
+                    raise LedgerError(f"{shown(self.path)} is not a ledger of this kind; name another file.")
                 if name in there and not hmac.compare_digest(there[name], content):
                     raise LedgerError(
                         f"the ledger {shown(self.path)} belongs to {_OTHER[name]}: answers of both together could single people "
@@ -241,7 +241,7 @@ class Ledger:
             reason = "another process holds it; try again" if busy else "it cannot be opened or written; look at folder and disk"
             raise LedgerError(f"the ledger {shown(self.path)}: {reason}. Nothing was answered.") from None
         except sqlite3.DatabaseError:
-            raise LedgerError(f"{shown(self.path)} is no ledger, or it is damaged; name another file.") from None
+            raise LedgerError(f"{shown(self.path)} is not a ledger, or it is damaged; name another file.") from None
         except OSError as error:
             reason = (error.strerror or "it cannot be opened").lower()
             raise OutputError(f"the ledger {shown(self.path)} cannot be made: {reason}.") from None

@@ -1,4 +1,4 @@
-"""What does a column's name say? Hints in English, French, German, Spanish, Italian, Portuguese and Dutch.
+"""Hints in the names of columns, in English, French, German, Spanish, Italian, Portuguese and Dutch.
 
 A name is cut into words first (`firstName`, `first_name` and `First-Name` are "first name"; accents are dropped), and a hint
 must match whole words: "name" is in "first_name", not in "filename". A plural s is overlooked.
@@ -187,12 +187,12 @@ LITTLE_WORDS = frozenset("of de du des la le les del della di da do dos das der 
 @cache
 def _hints() -> dict[tuple[str, ...], tuple[str, ...]]:
     """Return the hints of each phrase, the phrase as its words."""
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    hints: dict[tuple[str, ...], tuple[str, ...]] = {}
     for hint, listing in HINTS.items():
         for text in listing.split(", "):
             phrase = tuple(word for word in text.split() if word not in LITTLE_WORDS)
-            found[phrase] = (*found.get(phrase, ()), hint)
-    return found
+            hints[phrase] = (*hints.get(phrase, ()), hint)
+    return hints
 
 
 def _singular(word: str) -> tuple[str, ...]:

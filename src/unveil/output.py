@@ -1,4 +1,4 @@
-"""How is a file written? Whole or not at all: a reader finds the old file or the new one, never half of either."""
+"""Files written whole or not at all: a reader finds the old file or the new one, never half of either."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> int | None:
     """Refuse a place where no file can be put; return the rights of the file that is there, if there is one."""
     try:
         real = Path(os.path.realpath(path))
-        found = real.stat()
+        status = real.stat()
     except ValueError:
         raise OutputError(f"cannot write {without_credentials(path)!r}: no file can have this name.") from None
     except FileNotFoundError as error:
@@ -194,13 +194,13 @@ def check_replaceable(path: str | os.PathLike[str]) -> int | None:
         return None
     except OSError as error:
         raise cannot_write(path, error) from error
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise cannot_write(path, IsADirectoryError(errno.EISDIR, ""))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise OutputError(f"cannot write {without_credentials(path)!r}: it is a device or a pipe, where no file can be put.")
     if not os.access(real, os.W_OK):
         raise cannot_write(path, PermissionError(errno.EACCES, ""))
-    return stat.S_IMODE(found.st_mode)
+    return stat.S_IMODE(status.st_mode)
 
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:

@@ -152,7 +152,7 @@ def _work(there: Connection, flag: Any, limits: Limits, function: Callable[..., 
 
 
 def _pickled(outcome: _Answered | _Failed) -> bytes:
-    """Pickle an outcome; what cannot be pickled is told by its type."""
+    """Pickle an outcome; of what cannot be pickled only the type is kept."""
     try:
         plain = pickle.dumps(outcome)
         pickle.loads(plain)  # noqa: S301 - our own; an exception may be written and then not read

@@ -1,6 +1,6 @@
 """Where chance comes from: the operating system, unless a test or a study asks otherwise.
 
-What is drawn for a release protects only if nobody can draw it again: whoever has the release, the software and the settings
+What is drawn for a release protects only if nobody can draw it again: anyone who has the release, the software and the settings
 could subtract the same noise, or swap the same records back. So every draw comes from ChaCha20, a cryptographic generator, under
 a key of 256 bits: nobody who sees some of its numbers can tell the others. The key is
 
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["KEY_VARIABLE", "NOT_FOR_PUBLICATION", "Chance", "Repeatable", "chance_of", "fresh_key", "read_key", "weakest"]
 
 Repeatable: TypeAlias = Literal[False, "key", "seed"]
-"""Who can repeat the draws of a release: nobody, whoever has the key file, or everybody who has the software."""
+"""Who can repeat the draws of a release: nobody, someone who has the key file, or everybody who has the software."""
 
 NOT_FOR_PUBLICATION = (
-    "Repeatable: not for publication. The draws come from a seed, so whoever tries seeds can repeat them and undo the protection."
+    "Repeatable: not for publication. The draws come from a seed, so anyone who tries seeds can repeat them "
+    "and undo the protection."
 )
 KEY_VARIABLE = "UNVEIL_KEY"
 """The environment variable that holds the key of pseudonyms, unless another is named."""
@@ -66,7 +67,7 @@ class Chance:
         purpose
             What is drawn, such as the name of a mechanism: each has numbers of its own.
         settings, fingerprint
-            What was asked for, and the data it was asked of: with a key file, other settings or other data have other draws.
+            The request, and the data it was made of: with a key file, other settings or other data have other draws.
         """
         if self._key is not None:
             message = b"\0".join([purpose.encode(), _written(settings or {}), fingerprint])

@@ -1,6 +1,6 @@
 """`Run`: how a call speaks while it works, how it is stopped, and what it may use.
 
-Whoever waits for an answer makes a `Run` and makes it active, for one call or for several::
+Anyone who waits for an answer makes a `Run` and makes it active, for one call or for several::
 
     run = unveil.Run(lambda stage, done, total: print(stage, done, total), limits=unveil.Limits(time=60))
     unveil.scan(data, key=[...], progress=run)     # for one call, or
@@ -8,12 +8,12 @@ Whoever waits for an answer makes a `Run` and makes it active, for one call or f
         unveil.measure(data, key=[...])
     run.cancel()                                   # from any thread: what the run does ends in a `CancelledError`
 
-Whoever writes a loop that lasts asks for the run that is active, and looks at it now and then::
+Anyone who writes a loop that lasts asks for the run that is active, and looks at it now and then::
 
     run = active_run()
     for column in run.each("attributes", columns):   # tells the steps of a stage, and stops when the run is cancelled
         ...
-    with run.stage("linkage") as steps:              # where steps are told by hand: steps(done, total)
+    with run.stage("linkage") as steps:              # where steps are reported by hand: steps(done, total)
         ...
     run.check()                                      # where there are no steps to tell
     kernel(codes, run.flag)                          # compiled code looks at flag[0] now and then, and returns early
@@ -150,9 +150,9 @@ class Run:
         flag: NDArray[np.uint8] | None = None,
     ) -> None:
         byte: Any = flag
-        for name, told in (("progress", progress), ("notice", notice)):
-            if told is not None and not callable(told):
-                raise ArgumentError(f"{name} must be a function, not {kind_of(told)}.")
+        for name, function in (("progress", progress), ("notice", notice)):
+            if function is not None and not callable(function):
+                raise ArgumentError(f"{name} must be a function, not {kind_of(function)}.")
         if byte is not None and not (isinstance(byte, np.ndarray) and byte.dtype == np.uint8 and byte.shape == (1,)):
             raise ArgumentError(f"flag must be an array of one byte, not {kind_of(flag)}.")
         if limits is not None and not isinstance(limits, Limits):
@@ -195,7 +195,7 @@ class Run:
 
     @contextmanager
     def stage(self, stage: str) -> Iterator[Steps]:
-        """Tell that a stage begins and, once it is left, that it is done; in between its steps may be told."""
+        """Report that a stage begins and, once it is left, that it is done; in between its steps may be reported."""
         last = 1
 
         def steps(done: int, total: int) -> None:
@@ -220,7 +220,7 @@ class Run:
         return step
 
     def each(self, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
-        """Give items one by one, each a step of a stage that is done when the next is asked for."""
+        """Give items one by one, each a step of a stage that is done when the next is requested."""
         if not items:
             return
         step = self.counting(stage, len(items))
@@ -240,7 +240,7 @@ class Run:
         return lambda _, done, total: self.at(stage, done, total)
 
     def telling(self, progress: Stages | None) -> Run:
-        """Return this run, cancelled with it and with its limits, but with its steps told to another function, or to nobody."""
+        """Return this run, cancelled with it and with its limits, but its steps go to another function, or to nobody."""
         return Run(progress, notice=self.notify, limits=self.limits, flag=self.flag)
 
     def __enter__(self) -> Self:
@@ -269,7 +269,7 @@ class Run:
 
 
 Progress: TypeAlias = Run | Stages
-"""What a public call takes as `progress`: a run, or a function that is told the steps of its stages."""
+"""What a public call takes as `progress`: a run, or a function that receives the steps of its stages."""
 
 _ACTIVE: ContextVar[tuple[tuple[Run, bool], ...]] = ContextVar("active runs", default=())
 """The runs of the blocks around, the innermost last, and whether each is that of a public call."""
@@ -303,7 +303,7 @@ def in_run(door: _Door) -> _Door:
         with _run_of(named.get("progress")) as run:
             _ACTIVE.set((*_ACTIVE.get()[:-1], (run, True)))
             answer = door(*values, **named)
-            run.check()  # a part that was cancelled may stand in the answer as one that failed, with its reason
+            run.check()  # a part that was cancelled may be in the answer as one that failed, with its reason
             return answer
 
     return within  # type: ignore[return-value]

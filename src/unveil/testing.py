@@ -1,4 +1,4 @@
-"""Laws that measures keep, for whoever adds one, with Hypothesis strategies of tables to try them on.
+"""Laws that measures keep, for those who add one, with Hypothesis strategies of tables to try them on.
 
 A law takes a function from a table and its key attributes to named figures, and the names of the figures that must keep it::
 
@@ -43,18 +43,18 @@ _NAMES = {"x": "Z9", "y": "A0", "z": "m"}
 def tables(draw: st.DrawFn, *, columns: int = 3, max_rows: int = 14, nulls: bool = True) -> pl.DataFrame:
     """Draw a small table of columns a, b, c... with few values, nulls among them, and at least two rows."""
     rows = draw(st.integers(2, max_rows))
-    found = {}
+    series = {}
     for name in "abcdefgh"[:columns]:
         values = st.sampled_from([None, "x", "y", "z"] if nulls else ["x", "y", "z"])
-        found[name] = pl.Series(draw(st.lists(values, min_size=rows, max_size=rows)), dtype=pl.String)
-    return pl.DataFrame(found)
+        series[name] = pl.Series(draw(st.lists(values, min_size=rows, max_size=rows)), dtype=pl.String)
+    return pl.DataFrame(series)
 
 
 def bounded(figures: Figures, frame: pl.DataFrame, key: Sequence[str], bounds: Mapping[str, tuple[float, float]]) -> None:
     """Require that every figure lies between its bounds."""
-    found = figures(frame, key)
+    values = figures(frame, key)
     for name, (low, high) in bounds.items():
-        value = found.get(name)
+        value = values.get(name)
         _require(value is None or low - _TINY <= value <= high + _TINY, f"{name} is not between {low} and {high}")
 
 

@@ -233,7 +233,7 @@ def test_a_password_goes_nowhere(desk: Desk, browser: Browser, home: Path) -> No
     assert "error" in text
     assert not desk.is_open
     assert "hunter2" not in "".join(path.read_text(errors="replace") for path in home.rglob("*") if path.is_file())
-    assert "no address" in said(browser, browser.post("/open/table", {"address": "people.csv"}))
+    assert "not the address" in said(browser, browser.post("/open/table", {"address": "people.csv"}))
 
 
 def test_a_table_of_a_data_base_is_opened_and_saved_without_a_password(desk: Desk, browser: Browser, home: Path) -> None:

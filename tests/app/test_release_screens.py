@@ -154,7 +154,7 @@ def test_a_release_leaves_only_when_its_rules_are_met_or_answered_for(
         reason="under contract",
     )
     assert "under contract" in page
-    assert "The release may leave the house." in page
+    assert "The release may be published." in page
     release = browser.post("/handover/release")
     assert release.status_code == 200
     assert release.content == Path(protect.chosen(desk).file).read_bytes()  # type: ignore[union-attr]
@@ -193,7 +193,7 @@ def test_what_was_judged_before_a_change_lets_nothing_leave(way: tuple[Desk, Bro
     judged_here(desk)
     assert "The release stays here." in browser.get("/verdict").text
     signed = {"number": "0", "approver": "x", "expires": "2999-01-01", "reason": "y"}
-    assert "The release may leave the house." in posted(browser, "/verdict/except", **signed)
+    assert "The release may be published." in posted(browser, "/verdict/except", **signed)
     browser.post("/protect/choose", {"way": "suppress"})
     judged_here(desk)
     assert "The release stays here." in browser.get("/verdict").text, "an exception is of one release"

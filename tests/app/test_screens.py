@@ -233,10 +233,10 @@ def test_people_stand_alone_where_persons_are_told_apart(tmp_path: Path) -> None
     asked = f"/exposure?asked=1&c={desk.code('age')}&example=1"
     browser.post("/columns/role", {"column": desk.code("visit"), "role": "identifier"})
     browser.post("/columns/role", {"column": desk.code("patient"), "role": "other"})
-    assert "Nobody</strong> of 60 records stands alone" in browser.get(asked).text
+    assert "Nobody</strong> of 60 records is unique" in browser.get(asked).text
     browser.post("/columns/role", {"column": desk.code("patient"), "role": "person"})
     assert figures(browser.get(asked).text) == (2, 20)  # p7, and p6 who is left of a pair
-    assert "of 20 people stand alone" in browser.get(asked).text
+    assert "of 20 people are unique" in browser.get(asked).text
     assert "Nobody else has this combination" in browser.get(asked).text
 
 

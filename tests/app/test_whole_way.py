@@ -131,7 +131,7 @@ def opened_and_decided(browser: Any) -> None:
         click(browser, f"#card-{code} input[value='{role}']")
         find(browser, f"#card-{code} input[value='{role}'][checked]")
     follow(browser, "#summary a.button")
-    until(lambda: "stand alone" in text(browser, ".headline"))
+    until(lambda: "unique" in text(browser, ".headline"))
 
 
 def meanings_and_rules(browser: Any) -> None:
@@ -178,7 +178,7 @@ def handed_over(browser: Any, address: str, home: Path) -> None:
     for at in range(len(browser.find_elements("css selector", "form[action='/verdict/tick'] input[type=checkbox]"))):
         click(browser, f"form[action='/verdict/tick'] input[value='{at}']")
     follow(browser, "form[action='/verdict/tick'] button")
-    until(lambda: "The release may leave the house." in text(browser))
+    until(lambda: "The release may be published." in text(browser))
     follow(browser, "a.button.big")
     until(lambda: browser.current_url.startswith(f"{address}/handover"))
     release = pl.read_csv(downloaded(browser, "release", "staff-release.csv"))

@@ -278,7 +278,7 @@ def test_a_secret_that_the_key_says_nothing_about_needs_nothing() -> None:
     found = unveil.assess(frame, "a", "s")
     assert found.disclosures[0].kind == "zero-identifier"
     assert any(one.what.startswith("Nothing to do for s") for one in found.advice)
-    assert "nobody stands alone" in found.view().lead
+    assert "nobody is unique" in found.view().lead
 
 
 def test_progress_ends_every_stage() -> None:

@@ -141,7 +141,7 @@ def test_names_of_releases_are_checked(capsys: pytest.CaptureFixture[str]) -> No
     assert run(["compare", "adult", "adult", "--key", "age"]) == 2
     assert "NAME=RELEASE" in capsys.readouterr().err
     assert run(["compare", "adult", "a=adult", "a=adult", "--key", "age"]) == 2
-    assert "stands twice" in capsys.readouterr().err
+    assert "occurs twice" in capsys.readouterr().err
 
 
 def people() -> pl.DataFrame:

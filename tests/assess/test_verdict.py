@@ -39,16 +39,14 @@ def files(verdict: unveil.Verdict) -> dict[str, Any]:
 
 def test_the_title_asks_and_answers(release: Path, tmp_path: Path) -> None:
     sides: dict[str, Any] = {"key": ["sex", "town"]}
-    assert (
-        unveil.check(release, "cell-size-5", **sides).view().title == "May hr-release.csv leave the house? Yes, under cell-size-5"
-    )
+    assert unveil.check(release, "cell-size-5", **sides).view().title == "May hr-release.csv be released? Yes, under cell-size-5"
     assert (
         unveil.check(release, "cell-size-11", **sides).view().title
-        == "May hr-release.csv leave the house? No, not under cell-size-11"
+        == "May hr-release.csv be released? No, not under cell-size-11"
     )
     assert (
         unveil.check(PEOPLE, {"k_anonymity": "report"}, **sides).view().title
-        == "May this release leave the house? Not decided under the rules given"
+        == "May this release be released? Not decided under the rules given"
     )
     project = tmp_path / "unveil.toml"
     project.write_text('[attributes.sex]\nrole = "key"\n[policy]\nk_anonymity = 2\n', encoding="utf-8")
@@ -194,7 +192,7 @@ def test_the_sheet_is_a_page_or_a_text(release: Path, tmp_path: Path, capsys: py
     words = ["check", str(release), "--policy", "cell-size-5", "--key", "sex", "--sheet"]
     for name in ("sheet.html", "sheet.txt"):
         assert run([*words, str(tmp_path / name), "--json"]) == 0
-        assert "May hr-release.csv leave the house? Yes, under cell-size-5" in (tmp_path / name).read_text("utf-8")
+        assert "May hr-release.csv be released? Yes, under cell-size-5" in (tmp_path / name).read_text("utf-8")
     assert run([*words, str(tmp_path / "sheet.pdf")]) == 2
     assert ".html or .txt" in capsys.readouterr().err
 

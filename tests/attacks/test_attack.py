@@ -418,7 +418,7 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
         ({"id": "x", "key": "a", "sensitive": None, "external": pl.DataFrame({"x": [1]})}, ArgumentError, "no column but the id"),
         ({"partitions": [["p"]]}, ArgumentError, "partitions must be a table, not a list"),
         ({"hierarchies": [["p"]]}, ArgumentError, "hierarchies must be a table, not a list"),
-        ({"hierarchies": {"a": [["p"]]}}, ArgumentError, "what stands under 'a' must be a Hierarchy, not a list"),
+        ({"hierarchies": {"a": [["p"]]}}, ArgumentError, "what is under 'a' must be a Hierarchy, not a list"),
         ({"mapping": "ax"}, ArgumentError, "mapping must be a table or a list, not a text"),
         ({"mapping": [("a",)]}, ArgumentError, "mapping: entry 1 must be a list of 2, not a list"),
         ({"key": [1]}, ArgumentError, "key: entry 1 must be a text, not a whole number"),

@@ -104,7 +104,7 @@ def test_what_cannot_be_told_from_chance_gets_no_proposal(tmp_path: Path) -> Non
     shuffled = ADULT.with_columns(pl.col("age").shuffle(seed=1))
     found = unveil.propose_partitions(ADULT, shuffled, "age", same_order=True)
     assert found.proposed is None
-    assert "cannot be told from chance" in found.view().notes[0]
+    assert "cannot be distinguished from chance" in found.view().notes[0]
     with pytest.raises(UndefinedMeasureError, match="is proposed"):
         found.write(tmp_path / "age.json")
 

@@ -534,7 +534,7 @@ AGES = {"age": [20.0, 30.0], "kind": ["a", "b"]}
         (
             {"attributes": ["age"], "release": {"age": ["[0, 9]", 3]}, "distance": "mahalanobis"},
             ArgumentError,
-            "one number a value",
+            "one number per value",
         ),
         ({"attributes": ["age"], "control": {"size": [1]}}, ColumnNotFoundError, "age"),
         ({"attributes": ["age"], "control": {"age": []}}, ArgumentError, "nobody"),

@@ -79,7 +79,7 @@ def test_numbers_with_nulls_are_compared_by_the_mixed_distance() -> None:
     assert found["mixed"]["linked"] == 1.0
     suppressed = unveil.attack(ORIGINAL, some, ["age", "income"], same_order=True).linkage
     assert suppressed["euclidean"]["linked"] == 1.0
-    assert "one number a value" in suppressed["mahalanobis"]["reason"]
+    assert "one number per value" in suppressed["mahalanobis"]["reason"]
 
 
 def test_ways_follow_from_the_attributes() -> None:

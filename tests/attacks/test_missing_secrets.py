@@ -88,7 +88,7 @@ def test_the_rule_says_what_it_did_not_count() -> None:
     plain = told({"certain_disclosure": 0.3})
     assert plain.met is True
     assert plain.value == pytest.approx(2 / 9)
-    assert plain.detail == "the key tells it for certain of 2 records; 3 more have no value, which is not taken for a secret"
+    assert plain.detail == "the key tells it for certain of 2 records; 3 more have no value, which is not treated as sensitive"
     strict = told({"certain_disclosure": {"at_most": 0.3, "missing_is_sensitive": True}})
     assert strict.met is False
     assert strict.value == pytest.approx(5 / 9)

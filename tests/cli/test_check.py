@@ -22,7 +22,7 @@ def test_raw_adult_fails_and_says_why_in_one_screen(capsys: pytest.CaptureFixtur
     assert len(shown.splitlines()) < 40
     assert max(map(len, shown.splitlines())) <= 100
     for words in (
-        "leave the house? No",
+        "be released? No",
         "Not met",
         "k_anonymity",
         "at least 5",

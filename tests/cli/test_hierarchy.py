@@ -102,7 +102,7 @@ def test_the_order_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("build adult", "no column is named"),
         ("build adult --column agee", "column 'agee' not found"),
-        ("build adult --column age --interval 5,12", "12 is no multiple of 5"),
+        ("build adult --column age --interval 5,12", "12 is not a multiple of 5"),
         ("build adult --column age --interval five", "--interval takes numbers, not 'five'."),
         ("build adult --column age --groups 2,x", "--groups takes whole numbers"),
         ("build adult --column age --interval 5 --rare 9", "--interval and --rare are two"),

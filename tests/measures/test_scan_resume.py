@@ -169,7 +169,7 @@ def test_a_file_that_may_be_wanted_is_not_overwritten(table: Path, tmp_path: Pat
     with pytest.raises(ArgumentError, match="is there already"):
         unveil.scan(table, KEYS, "secret", checkpoint=kept)
     kept.write_bytes(kept.read_bytes()[:-20])
-    with pytest.raises(DataFileError, match="no checkpoint of a scan, or it is damaged"):
+    with pytest.raises(DataFileError, match="not a checkpoint of a scan, or it is damaged"):
         unveil.scan(table, KEYS, "secret", checkpoint=kept, resume=True)
     with pytest.raises(OutputError, match="does not exist"):
         unveil.scan(table, KEYS, "secret", checkpoint=tmp_path / "gone" / "kept")

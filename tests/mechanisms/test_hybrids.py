@@ -201,7 +201,7 @@ def test_several_attributes_are_grouped_together() -> None:
         ({"epsilon": -1}, "epsilon"),
         ({"bounds": {}}, "not declared"),
         ({"bounds": {"x": (3, 3)}}, "lower one first"),
-        ({"bounds": {"x": ("a", "b")}}, "what stands under 'x', entry 1 must be a number"),
+        ({"bounds": {"x": ("a", "b")}}, "what is under 'x', entry 1 must be a number"),
         ({"nulls": "keep"}, "no meaning"),
         ({"attributes": "c", "bounds": {"c": (0, 1)}}, "needs numbers"),
     ],

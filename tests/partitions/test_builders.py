@@ -89,7 +89,7 @@ class TestIntervals:
             (lambda: Intervals((0,)), "one or more positive numbers"),
             (lambda: Intervals((math.inf,)), "one or more positive numbers"),
             (lambda: Intervals((10, 5)), "must grow, and 5 comes after 10"),
-            (lambda: Intervals((10, 15)), "15 is no multiple of 10"),
+            (lambda: Intervals((10, 15)), "15 is not a multiple of 10"),
             (lambda: Intervals((10,), bottom=9, top=9), "bottom of intervals must lie below"),
             (lambda: Intervals((10,), origin="x"), "origin of intervals is a number"),
         ],
@@ -129,7 +129,7 @@ class TestGroups:
             Groups((2,), order=("a", "b")).build(["a", "Zorro"], column="x")
         with pytest.raises(HierarchyError, match="1 of 3 values of the order given repeat"):
             Groups((2,), order=("a", "b", "a")).build(["a"], column="x")
-        with pytest.raises(ArgumentError, match="3 is no multiple of 2"):
+        with pytest.raises(ArgumentError, match="3 is not a multiple of 2"):
             Groups((2, 3))
         with pytest.raises(ArgumentError, match="whole number"):
             Groups((2.5,))  # type: ignore[arg-type]

@@ -107,10 +107,10 @@ def test_python_and_sql_ask_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "part"),
     [
-        ("SELECT AVG(pay) FROM t WHERE pay > 3000", "'pay' may not stand in the condition"),
-        ("SELECT AVG(pay) FROM t WHERE disease = 'flu'", "'disease' may not stand in the condition"),
-        ("SELECT COUNT(*) FROM t GROUP BY disease", "'disease' may not stand in GROUP BY"),
-        ("SELECT COUNT(*) FROM t WHERE name = 'Eve'", "'name' may not stand in WHERE"),
+        ("SELECT AVG(pay) FROM t WHERE pay > 3000", "'pay' may not be in the condition"),
+        ("SELECT AVG(pay) FROM t WHERE disease = 'flu'", "'disease' may not be in the condition"),
+        ("SELECT COUNT(*) FROM t GROUP BY disease", "'disease' may not be in GROUP BY"),
+        ("SELECT COUNT(*) FROM t WHERE name = 'Eve'", "'name' may not be in WHERE"),
         ("SELECT AVG(disease) FROM t", "'disease' holds no numbers"),
         ("SELECT AVG(town) FROM t", "'town' holds no numbers"),
         ("SELECT COUNT(*) FROM t WHERE age = 'old'", "'age' holds numbers"),

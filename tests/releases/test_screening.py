@@ -195,4 +195,4 @@ class TestGate:
         unveil.anonymize(PEOPLE, KEY, K, keep="DOB").write(tmp_path / "r.csv")
         verdict = unveil.check(tmp_path / "r.csv", {"k_anonymity": 3}, key=KEY)
         assert not verdict.passes, "a release cannot vouch for itself"
-        assert "Whoever made the release vouched for: DOB." in verdict.notes
+        assert "The maker of the release vouched for: DOB." in verdict.notes

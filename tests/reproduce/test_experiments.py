@@ -251,7 +251,7 @@ def test_every_difference_is_explained(found: Experiments) -> None:
 
 def test_the_mending_is_said_in_the_result(found: Experiments) -> None:
     said = " ".join(found["semantic"].notes)
-    assert "Protective-serv stands in two" in said
+    assert "Protective-serv is in two" in said
     assert "Farming-fishing gets a group of its own" in said
     assert found["semantic"].conclusions[1].evidence.startswith("mean rate")
 

@@ -170,7 +170,7 @@ def test_a_zip_archive_gives_its_file(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"no member 'x.csv'"):
         read(f"{place}?member=x.csv")
     place.write_bytes(place.read_bytes()[:60])
-    with pytest.raises(DataFileError, match="no zip archive"):
+    with pytest.raises(DataFileError, match="not a zip archive"):
         read(place)
 
 

@@ -171,7 +171,7 @@ def test_a_built_in_data_set_is_replayed() -> None:
 
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DataNotFoundError, match="no file, no folder"):
+    with pytest.raises(DataNotFoundError, match="not a file, a folder"):
         open_records(tmp_path / "none")
     path = tmp_path / "stream.ndjson"
     path.write_text(as_lines(records(5)), "utf-8")
@@ -508,7 +508,7 @@ def test_figures_are_gauges_of_a_page_on_the_loopback_address(tmp_path: Path) ->
         (["x.ndjson", "--key", "a", "--window", "10", "--every", "1m"], "--every"),
         (["x.ndjson", "--key", "a", "--lines", "x.ndjson"], "same file"),
         (["x.ndjson", "--key", "a", "--derive", "b=cube(c)"], "derived column"),
-        (["x.ndjson", "--key", "a"], "no file, no folder"),
+        (["x.ndjson", "--key", "a"], "not a file, a folder"),
         (["kafka://host", "--key", "a"], "kafka://broker/topic"),
         (["redis://host", "--key", "a"], "redis://host/stream"),
     ],

@@ -139,7 +139,7 @@ def test_a_need_is_not_met_by_chance() -> None:
     assert chance.adjusted == pytest.approx(ami, abs=1e-9)
     assert (chance.met, nothing.met, told.met, alone.met) == (False, True, True, False)
     assert (alone.degree, alone.adjusted) == (1.0, None)
-    assert "cannot be told from chance" in str(alone.reason)
+    assert "no more than chance" in str(alone.reason)
     assert found.to_dict()["needs"]["chance"]["adjusted"] == chance.adjusted
     assert found.to_frame()["adjusted"].to_list() == [one.adjusted for one in found.needs.values()]
 

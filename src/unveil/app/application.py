@@ -144,11 +144,11 @@ class _App:
         return RedirectResponse(f"/{to}", status_code=303)
 
     async def _static(self, request: Request) -> Response:
-        found = asset(request.path_params["name"])
-        if found is None:
+        file = asset(request.path_params["name"])
+        if file is None:
             return PlainTextResponse("there is no such file", status_code=404)
         kept = _YEAR if request.query_params.get("v") else "private, no-cache"
-        return Response(found[0], media_type=found[1], headers={"cache-control": kept})
+        return Response(file[0], media_type=file[1], headers={"cache-control": kept})
 
     async def _icon(self, request: Request) -> Response:  # noqa: ARG002 - browsers ask for it whatever the page says
         return RedirectResponse("/static/mark.svg", status_code=303)

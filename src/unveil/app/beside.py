@@ -1,4 +1,4 @@
-"""What stands beside the way, worked out in jobs: a new file against the baseline, a protected table, a file watched."""
+"""Jobs of the side screens: a new file against the baseline, a protected table, a file watched."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def against_baseline(data: str, options: ReadOptions, project: Project, new: str
     return check(open_source(new, options), policy, project=project, baseline=before.to_dict(), allow=allow)
 
 
-def made_table(data: str, options: ReadOptions, project: Project, asked: Mapping[str, Any]) -> Result:
-    """Make a table, and protect it as asked.
+def made_table(data: str, options: ReadOptions, project: Project, request: Mapping[str, Any]) -> Result:
+    """Make a table, and protect it as requested.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def made_table(data: str, options: ReadOptions, project: Project, asked: Mapping
     from unveil.tables import table
 
     study = Study(open_source(data, options), project=project, partial=True)
-    holding, margins = asked.get("holding"), asked.get("margins", True)
-    made = table(study, list(asked["by"]), value=asked["value"], holding=holding, margins=margins)
-    rules: Sequence[str] = asked["rules"]
-    return made.suppress(list(rules), method=asked["method"] or "primary") if rules else made
+    holding, margins = request.get("holding"), request.get("margins", True)
+    made = table(study, list(request["by"]), value=request["value"], holding=holding, margins=margins)
+    rules: Sequence[str] = request["rules"]
+    return made.suppress(list(rules), method=request["method"] or "primary") if rules else made
 
 
 def watched(
@@ -78,7 +78,7 @@ def watched(
     missing: tuple[str, ...] = (),
     follow: bool = False,
 ) -> WatchRun:
-    """Watch a file: figures of its moving window, told as they come, until it ends or the job is stopped.
+    """Watch a file: figures of its moving window, reported as they come, until it ends or the job is stopped.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def watched(
     window
         The arguments of `unveil.Window`.
     kept
-        The file that keeps the figures so far, for a page that asks, and for whoever stops the job.
+        The file that keeps the figures so far, for a page that asks, and for the person who stops the job.
     alarms
         Conditions on the figures, such as ``dr > 0.8``.
     missing
@@ -100,17 +100,17 @@ def watched(
     from unveil.stream.watch import Watch
     from unveil.stream.window import Window
 
-    run, measured, told, latest = active_run(), Window(**window), 0.0, None
+    run, measured, reported, latest = active_run(), Window(**window), 0.0, None
     source = open_records(data, StreamOptions(follow=follow, missing=missing))
     watch = Watch(source, measured, alarms=[Alarm.parse(text) for text in alarms])
     run.notify("Waiting for the first window")
     for figures in watch.run():  # None: nothing comes
         run.check()
         latest = latest if figures is None else figures
-        if latest is not None and time.monotonic() - told > _PAUSE:
+        if latest is not None and time.monotonic() - reported > _PAUSE:
             write_whole(kept, json.dumps(watch.series.state()))
             run.notify(_in_words(latest))
-            told, latest = time.monotonic(), None
+            reported, latest = time.monotonic(), None
     left_out = {"malformed": watch.malformed, "late": measured.late}
     return WatchRun(_question(window), watch.series.points, watch.series.total, left_out, watch.ever_raised, ())
 

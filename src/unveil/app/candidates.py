@@ -133,7 +133,7 @@ def models_of(policy: Policy, sensitive: Sequence[str], k: int) -> dict[str, Any
 
 
 def steps_of(way: Way, study: Study, models: Mapping[str, Any], suppression: float) -> tuple[Step, ...]:
-    """Return the step of a way, with what it is told."""
+    """Return the step of a way, with its settings."""
     from unveil.protect.steps import step_function
 
     takes = inspect.signature(step_function(way.mechanism)).parameters
@@ -197,7 +197,7 @@ def try_ways(
 
 
 def _tried(way: Way, study: Study, models: Mapping[str, Any], settings: Mapping[str, Any], folder: Path) -> TriedRelease:
-    """Try one way; what goes wrong is told, and the others are tried all the same."""
+    """Try one way; what goes wrong is reported, and the others are tried all the same."""
     from unveil.protect.chain import run_steps
     from unveil.releases import Release
 

@@ -36,7 +36,7 @@ def note(project: Path, what: str) -> None:
 
 
 def decided(project: Path) -> list[dict[str, str]]:
-    """Return the decisions about a project, in order; a line that somebody has spoilt is told as such."""
+    """Return the decisions about a project, in order; a line that somebody has spoilt is reported as such."""
     try:
         lines = _place(project).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -46,7 +46,7 @@ def decided(project: Path) -> list[dict[str, str]]:
 
 def _read(line: str) -> dict[str, str]:
     try:
-        found = json.loads(line)
-        return {"when": str(found["when"]), "what": str(found["what"])}
+        entry = json.loads(line)
+        return {"when": str(entry["when"]), "what": str(entry["what"])}
     except (ValueError, TypeError, KeyError):
         return {"when": "", "what": "a line that cannot be read"}

@@ -1,4 +1,4 @@
-"""What a served gate says of itself: its OpenAPI description, and a page for people."""
+"""The self-description of a served gate: its OpenAPI document, and a page for people."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A gate over HTTP: one token per analyst, a limit of questions per minute, JSON in and out, and a page that describes it.
 
-The guard of the app stands before it. It listens on this machine alone unless told otherwise, speaks plain HTTP (put a proxy with
+The guard of the app is before it. It listens on this machine alone unless set otherwise, speaks plain HTTP (put a proxy with
 TLS before it to let others in), and never says more than an answer: errors of the gate in its own words, which hold no data,
 anything unexpected as one fixed line.
 """

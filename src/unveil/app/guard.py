@@ -1,4 +1,4 @@
-"""Who may speak to a server on this machine? One layer around every page, asset, upload and stream decides.
+"""The guard of a server on this machine: one layer around every page, asset, upload and stream decides who may connect.
 
 Any page in the browser can send requests to a port of this machine, so each request is held against, in this order:
 
@@ -103,10 +103,10 @@ class Key:
     def has(self, cookies: str, name: str) -> bool:
         """Whether the cookies of a request hold ours."""
         try:
-            found = SimpleCookie(cookies).get(name)
+            cookie = SimpleCookie(cookies).get(name)
         except CookieError:
             return False
-        return found is not None and _same(found.value, self._cookie)
+        return cookie is not None and _same(cookie.value, self._cookie)
 
     def is_token(self, query: bytes) -> bool:
         """Whether the query of an address is the token and nothing else."""
@@ -202,7 +202,7 @@ class Guard:
 
 
 def _one(scope: _Scope, name: bytes) -> str | None:
-    """Return the value of a header that stands there exactly once."""
+    """Return the value of a header that is there exactly once."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if len(values) == 1 else None
 

@@ -116,7 +116,7 @@ class Job:
             self._end("cancelled", "stopped; nothing was changed")
         except UnveilError as problem:
             self._end("failed", str(problem))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told in one line, without what it may hold of the data
+        except Exception as error:  # noqa: BLE001 - whatever it is, reported in one line, without what it may hold of the data
             self._end("failed", f"unexpected failure: {type(error).__name__}")
         else:
             self.answer = answer

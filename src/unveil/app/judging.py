@@ -1,4 +1,4 @@
-"""A release attacked and judged, in a job: what an intruder gains from it, told as short stories, and what the policy says."""
+"""A release attacked and judged, in a job: what an intruder gains from it, as short stories, and what the policy says."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ def judge(data: str, options: ReadOptions, project: Project, release: str, link:
     paired: dict[str, Any] = {"link": link} if link else {}
     verdict = check(release, project.policy, project=project, original=study, waivers=list(waivers), **paired)
     try:
-        found = attack(study, Study(release, project=project, partial=True), **paired)
+        attacked = attack(study, Study(release, project=project, partial=True), **paired)
     except UnveilError as problem:
         return Judged(project, verdict, None, str(problem))
-    return Judged(project, verdict, found)
+    return Judged(project, verdict, attacked)
 
 
-def stories_of(found: Attack) -> list[Story]:
+def stories_of(attacked: Attack) -> list[Story]:
     """Return what the attacks gain, as short stories."""
-    answer = found.to_dict()
-    known = ", ".join(found.made.key)
+    answer = attacked.to_dict()
+    known = ", ".join(attacked.made.key)
     stories = [*_linked(answer["linkage"], known), *_alone(answer, known), *_certain(answer, known)]
     return stories + _synthetic(answer)
 
@@ -97,45 +97,45 @@ def _linked(ways: Mapping[str, Any], known: str) -> list[Story]:
     name, best = max(rates.items(), key=lambda one: one[1]["linked"])
     bounds, chance = best.get("interval"), best.get("baseline")
     many = noun("persons" if "persons" in best else "records")
-    told = f"An intruder who knows {known} finds {_of_hundred(best['linked'])} {many} ({name.replace('_', ' ')})."
+    sentence = f"An intruder who knows {known} finds {_of_hundred(best['linked'])} {many} ({name.replace('_', ' ')})."
     if bounds:
-        told += f" Between {_HUNDRED * bounds['low']:.1f} and {_HUNDRED * bounds['high']:.1f}, as far as a sample tells."
+        sentence += f" Between {_HUNDRED * bounds['low']:.1f} and {_HUNDRED * bounds['high']:.1f}, as far as a sample tells."
     if chance is not None:
-        told += f" By guessing: {_HUNDRED * chance:.2g}."
-    return [Story("Looks for a person", _of_hundred(best["linked"]), told, float(best["linked"]))]
+        sentence += f" By guessing: {_HUNDRED * chance:.2g}."
+    return [Story("Looks for a person", _of_hundred(best["linked"]), sentence, float(best["linked"]))]
 
 
 def _alone(answer: Mapping[str, Any], known: str) -> list[Story]:
-    """Return how many stand alone in the release."""
+    """Return how many are unique in the release."""
     box = answer["identity"]["black_box"]
     if box.get("value") is None:
         return []
     share = float(box["value"])
-    told = f"The values of {known} say {share:.1%} of who is who: 0% is nobody, 100% everybody."
-    return [Story("Sorts the release", f"{share:.1%}", told, share)]
+    sentence = f"The values of {known} say {share:.1%} of who is who: 0% is nobody, 100% everybody."
+    return [Story("Sorts the release", f"{share:.1%}", sentence, share)]
 
 
 def _certain(answer: Mapping[str, Any], known: str) -> list[Story]:
     """Return for how many records, or persons, a sensitive value is certain."""
-    found, records = [], max(int(answer["records"]), 1)
+    stories, records = [], max(int(answer["records"]), 1)
     for name, entry in answer["homogeneity"]["by_sensitive"].items():
         certain = entry.get("certain")
         if certain is None:
             continue
         whose = f" of {people(certain['persons'], 'persons')}" if "persons" in certain else ""
         of = f"{counted(certain['records'], 'record')}{whose}" if certain["records"] else "no record"
-        told = f"Someone who knows {known} can be certain of the {name} of {of}."
+        sentence = f"Someone who knows {known} can be certain of the {name} of {of}."
         if (gaps := entry["without_value"])["records"] and not gaps["missing_is_sensitive"]:
-            told += f" {counted(gaps['records'], 'record')} more can be told to have no value."
-        found.append(
-            Story(f"Wants to learn {name}", f"{certain['records']:,} of {records:,}", told, certain["records"] / records)
+            sentence += f" {counted(gaps['records'], 'record')} more can be seen to have no value."
+        stories.append(
+            Story(f"Wants to learn {name}", f"{certain['records']:,} of {records:,}", sentence, certain["records"] / records)
         )
-    return found
+    return stories
 
 
 def _synthetic(answer: Mapping[str, Any]) -> list[Story]:
     """Return the stories of attacks that need no correspondence."""
-    titles = {"singling_out": "Singles somebody out", "linkability": "Links two halves", "inference": "Guesses a secret"}
+    titles = {"singling_out": "Singles somebody out", "linkability": "Links two halves", "inference": "Guesses a sensitive value"}
     return [
         Story(title, _of_hundred(answer[word]["risk"]), f"{title}: {_of_hundred(answer[word]['risk'])} beyond chance.",
               float(answer[word]["risk"]))

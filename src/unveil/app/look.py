@@ -1,4 +1,4 @@
-"""What do the columns of a table look like? Proposals, histograms, and columns that say the same, found by a job."""
+"""The first look at a table, taken by a job: proposals, histograms, and columns that say the same."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ def look_at(data: str, path: Path, options: ReadOptions) -> Look:
 
 
 def _found(start: Start, options: ReadOptions) -> dict[str, Any]:
-    """Return how the data was read for the proposals, where that is not what was asked for."""
-    found = read_options(start.project, ReadOptions())
-    return {name: getattr(found, name) or getattr(options, name) for name in ("missing", "text", "missing_in")}
+    """Return how the data was read for the proposals, where that is not as requested."""
+    reading = read_options(start.project, ReadOptions())
+    return {name: getattr(reading, name) or getattr(options, name) for name in ("missing", "text", "missing_in")}
 
 
 def _sizes(table: CodedTable) -> NDArray[np.int64]:
@@ -173,10 +173,10 @@ def unresolved(desk: Desk) -> list[str]:
     look = looked(desk)
     if look is None:
         return []
-    found = []
+    names = []
     for one in look.columns:
         said = desk.project.attributes.get(one.name)
         settled = said is not None and (said.role in _WHO or said.reason.strip())
         if one.likely_name and not settled:
-            found.append(one.name)
-    return found
+            names.append(one.name)
+    return names

@@ -1,4 +1,4 @@
-"""What may be shown of a value without showing it: its form."""
+"""The form of a value, which may be shown without showing the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meanings as a person writes them: groups of values a line each, rules with their steps, hierarchies as rows of text."""
+"""Meanings as a person writes them: groups of values one per line, rules with their steps, hierarchies as rows of text."""
 
 from __future__ import annotations
 
@@ -90,16 +90,16 @@ def _units(steps: Sequence[str]) -> tuple[Any, ...]:
     return tuple(steps)
 
 
-# Groups, a line each --------------------------------------------------------------------------------------------------
+# Groups, one per line --------------------------------------------------------------------------------------------------
 
 
 def _rows(text: str) -> list[list[str]]:
-    """Read lines of texts between semicolons; what holds one, a quote, or blanks at its ends, stands in quotes."""
+    """Read lines of texts between semicolons; what holds one, a quote, or blanks at its ends, must be in quotes."""
     tidy = re.sub(r"[ \t]+(?=;|$)", "", text.replace("\r\n", "\n"), flags=re.MULTILINE)
     try:
         read = list(csv.reader(io.StringIO(tidy, newline=""), delimiter=";", skipinitialspace=True, strict=True))
     except csv.Error:
-        raise ArgumentError("a quote is not closed; what holds a semicolon or a quote stands in quotes.") from None
+        raise ArgumentError("a quote is not closed; what holds a semicolon or a quote must be in quotes.") from None
     return [row for row in read if any(row)]
 
 
@@ -114,7 +114,7 @@ def _cell(text: str) -> str:
 
 
 def groups_of(text: str, values: Iterable[str], rest: str = "") -> Partition:
-    """Return the partition of groups, a line each: its name, then its values.
+    """Return the partition of groups, one per line: its name, then its values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How answers become HTML: templates with everything escaped; style sheets and script under names that follow their content."""
+"""HTML pages: templates with everything escaped; style sheets and script under names that follow their content."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def asset(name: str) -> tuple[bytes, str] | None:
 
 @cache
 def _assets() -> dict[str, tuple[bytes, str]]:
-    found = {}
+    assets = {}
     for file in resources.files("unveil.app").joinpath("static").iterdir():
         ending = f".{file.name.rpartition('.')[2]}"
         if ending in _TYPES:
-            found[file.name] = (file.read_bytes(), _TYPES[ending])
-    found["views.css"] = (style_sheet().encode(), _TYPES[".css"])
-    return found
+            assets[file.name] = (file.read_bytes(), _TYPES[ending])
+    assets["views.css"] = (style_sheet().encode(), _TYPES[".css"])
+    return assets
 
 
 @cache

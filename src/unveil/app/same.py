@@ -1,4 +1,4 @@
-"""What does the same without the app? Commands and lines of Python that a person can copy; never with a password in them."""
+"""The same without the app: commands and lines of Python that a person can copy; never with a password in them."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _names(where: Listening) -> tuple[str, ...]:
         return (where.host,)
     own = socket.gethostname()
     try:
-        addresses = [str(found[4][0]) for found in socket.getaddrinfo(own, None, socket.AF_INET)]
+        addresses = [str(address[4][0]) for address in socket.getaddrinfo(own, None, socket.AF_INET)]
     except OSError:
         addresses = []
     return tuple(dict.fromkeys((own, socket.getfqdn(), *addresses)))

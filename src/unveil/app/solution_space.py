@@ -75,11 +75,11 @@ class SolutionSpace:
     @property
     def best(self) -> list[Node]:
         """The generalisations that no other beats in both, the ones that suppress least first."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         for node in sorted(self.nodes, key=lambda one: (one.suppressed, one.loss, sum(one.levels))):
-            if not found or node.loss < found[-1].loss:
-                found.append(node)
-        return found[:_MOST_SHOWN]
+            if not nodes or node.loss < nodes[-1].loss:
+                nodes.append(node)
+        return nodes[:_MOST_SHOWN]
 
 
 def hierarchy_for(study: Study, whole: Study, column: str) -> Hierarchy:

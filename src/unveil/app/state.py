@@ -1,4 +1,4 @@
-"""What is open: the data, its project, its changes, and what works on it. It lives here and in the project file, never in a page.
+"""The open state: the data, its project, its changes, and its jobs. It lives here and in the project file, never in a page.
 
 A change is a new project: it is written to its file at once, and the one before is kept for undo. Every change has a number, so
 that a page knows whether it shows what holds now.
@@ -89,7 +89,7 @@ class _Change:
 
 @dataclass(slots=True, eq=False)
 class Desk:
-    """All that one server has open, for whoever looks at it.
+    """All that one server has open.
 
     Attributes
     ----------
@@ -287,11 +287,11 @@ class Desk:
         self.memory = {}
         return opened
 
-    def take_reading(self, found: Project) -> None:
+    def take_reading(self, proposed: Project) -> None:
         """Read the data as a first look has found, before anything was decided: what stands for a null, and lost zeros."""
         with self._lock:
             untouched = len(self._changes) == 1 and self._mark is None
-            project = _read_as(self.project, found)
+            project = _read_as(self.project, proposed)
             if not untouched or reading(project) == reading(self.project):
                 return
             remembered = {name: value for name, value in self.memory.items() if name == "look"}
@@ -369,11 +369,11 @@ def reading(project: Project) -> ReadOptions:
     return read_options(project, ReadOptions())
 
 
-def _read_as(project: Project, found: Project) -> Project:
+def _read_as(project: Project, reading: Project) -> Project:
     """Return a project that reads its data as another one does."""
-    codes = {name: one.missing for name, one in found.attributes.items() if one.missing}
+    codes = {name: one.missing for name, one in reading.attributes.items() if one.missing}
     attributes = {**project.attributes, **{name: Attribute(name, missing=texts) for name, texts in codes.items()}}
-    section = replace(project.data, missing=found.data.missing or project.data.missing, text=found.data.text)
+    section = replace(project.data, missing=reading.data.missing or project.data.missing, text=reading.data.text)
     return replace(project, data=section, attributes=attributes)
 
 

@@ -1,4 +1,4 @@
-"""How a dropped file comes in: streamed into a private folder, never whole in memory, and no further than a limit."""
+"""Uploads: a dropped file is streamed into a private folder, never whole in memory, and no further than a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a screen is asked, and what it answers: a handler takes a `Visit` and returns a page, a way to go, or a file.
+"""Requests and answers of a screen: a handler takes a `Visit` and returns a page, a redirect, or a file.
 
 A handler is a plain function that runs beside the server's loop, so it may count and read. It always answers with whole pages;
 the script takes from them the parts that a form names. So everything works without a script too.
@@ -106,7 +106,7 @@ class Screen:
     parts
         Further addresses below its own that are only read (GET).
     step
-        Whether it is a step of the way, or stands beside it.
+        Whether it is a step of the way, or is beside it.
     missing
         Says what must be done before it can be used; nothing: it can.
     """

@@ -35,7 +35,7 @@ class MissingCode:
     Attributes
     ----------
     text
-        The value as it stands in the file.
+        The value as it is in the file.
     records
         How many records hold it.
     sure
@@ -50,7 +50,7 @@ class MissingCode:
     evidence: str
 
     def in_words(self) -> str:
-        """Return one sentence; a code is no personal value."""
+        """Return one sentence; a code is not a personal value."""
         return f"{self.text} ({counted(self.records, 'record')}): {self.evidence}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def missing_codes(values: Sequence[Any], counts: Sequence[int]) -> tuple[Missing
 
 
 def _below(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
-    """Find negative codes in a column that has no other negative number, -1 only where others stand with it."""
+    """Find negative codes in a column that has no other negative number, -1 only where others occur with it."""
     negative = [number for number in numbers if number < 0]
     if not negative or any(number not in _BELOW for number in negative) or negative == [-1]:
         return []
@@ -98,12 +98,12 @@ def _below(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
 
 
 def _above(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
-    """Find codes of nines, and those just below, that stand far above every other number and are held more than once."""
+    """Find codes of nines, and those just below, that are far above every other number and are held more than once."""
     for code in _ABOVE:
         codes = [number for number in numbers if code - _NEIGHBOURS < number <= code]
         others = [number for number in numbers if number not in codes]
         if code in numbers and max(numbers) == code and others and float(max(others)) * _APART <= code and numbers[code][1] > 1:
-            why = "it stands far above every other number"
+            why = "it is far above every other number"
             return [
                 MissingCode(text_of(numbers[number][0]), numbers[number][1], sure=False, evidence=why) for number in sorted(codes)
             ]

@@ -33,7 +33,7 @@ class Command:
 
 
 _OWNERS = {"person": ("assess", "measure", "check", "anonymize"), "household": ("assess", "measure", "anonymize")}
-"""The verbs that are told who people are, and who lives together."""
+"""The verbs that take the columns of persons, and who lives together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,43 +64,53 @@ class Advice:
         return f"{self.what} {self.why} Run: `{self.run}`"
 
 
-def advice_on(found: Assessment) -> tuple[Advice, ...]:
+def advice_on(assessment: Assessment) -> tuple[Advice, ...]:
     """Return the steps that follow from an assessment, the most pressing first."""
-    steps = [*_on_identifiers(found), *_on_roles(found), *_on_identity(found), *_on_secrets(found), *_on_the_gate(found)]
+    steps = [
+        *_on_identifiers(assessment),
+        *_on_roles(assessment),
+        *_on_identity(assessment),
+        *_on_secrets(assessment),
+        *_on_the_gate(assessment),
+    ]
     return tuple(steps)
 
 
-def _command(found: Assessment, verb: str, *words: str, call: str, roles: bool = True) -> Command:
+def _command(assessment: Assessment, verb: str, *words: str, call: str, roles: bool = True) -> Command:
     """Return a command on the same data with the same roles; what a verb assumes by itself need not be said.
 
     The Python call is given with the places of the data and the roles: ``unveil.scan({data}{key})``.
     """
-    place = found.place if found.place != "the data frame" else "DATA"
-    project = [one.place for one in found.files if one.role == "project"]
-    named = not (found.assumed and verb in _ASSUMING)
-    if not project and named and roles and len(found.made.key) > _MOST_KEYS:
+    place = assessment.place if assessment.place != "the data frame" else "DATA"
+    project = [one.place for one in assessment.files if one.role == "project"]
+    named = not (assessment.assumed and verb in _ASSUMING)
+    if not project and named and roles and len(assessment.made.key) > _MOST_KEYS:
         project = ["PROJECT"]
     if project:
-        told = call.format(data=repr(project[0]), key="", sides="", names=repr(list(found.made.key)))
-        return Command(shlex.join(["unveil", verb, "--project", *project, *words]), told)
-    sides = [word for name in found.made.key for word in ("--key", name)] if named else []
+        line = call.format(data=repr(project[0]), key="", sides="", names=repr(list(assessment.made.key)))
+        return Command(shlex.join(["unveil", verb, "--project", *project, *words]), line)
+    sides = [word for name in assessment.made.key for word in ("--key", name)] if named else []
     if "--identity" not in words:
-        sides += [word for name in found.made.sensitive for word in ("--sensitive", name)]
-    owners = {name: getattr(found.made, name) for name, verbs in _OWNERS.items() if verb in verbs and getattr(found.made, name)}
+        sides += [word for name in assessment.made.sensitive for word in ("--sensitive", name)]
+    owners = {
+        name: getattr(assessment.made, name)
+        for name, verbs in _OWNERS.items()
+        if verb in verbs and getattr(assessment.made, name)
+    }
     sides += [word for name, column in owners.items() for word in (f"--{name}", column)]
-    key = f", key={list(found.made.key)!r}" if named and roles else ""
-    secrets = f", sensitive={list(found.made.sensitive)!r}" if found.made.sensitive and roles else ""
-    data = "data" if found.place == "the data frame" else repr(found.place)
+    key = f", key={list(assessment.made.key)!r}" if named and roles else ""
+    secrets = f", sensitive={list(assessment.made.sensitive)!r}" if assessment.made.sensitive and roles else ""
+    data = "data" if assessment.place == "the data frame" else repr(assessment.place)
     if owners and roles:
         data = f"unveil.Study({data}, {', '.join(f'{name}={column!r}' for name, column in owners.items())})"
-    python = call.format(data=data, key=key, sides=key + secrets, names=repr(list(found.made.key)))
+    python = call.format(data=data, key=key, sides=key + secrets, names=repr(list(assessment.made.key)))
     return Command(shlex.join(["unveil", verb, place, *(sides if roles else []), *words]), python)
 
 
-def _on_identifiers(found: Assessment) -> Iterator[Advice]:
-    sure = dict.fromkeys(one.column for one in found.identifiers.findings if one.confidence != "possible")
-    doubtful = dict.fromkeys(one.column for one in found.identifiers.findings if one.column not in sure)
-    run = _command(found, "identifiers", call="unveil.direct_identifiers({data})", roles=False)
+def _on_identifiers(assessment: Assessment) -> Iterator[Advice]:
+    sure = dict.fromkeys(one.column for one in assessment.identifiers.findings if one.confidence != "possible")
+    doubtful = dict.fromkeys(one.column for one in assessment.identifiers.findings if one.column not in sure)
+    run = _command(assessment, "identifiers", call="unveil.direct_identifiers({data})", roles=False)
     if sure:
         yield Advice(
             f"Take out or replace {listed(sure)}.",
@@ -111,44 +121,46 @@ def _on_identifiers(found: Assessment) -> Iterator[Advice]:
         yield Advice(f"Look at {listed(doubtful)}.", "They may name people; only a person can tell.", run)
 
 
-def _on_roles(found: Assessment) -> Iterator[Advice]:
-    if found.assumed:
+def _on_roles(assessment: Assessment) -> Iterator[Advice]:
+    if assessment.assumed:
         yield Advice(
             "Say what each column is.",
-            "No key was named: every column that is no direct identifier and not sensitive was taken for known to an intruder.",
-            _command(found, "init", call="unveil.start_project({data})", roles=False),
+            "No key was named: every column that is not a direct identifier and not sensitive was taken for known to an "
+            "intruder.",
+            _command(assessment, "init", call="unveil.start_project({data})", roles=False),
         )
-    if not found.made.sensitive:
+    if not assessment.made.sensitive:
         yield Advice(
-            "Name what is to be kept secret.",
+            "Name what is sensitive.",
             "No sensitive attribute was named, so only identities were looked at, not what an intruder would learn.",
-            _command(found, "assess", "--sensitive", "COLUMN", call='unveil.assess({data}{key}, sensitive="COLUMN")'),
+            _command(assessment, "assess", "--sensitive", "COLUMN", call='unveil.assess({data}{key}, sensitive="COLUMN")'),
         )
 
 
-def _on_identity(found: Assessment) -> Iterator[Advice]:
-    minimal = found.combinations.minimal_identifiers
+def _on_identity(assessment: Assessment) -> Iterator[Advice]:
+    minimal = assessment.combinations.minimal_identifiers
     if minimal:
         some = "; ".join(" + ".join(key) for key in minimal[:_MOST_NAMED])
         more = f"; and {len(minimal) - _MOST_NAMED:,} more" if len(minimal) > _MOST_NAMED else ""
         yield Advice(
             "Do not release these together as they are.",
             f"Each of these sets of attributes tells every record from every other: {some}{more}.",
-            _command(found, "scan", "--identity", call="unveil.scan({data}{key})"),
+            _command(assessment, "scan", "--identity", call="unveil.scan({data}{key})"),
         )
-    uniques = found.measurement.uniqueness["sample"]["uniques"]
+    uniques = assessment.measurement.uniqueness["sample"]["uniques"]
     if not uniques:
         return
-    unit, shared = found.measurement.unit, "shares" if uniques == 1 else "share"
-    best = min(found.without, key=lambda one: one.uniques, default=None)
+    unit, shared = assessment.measurement.unit, "shares" if uniques == 1 else "share"
+    best = min(assessment.without, key=lambda one: one.uniques, default=None)
     helps = ""
     if best is not None and best.uniques < uniques:
         helps = f" Most of that comes through {best.name}: without it {people(best.uniques, unit)} would be alone."
     yield Advice(
-        "Make the key attributes coarser, or suppress, until nobody stands alone.",
-        f"{people(uniques, unit)} of {found.measurement.number:,} {shared} the key with no other {noun(unit, one=True)}.{helps}",
+        "Make the key attributes coarser, or suppress, until nobody is unique.",
+        f"{people(uniques, unit)} of {assessment.measurement.number:,} {shared} the key with no other "
+        f"{noun(unit, one=True)}.{helps}",
         _command(
-            found,
+            assessment,
             "anonymize",
             "--k",
             "K",
@@ -159,17 +171,17 @@ def _on_identity(found: Assessment) -> Iterator[Advice]:
     )
 
 
-def _on_secrets(found: Assessment) -> Iterator[Advice]:
-    for one in found.disclosures:
-        yield from _on_secret(found, one)
-    read = {one.sensitive for one in found.disclosures if one.partition is not None}
-    plain = [name for name in found.made.sensitive if name not in read]
+def _on_secrets(assessment: Assessment) -> Iterator[Advice]:
+    for one in assessment.disclosures:
+        yield from _on_secret(assessment, one)
+    read = {one.sensitive for one in assessment.disclosures if one.partition is not None}
+    plain = [name for name in assessment.made.sensitive if name not in read]
     if plain:
         yield Advice(
             f"Say which values of {listed(plain)} mean the same to an intruder.",
             "Who learns that it is one of three cancers has learnt enough; a semantic partition measures that.",
             _command(
-                found,
+                assessment,
                 "assess",
                 "--partition",
                 f"NAME:{plain[0]}=FILE",
@@ -178,28 +190,29 @@ def _on_secrets(found: Assessment) -> Iterator[Advice]:
         )
 
 
-def _on_secret(found: Assessment, one: Disclosure) -> Iterator[Advice]:
+def _on_secret(assessment: Assessment, one: Disclosure) -> Iterator[Advice]:
     if one.dr is None:
         return
     if one.kind == "zero-identifier" or (one.adjusted is not None and one.adjusted <= 0.0):
         yield Advice(
             f"Nothing to do for {one.title} beyond what protects identities.",
             "The key says no more of it than a random key of the same classes would.",
-            _command(found, "measure", call="unveil.measure({data}{sides})"),
+            _command(assessment, "measure", call="unveil.measure({data}{sides})"),
         )
         return
     if one.partition is not None:
         return
-    same = found.measurement.models.get(("distinct_l_diversity", one.sensitive))
+    same = assessment.measurement.models.get(("distinct_l_diversity", one.sensitive))
     if same is None or same.value is None or same.value > 1:
         return
-    guess = found.measurement.vulnerability[one.sensitive]
+    guess = assessment.measurement.vulnerability[one.sensitive]
     yield Advice(
         f"See to it that those who look alike differ in {one.sensitive}.",
-        "In some classes all records hold the same value, so that knowing the key is knowing the secret; an intruder's best "
-        f"guess is right for {number(guess['posterior'])} of the records with the key, for {number(guess['prior'])} without it.",
+        "In some classes all records hold the same value, so that knowing the key is knowing the sensitive value; an intruder's "
+        f"best guess is right for {number(guess['posterior'])} of the records with the key, for {number(guess['prior'])} without "
+        "it.",
         _command(
-            found,
+            assessment,
             "anonymize",
             "--l",
             f"distinct:L:{one.sensitive}",
@@ -210,11 +223,11 @@ def _on_secret(found: Assessment, one: Disclosure) -> Iterator[Advice]:
     )
 
 
-def _on_the_gate(found: Assessment) -> Iterator[Advice]:
+def _on_the_gate(assessment: Assessment) -> Iterator[Advice]:
     yield Advice(
         "Hold the release against the rule that binds you.",
         "Whether these figures are low enough is not in the data: a policy, or a preset with its source, says it.",
-        _command(found, "check", "--policy", "POLICY", call='unveil.check({data}, "POLICY"{sides})'),
+        _command(assessment, "check", "--policy", "POLICY", call='unveil.check({data}, "POLICY"{sides})'),
     )
 
 

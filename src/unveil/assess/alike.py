@@ -68,8 +68,8 @@ def alike_columns(coded: Mapping[str, Coded], persons: int | None = None) -> tup
     for first, second in _pairs(few):
         if _both_ways(few[first], few[second]):
             joined.join(first, second)
-    found = [AlikeColumns(tuple(group), "each tells the other's value in nearly every record") for group in joined.groups()]
-    return (*found, *_ages(coded))
+    alike = [AlikeColumns(tuple(group), "each tells the other's value in nearly every record") for group in joined.groups()]
+    return (*alike, *_ages(coded))
 
 
 def _pairs(coded: Mapping[str, Coded]) -> Sequence[tuple[str, str]]:
@@ -104,7 +104,7 @@ def _ages(coded: Mapping[str, Coded]) -> list[AlikeColumns]:
     """Find ages beside dates of birth: they fall in a straight line, one year of age for each year of birth."""
     ages = [name for name in coded if "age" in words_of(name) or {"alter", "edad"} & {*words_of(name)}]
     births = [name for name in coded if "birth-date" in hints_of(name)] if ages else []
-    found = []
+    groups = []
     for birth in births:
         years = _years(coded[birth])
         for age in ages:
@@ -114,10 +114,10 @@ def _ages(coded: Mapping[str, Coded]) -> list[AlikeColumns]:
             if known.sum() >= _FEWEST and np.ptp(x[known]) > 0 and np.ptp(y[known]) > 0:
                 straight = float(np.corrcoef(x[known], y[known])[0, 1])
                 if straight <= -_STRAIGHT:
-                    found.append(
+                    groups.append(
                         AlikeColumns((birth, age), f"the age follows from the date of birth (correlation {straight:.3f})")
                     )
-    return found
+    return groups
 
 
 def _years(coded: Coded) -> NDArray[np.float64]:

@@ -60,10 +60,9 @@ class ArxImport(Result):
 
     def __repr__(self) -> str:
         """Return one line: how many columns and requirements."""
-        asked = sum(len(value) if isinstance(value, list) else 1 for value in self.project.models.values())
-        return (
-            f"ArxImport({counted(len(self.archive.columns), 'column')}, {counted(asked, 'requirement')}, {len(self.notes)} notes)"
-        )
+        requirements = sum(len(value) if isinstance(value, list) else 1 for value in self.project.models.values())
+        columns = counted(len(self.archive.columns), "column")
+        return f"ArxImport({columns}, {counted(requirements, 'requirement')}, {len(self.notes)} notes)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
@@ -80,8 +79,12 @@ class ArxImport(Result):
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per column."""
-        told = list(self.project.attributes.values())
-        return {"column": [one.name for one in told], "role": [one.role for one in told], "kind": [one.kind for one in told]}
+        attributes = list(self.project.attributes.values())
+        return {
+            "column": [one.name for one in attributes],
+            "role": [one.role for one in attributes],
+            "kind": [one.kind for one in attributes],
+        }
 
     def view(self) -> View:
         """Return what a person should see: the columns, what is required, and what is not taken over."""
@@ -97,8 +100,8 @@ class ArxImport(Result):
         words = [
             (word, one) for word, given in self.project.models.items() for one in (given if isinstance(given, list) else [given])
         ]
-        asked = tuple((word, str(one)) for word, one in words)
-        tables = (Table(("column", "role", "kind", "levels"), rows), Table(("model", "figure"), asked, title="Required"))
+        requirements = tuple((word, str(one)) for word, one in words)
+        tables = (Table(("column", "role", "kind", "levels"), rows), Table(("model", "figure"), requirements, title="Required"))
         return View(f"Project of ARX: {self.archive.path}", figures, tables, self.notes)
 
     def to_toml(self) -> str:
@@ -160,18 +163,20 @@ def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unv
     Raises
     ------
     ProjectError
-        If the file is no project of ARX, or is damaged.
+        If the file is not a project of ARX, or is damaged.
     """
     archive, place = read_archive(Path(file)), Path(path)
     records = sum(1 for _ in _checked_records(archive)) - 1
-    asked = translated(archive, records)
+    translation = translated(archive, records)
     taken = file_names([one.name for one in archive.columns if one.name in archive.hierarchies])
     attributes = {one.name: _attribute(one, place.parent / _FOLDER, taken) for one in archive.columns}
     data = DataSection(place.parent / f"{archive.path.stem}.csv", archive.separator, missing=(_MISSING,))
     keys = tuple(name for name, one in attributes.items() if one.role == "key")
-    step = Step("generalize", keys, {**asked.models, **asked.options})
-    project = Project(place, data, attributes, models=asked.models, protect={"arx": step} if asked.models and keys else {})
-    return ArxImport(project, archive, records, (*_said(archive, records), *asked.notes))
+    step = Step("generalize", keys, {**translation.models, **translation.options})
+    project = Project(
+        place, data, attributes, models=translation.models, protect={"arx": step} if translation.models and keys else {}
+    )
+    return ArxImport(project, archive, records, (*_said(archive, records), *translation.notes))
 
 
 def _checked_records(archive: ArxArchive) -> Any:

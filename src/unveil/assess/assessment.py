@@ -48,9 +48,9 @@ __all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
 _WORK = 1_500_000_000
 """Records times subsets that the scan may take: about half a minute."""
 _PER_SUBSET = 7_500
-"""A subset costs as much as so many records, however few there are."""
+"""A subset costs as much as this many records, however few there are."""
 _COMBINED = 60
-"""Of more key attributes, sets are looked at among those alone that say most by themselves, unless a size is asked for."""
+"""Of more key attributes, sets are looked at among those alone that say most by themselves, unless a size is requested."""
 _RISKIEST, _FEW = 3, 3
 """So many combinations are shown of each size up to a few attributes, one of each larger size."""
 
@@ -112,13 +112,13 @@ class Assessment(Result):
     @property
     def riskiest(self) -> tuple[Subset, ...]:
         """The riskiest combinations of each size from two on, as long as a further attribute splits classes up."""
-        found: list[Subset] = []
+        riskiest: list[Subset] = []
         most = 0
         for size in sorted({len(subset.key) for subset in self.combinations.subsets} - {1}):
             several = [one for one in self.combinations.subsets if len(one.key) == size and one.classes > most]
-            found += several[: _RISKIEST if size <= _FEW else 1]
+            riskiest += several[: _RISKIEST if size <= _FEW else 1]
             most = max((one.classes for one in several), default=most)
-        return tuple(found)
+        return tuple(riskiest)
 
     @property
     def pairs(self) -> tuple[Subset, ...]:
@@ -126,7 +126,7 @@ class Assessment(Result):
         return tuple(subset for subset in self.combinations.subsets if len(subset.key) == 2)  # noqa: PLR2004
 
     def __repr__(self) -> str:
-        """Return one line: k, those who stand alone, and the steps to take."""
+        """Return one line: k, those who are unique, and the steps to take."""
         uniques = self.measurement.uniqueness["sample"]["uniques"]
         return (
             f"Assessment({in_line([self.place])}: k = {self.measurement['k_anonymity'].value}, {uniques:,} of "
@@ -213,7 +213,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         A project or its file (.toml), a `Study`, a path, the name of a built-in data set, any data frame narwhals knows, a
         table in an engine, or counts.
     key, sensitive
-        Key attributes and sensitive attributes; none: those of the project. Without a project every column that is no direct
+        Key attributes and sensitive attributes; none: those of the project. Without a project every column that is not a direct
         identifier and not sensitive is a key attribute.
     project
         What is not given here is taken from it: roles, partitions, orders, hierarchies and models.
@@ -244,10 +244,10 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     Examples
     --------
     >>> import unveil
-    >>> found = unveil.assess("paper-4", key=["ZIP", "Age"], sensitive="Disease")
-    >>> found
+    >>> assessment = unveil.assess("paper-4", key=["ZIP", "Age"], sensitive="Disease")
+    >>> assessment
     Assessment(paper-4: k = 1, 9 of 9 records unique, 5 steps to take)
-    >>> [(rate.name, round(rate.dr, 4)) for rate in found.attributes]
+    >>> [(rate.name, round(rate.dr, 4)) for rate in assessment.attributes]
     [('ZIP', 0.9299), ('Age', 0.7632)]
     """
     if small < 1:
@@ -263,7 +263,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What was found, and what is asked, before anything is measured."""
+    """What is known, and what is to be measured, before anything is measured."""
 
     identifiers: DirectIdentifiers
     views: Mapping[str, Mapping[str, Partition]]
@@ -273,19 +273,19 @@ class _Asked:
     assumed: bool
 
 
-def _assessed(study: Study, asked: _Asked) -> Assessment:
+def _assessed(study: Study, plan: _Asked) -> Assessment:
     """Measure a study whose roles are complete."""
     keys = study.key
     dropped = study.table([*keys, *study.sensitive], weights=study.weights).dropped
     held = study.complete([*keys, *study.sensitive])
-    questions = _questions(study, asked.views)
-    measure = Measure(held, asked.small, _salt(held)).knowing(keys, questions)
+    questions = _questions(study, plan.views)
+    measure = Measure(held, plan.small, _salt(held)).knowing(keys, questions)
     attributes = _attributes(measure, keys)
     table = held.counts(keys, partitions={})
-    combined = keys if asked.max_size else _combined(keys, attributes)
+    combined = keys if plan.max_size else _combined(keys, attributes)
     with active_run().telling(active_run().under("combinations")):
         combinations = scan_study(
-            held.changed(key=combined, sensitive=(), partitions={}), asked.max_size or _affordable(len(combined), table.records)
+            held.changed(key=combined, sensitive=(), partitions={}), plan.max_size or _affordable(len(combined), table.records)
         )
     disclosures = _disclosures(measure, keys, questions)
     with active_run().stage("models and risks"):
@@ -297,29 +297,29 @@ def _assessed(study: Study, asked: _Asked) -> Assessment:
         dropped=dropped,
         key=keys,
         sensitive=study.sensitive,
-        partitions={name: {column: block.to_dict() for column, block in view.items()} for name, view in asked.views.items()},
+        partitions={name: {column: block.to_dict() for column, block in view.items()} for name, view in plan.views.items()},
         weights=study.weights,
         person=study.person,
         household=study.household,
         version=__version__,
     )
-    found = Assessment(
+    assessment = Assessment(
         place=study.place,
-        identifiers=asked.identifiers,
+        identifiers=plan.identifiers,
         rate=measure.rate(keys, None, {}).value,
         attributes=attributes,
         combinations=combinations,
         combined=combined,
         disclosures=disclosures,
-        measurement=redacted(measured, asked.small, {rate.name: rate.hidden for rate in attributes}),
+        measurement=redacted(measured, plan.small, {rate.name: rate.hidden for rate in attributes}),
         without=tuple(without(kept, keys, study.person)),
         class_sizes=class_sizes(kept, keys, study.person),
-        files=asked.files,
-        small=asked.small,
-        assumed=asked.assumed,
+        files=plan.files,
+        small=plan.small,
+        assumed=plan.assumed,
         made=made,
     )
-    return replace(found, advice=advice_on(found))
+    return replace(assessment, advice=advice_on(assessment))
 
 
 # What is asked --------------------------------------------------------------------------------------------------------
@@ -333,26 +333,34 @@ def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:
             study.table([*study.key, *study.sensitive], weights=study.weights)  # these need not be counted one by one
     run = active_run()
     with run.stage("direct identifiers"), run.telling(None):
-        found = found_in(study, study.names)
+        identifiers = found_in(study, study.names)
     if study.key:
-        return found, study
-    direct = {one.column for one in found.findings if one.confidence != "possible" and one.category != "birth-date"}
+        return identifiers, study
+    direct = {one.column for one in identifiers.findings if one.confidence != "possible" and one.category != "birth-date"}
     others = () if study.project is None else study.project.names("other")
-    out = direct | {*found.skipped, *study.sensitive, *study.identifiers, *others, study.weights, study.person, study.household}
+    out = direct | {
+        *identifiers.skipped,
+        *study.sensitive,
+        *study.identifiers,
+        *others,
+        study.weights,
+        study.person,
+        study.household,
+    }
     keys = tuple(name for name in study.names if name not in out)
     if not keys:
         raise ArgumentError(f"no column is left to be a key attribute; name those an intruder may know: {listed(study.names)}.")
-    return found, study.changed(key=keys)
+    return identifiers, study.changed(key=keys)
 
 
 def _views(given: Mapping[str, Mapping[str, Any]] | None, study: Study) -> dict[str, dict[str, Partition]]:
     """Return the partitions by name: those of the study's sensitive attributes, and those given, which win."""
-    found: dict[str, dict[str, Partition]] = {}
+    views: dict[str, dict[str, Partition]] = {}
     for name, blocks in study.views.items():
         if own := {column: block for column, block in blocks.items() if column in study.sensitive}:
-            found[name] = own
+            views[name] = own
     if own := study.blocks((*study.key, *study.sensitive)):
-        found["partitions"] = own
+        views["partitions"] = own
     measured = (*study.key, *study.sensitive)
     for name, view in (given or {}).items():
         for column, spec in view.items():
@@ -361,12 +369,12 @@ def _views(given: Mapping[str, Mapping[str, Any]] | None, study: Study) -> dict[
                     f"the partition {shown(name)} is given for column {shown(column)}, which is not among those measured: "
                     f"{listed(measured)}."
                 )
-            found.setdefault(name, {})[column] = Partition.of(spec, column=column)
-    return found
+            views.setdefault(name, {})[column] = Partition.of(spec, column=column)
+    return views
 
 
 def _salt(study: Study) -> bytes:
-    """Return what depends on all records, in whatever order they stand; only whoever has them all can tell it."""
+    """Return what depends on all records, in whatever order they are; only someone who has them all can tell it."""
     counts = study.counts([*study.key, *study.sensitive], partitions={})
     hashes = counts.as_source().count(counts.names).frame.hash_rows().to_numpy()
     return hashlib.blake2b(np.sort(np.repeat(hashes, counts.n)).tobytes()).digest()
@@ -393,18 +401,18 @@ def _affordable(attributes: int, records: int) -> int:
 # What is measured -----------------------------------------------------------------------------------------------------
 
 
-def _attributes(asked: Measure, keys: Sequence[str]) -> tuple[AttributeRate, ...]:
+def _attributes(measure: Measure, keys: Sequence[str]) -> tuple[AttributeRate, ...]:
     """Return what each key attribute gives away of who is who, highest first."""
     step = active_run().counting("attributes", len(keys))
     rates = []
     for name in keys:
-        rates.append(attribute_rate(asked, name, None, {}))
+        rates.append(attribute_rate(measure, name, None, {}))
         step()
     return tuple(sorted(rates, key=lambda rate: -rate.dr))
 
 
 def _questions(study: Study, views: Mapping[str, Mapping[str, Partition]]) -> list[Question]:
-    """Return what is asked about disclosure: of each sensitive attribute as it is, then by each partition that touches it."""
+    """Return the questions about disclosure: of each sensitive attribute as it is, then by each partition that touches it."""
     questions: list[Question] = []
     for secret in study.sensitive:
         touching = [(secret, name, blocks) for name, blocks in views.items() if set(blocks) & {secret, *study.key}]
@@ -412,12 +420,12 @@ def _questions(study: Study, views: Mapping[str, Mapping[str, Partition]]) -> li
     return questions
 
 
-def _disclosures(asked: Measure, keys: Sequence[str], questions: Sequence[Question]) -> tuple[Disclosure, ...]:
+def _disclosures(measure: Measure, keys: Sequence[str], questions: Sequence[Question]) -> tuple[Disclosure, ...]:
     """Return what the key gives away of each sensitive attribute."""
     if not questions:
         return ()
     step = active_run().counting("disclosure", len(questions) * (len(keys) + 1))
-    return tuple(disclosure(asked, keys, secret, name, blocks, step) for secret, name, blocks in questions)
+    return tuple(disclosure(measure, keys, secret, name, blocks, step) for secret, name, blocks in questions)
 
 
 def _measured(study: Study) -> Measurement:

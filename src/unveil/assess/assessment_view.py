@@ -29,12 +29,12 @@ _DR = (
 )
 _IDENTITY = f"{_DR} Here X is the record's identity, so H(X) = log2 N for N records."
 _BY_VALUE = (
-    "For those who hold the value y: 1 - H(X|Y=y) / H(X), without weighing by how common y is. 1: whoever holds it is known; "
+    "For those who hold the value y: 1 - H(X|Y=y) / H(X), without weighing by how common y is. 1: anyone who holds it is known; "
     "below 0: less certain than before."
 )
 _ADJUSTED = (
-    "(DR - E) / (1 - E), where E is the rate that a random assignment of the same secrets to the same classes would give on "
-    "average. 0 is chance; the plain rate rises with the number of classes even for noise."
+    "(DR - E) / (1 - E), where E is the rate that a random assignment of the same sensitive values to the same classes would "
+    "give on average. 0 is chance; the plain rate rises with the number of classes even for noise."
 )
 _RISK = "The prosecutor's risk of a record is 1 / (records with the same key): the target is known to be in the file."
 _BANDS = ("1", "2", "3-4", "5-9", "10-19", "20-49", "50-99", "100+")
@@ -44,11 +44,11 @@ _KINDS = (
     "partial-identifier: some class holds one value only; sketchy-identifier: none does. Decided on whole counts."
 )
 _MODELS = (
-    "Over the classes of the key, the worst class decides. p-sensitivity and distinct l: the different secrets in a class. "
-    "Entropy l: 2 to the power of their entropy. Recursive c for l: the most frequent secret's count over the sum from the l-th "
-    "on. t-closeness: the distance between a class's distribution of secrets and the table's. alpha: the share of a class's "
-    "most frequent secret. beta-likeness: by which factor, less one, a secret becomes more likely in a class (enhanced: not past "
-    "-ln of its share). delta-disclosure: the largest |ln| of that factor."
+    "Over the classes of the key, the worst class decides. p-sensitivity and distinct l: the distinct sensitive values in a "
+    "class. Entropy l: 2 to the power of their entropy. Recursive c for l: the count of the most frequent value over the sum "
+    "from the l-th on. t-closeness: the distance between a class's distribution of sensitive values and the table's. alpha: the "
+    "share of a class's most frequent value. beta-likeness: by which factor, less one, a value becomes more likely in a class "
+    "(enhanced: not past -ln of its share). delta-disclosure: the largest |ln| of that factor."
 )
 _DEFINED = {
     "k": "The least number of records that share a key.",
@@ -69,46 +69,53 @@ _DEFINED_BY_PERSON = {
 }
 
 
-def portrait(found: Assessment) -> View:
+def portrait(assessment: Assessment) -> View:
     """Return the report: what to do next, what identifies, what discloses, models and risks, origins, how it was made."""
-    parts = [View("What to do next", notes=tuple(one.text for one in found.advice)), _identity(found)]
-    if found.disclosures:
-        parts.append(View("What discloses", lead=_LEAD_ON_SECRETS, parts=tuple(_secrets(found))))
-    parts += [_models(found), *_origins(found), _made(found)]
-    return View(f"What {found.place} gives away", figures=tuple(_first_figures(found)), lead=_lead(found), parts=tuple(parts))
+    parts = [View("What to do next", notes=tuple(one.text for one in assessment.advice)), _identity(assessment)]
+    if assessment.disclosures:
+        parts.append(View("What discloses", lead=_LEAD_ON_SECRETS, parts=tuple(_secrets(assessment))))
+    parts += [_models(assessment), *_origins(assessment), _made(assessment)]
+    return View(
+        f"What {assessment.place} gives away",
+        figures=tuple(_first_figures(assessment)),
+        lead=_lead(assessment),
+        parts=tuple(parts),
+    )
 
 
-_LEAD_ON_SECRETS = "How far an intruder who knows the key attributes of a person narrows down what is to be kept secret."
+_LEAD_ON_SECRETS = "How far an intruder who knows the key attributes of a person narrows down what is sensitive."
 
 
-def _lead(found: Assessment) -> str:
+def _lead(assessment: Assessment) -> str:
     """Return the answer in one or two sentences."""
-    sample = found.measurement.uniqueness["sample"]
-    known = counted(len(found.made.key), "attribute")
-    first = f"Someone who knows {'these' if len(found.made.key) > 1 else 'this'} {known}"
+    sample = assessment.measurement.uniqueness["sample"]
+    known = counted(len(assessment.made.key), "attribute")
+    first = f"Someone who knows {'these' if len(assessment.made.key) > 1 else 'this'} {known}"
     if not sample["uniques"]:
-        k = found.measurement["k_anonymity"].value
-        first += f" of a person finds at least {number(k or 0)} {noun(found.measurement.unit)} that fit: nobody stands alone."
+        k = assessment.measurement["k_anonymity"].value
+        first += f" of a person finds at least {number(k or 0)} {noun(assessment.measurement.unit)} that fit: nobody is unique."
     else:
-        first += f" can single out {sample['uniques']:,} of the {found.measurement.everyone} ({sample['share']:.1%})."
-    if not found.attributes:
+        first += f" can single out {sample['uniques']:,} of the {assessment.measurement.everyone} ({sample['share']:.1%})."
+    if not assessment.attributes:
         return first
-    return f"{first} By itself, {found.attributes[0].name} says most about who is who."
+    return f"{first} By itself, {assessment.attributes[0].name} says most about who is who."
 
 
-def _first_figures(found: Assessment) -> Iterator[Figure]:
-    prosecutor, sample = found.measurement.risk["prosecutor"], found.measurement.uniqueness["sample"]
-    yield Figure("records", found.made.records, f"in {counted(found.measurement.classes, 'class', 'classes')} of the key")
-    many = noun(found.measurement.unit)
-    if found.measurement.persons is not None:
-        yield Figure("people", found.measurement.persons, f"told apart by {found.made.person}")
-    yield Figure(f"unique {many}", sample["uniques"], f"{sample['share']:.2%} of all", _defined(found)["sample uniques"])
-    yield Figure("k", found.measurement["k_anonymity"].value, "the smallest class", _defined(found)["k"])
-    yield Figure("Discrimination Rate", found.rate, "of all key attributes, for who is who", _IDENTITY)
+def _first_figures(assessment: Assessment) -> Iterator[Figure]:
+    prosecutor, sample = assessment.measurement.risk["prosecutor"], assessment.measurement.uniqueness["sample"]
+    yield Figure(
+        "records", assessment.made.records, f"in {counted(assessment.measurement.classes, 'class', 'classes')} of the key"
+    )
+    many = noun(assessment.measurement.unit)
+    if assessment.measurement.persons is not None:
+        yield Figure("people", assessment.measurement.persons, f"identified by {assessment.made.person}")
+    yield Figure(f"unique {many}", sample["uniques"], f"{sample['share']:.2%} of all", _defined(assessment)["sample uniques"])
+    yield Figure("k", assessment.measurement["k_anonymity"].value, "the smallest class", _defined(assessment)["k"])
+    yield Figure("Discrimination Rate", assessment.rate, "of all key attributes, for who is who", _IDENTITY)
     yield Figure("average risk", prosecutor["average"], f"{many} that an intruder who links all gets right", _RISK)
-    direct = dict.fromkeys(one.column for one in found.identifiers.findings if one.confidence != "possible")
+    direct = dict.fromkeys(one.column for one in assessment.identifiers.findings if one.confidence != "possible")
     yield Figure("direct identifiers", len(direct), ", ".join(direct) or "none was recognised")
-    for one in found.disclosures:
+    for one in assessment.disclosures:
         if one.adjusted is not None and one.partition is None:
             yield Figure(f"{one.sensitive}, adjusted", one.adjusted, "Discrimination Rate beyond chance", f"{_DR} {_ADJUSTED}")
 
@@ -116,52 +123,54 @@ def _first_figures(found: Assessment) -> Iterator[Figure]:
 # What identifies ------------------------------------------------------------------------------------------------------
 
 
-def _identity(found: Assessment) -> View:
+def _identity(assessment: Assessment) -> View:
     """Return what singles people out: attributes, values, pairs, combinations, minimal identifiers, direct identifiers."""
-    names = {rate.name for rate in found.attributes[:_MOST_DRAWN]}
-    unnamed = "A value that is masked has no name." if found.small else ""
+    names = {rate.name for rate in assessment.attributes[:_MOST_DRAWN]}
+    unnamed = "A value that is masked has no name." if assessment.small else ""
     charts = [
         Chart(
             "attributes", "bars", "What each attribute says about who is who", ("attribute", "DR"),
-            tuple((rate.name, rate.dr) for rate in found.attributes[:_MOST_DRAWN]), _more(found.attributes), _IDENTITY,
+            tuple((rate.name, rate.dr) for rate in assessment.attributes[:_MOST_DRAWN]), _more(assessment.attributes), _IDENTITY,
         ),
-        _values_chart("values", "What each value says about who is who", found.attributes, unnamed),
+        _values_chart("values", "What each value says about who is who", assessment.attributes, unnamed),
     ]  # fmt: skip
-    if found.pairs:
-        charts.append(_pairs_chart(found, names))
-    tables = [_attribute_table(found)]
-    if found.riskiest:
-        tables.append(_combination_table(found))
-    if found.identifiers.findings:
-        tables.append(replace(found.identifiers.view().tables[0], title="Columns that may name people outright"))
-    return View("What identifies", tables=tuple(tables), notes=tuple(_identity_notes(found)), charts=tuple(charts))
+    if assessment.pairs:
+        charts.append(_pairs_chart(assessment, names))
+    tables = [_attribute_table(assessment)]
+    if assessment.riskiest:
+        tables.append(_combination_table(assessment))
+    if assessment.identifiers.findings:
+        tables.append(replace(assessment.identifiers.view().tables[0], title="Columns that may name people outright"))
+    return View("What identifies", tables=tuple(tables), notes=tuple(_identity_notes(assessment)), charts=tuple(charts))
 
 
-def _attribute_table(found: Assessment) -> Table:
-    rows = tuple((rate.name, rate.dr, rate.kind, rate.values, rate.masked) for rate in found.attributes[:_MOST_ROWS])
+def _attribute_table(assessment: Assessment) -> Table:
+    rows = tuple((rate.name, rate.dr, rate.kind, rate.values, rate.masked) for rate in assessment.attributes[:_MOST_ROWS])
     return Table(
         ("attribute", "DR", "kind", "values", "masked"),
         rows,
         "Attributes, riskiest first",
-        _cut(len(found.attributes)),
+        _cut(len(assessment.attributes)),
         frozenset({"DR"}),
         f"{_IDENTITY} {_KINDS}",
     )
 
 
-def _combination_table(found: Assessment) -> Table:
-    rows = tuple((len(one.key), " + ".join(one.key), one.dr, one.kind, one.classes) for one in found.riskiest)
-    largest = found.combinations.max_size
-    note = f"sets of up to {largest} attributes were looked at" if largest and largest < len(found.made.key) else ""
+def _combination_table(assessment: Assessment) -> Table:
+    rows = tuple((len(one.key), " + ".join(one.key), one.dr, one.kind, one.classes) for one in assessment.riskiest)
+    largest = assessment.combinations.max_size
+    note = f"sets of up to {largest} attributes were looked at" if largest and largest < len(assessment.made.key) else ""
     return Table(
         ("size", "attributes", "DR", "kind", "classes"), rows, "Riskiest combinations of each size", note, frozenset({"DR"}),
         f"{_IDENTITY} {_KINDS}",
     )  # fmt: skip
 
 
-def _pairs_chart(found: Assessment, names: set[str]) -> Chart:
-    order = [rate.name for rate in found.attributes if rate.name in names]
-    rates = {frozenset(one.key): one.dr for one in found.pairs} | {frozenset([rate.name]): rate.dr for rate in found.attributes}
+def _pairs_chart(assessment: Assessment, names: set[str]) -> Chart:
+    order = [rate.name for rate in assessment.attributes if rate.name in names]
+    rates = {frozenset(one.key): one.dr for one in assessment.pairs} | {
+        frozenset([rate.name]): rate.dr for rate in assessment.attributes
+    }
     rows = tuple(
         (row, column, rates[frozenset((row, column))])
         for at, row in enumerate(order)
@@ -180,26 +189,26 @@ def _values_chart(name: str, title: str, rates: Sequence[AttributeRate], masked:
     )
 
 
-def _identity_notes(found: Assessment) -> Iterator[str]:
-    minimal = found.combinations.minimal_identifiers
+def _identity_notes(assessment: Assessment) -> Iterator[str]:
+    minimal = assessment.combinations.minimal_identifiers
     if minimal:
         some = "; ".join(" + ".join(key) for key in minimal[:_MOST_IDENTIFIERS])
         more = f"; and {len(minimal) - _MOST_IDENTIFIERS:,} more" if len(minimal) > _MOST_IDENTIFIERS else ""
         yield f"Minimal identifiers (they tell every record from every other, no part of them does): {some}{more}."
     else:
         yield "No set of attributes that was looked at tells every record from every other."
-    yield from _left_out(found)
-    if found.assumed:
-        yield "No key was named: every column that is no direct identifier and not sensitive counts as known to an intruder."
+    yield from _left_out(assessment)
+    if assessment.assumed:
+        yield "No key was named: every column that is not a direct identifier and not sensitive counts as known to an intruder."
 
 
 def _cut(rows: int) -> str:
     return f"the first {_MOST_ROWS} of {rows:,}; the whole answer has them all" if rows > _MOST_ROWS else ""
 
 
-def _left_out(found: Assessment) -> Iterator[str]:
+def _left_out(assessment: Assessment) -> Iterator[str]:
     """Say which sets of attributes were not looked at."""
-    largest, keys, together = found.combinations.max_size, len(found.made.key), len(found.combined)
+    largest, keys, together = assessment.combinations.max_size, len(assessment.made.key), len(assessment.combined)
     if together < keys:
         yield (
             f"Left out: sets of attributes with one of the {keys - together:,} that say least by themselves; sets were looked at "
@@ -216,25 +225,25 @@ def _more(rates: Sequence[AttributeRate]) -> str:
 # What discloses -------------------------------------------------------------------------------------------------------
 
 
-def _secrets(found: Assessment) -> Iterator[View]:
-    for at, one in enumerate(found.disclosures):
+def _secrets(assessment: Assessment) -> Iterator[View]:
+    for at, one in enumerate(assessment.disclosures):
         if one.dr is None:
             yield View(one.title, notes=(one.reason or "",))
             continue
         yield View(
             one.title,
-            figures=tuple(_secret_figures(found, one)),
+            figures=tuple(_secret_figures(assessment, one)),
             tables=(_secret_table(one),),
-            charts=tuple(_secret_charts(found, one, f"disclosure-{at + 1}")),
+            charts=tuple(_secret_charts(assessment, one, f"disclosure-{at + 1}")),
         )
 
 
-def _secret_figures(found: Assessment, one: Disclosure) -> Iterator[Figure]:
+def _secret_figures(assessment: Assessment, one: Disclosure) -> Iterator[Figure]:
     yield Figure("Discrimination Rate", one.dr, "of all key attributes together", _DR)
     yield Figure("adjusted for chance", one.adjusted, one.reason or "0 is what a random key would give", _ADJUSTED)
     yield Figure("kind", one.kind, "", _KINDS)
     if one.partition is None:
-        guess = found.measurement.vulnerability[one.sensitive]
+        guess = assessment.measurement.vulnerability[one.sensitive]
         yield Figure(
             "best guess", guess["posterior"], f"right that often; {number(guess['prior'])} without the key",
             "Bayes vulnerability: the sum over the classes of the share of their most frequent value.",
@@ -250,7 +259,7 @@ def _secret_table(one: Disclosure) -> Table:
     )  # fmt: skip
 
 
-def _secret_charts(found: Assessment, one: Disclosure, name: str) -> Iterator[Chart]:
+def _secret_charts(assessment: Assessment, one: Disclosure, name: str) -> Iterator[Chart]:
     shown = one.attributes[:_MOST_DRAWN]
     title = f"What each attribute says about {one.sensitive}"
     if all(rate.adjusted is not None for rate in shown):
@@ -260,54 +269,54 @@ def _secret_charts(found: Assessment, one: Disclosure, name: str) -> Iterator[Ch
     else:
         rows = tuple((rate.name, rate.dr) for rate in shown)
         yield Chart(name, "bars", title, ("attribute", "DR"), rows, _more(one.attributes), _DR)
-    hidden = "A value that is masked is not drawn." if found.small else ""
+    hidden = "A value that is masked is not drawn." if assessment.small else ""
     yield _values_chart(f"{name}-values", f"What each value says about {one.sensitive}", one.attributes, hidden)
 
 
 # Models and risks -----------------------------------------------------------------------------------------------------
 
 
-def _models(found: Assessment) -> View:
+def _models(assessment: Assessment) -> View:
     """Return the models and risks as `unveil measure` shows them, with how risks and class sizes are distributed."""
-    shown = view_of(found.measurement)
-    sizes, total = found.class_sizes, sum(found.class_sizes.records)
+    shown = view_of(assessment.measurement)
+    sizes, total = assessment.class_sizes, sum(assessment.class_sizes.records)
     risks = tuple(reversed([(label, records / total) for label, records in zip(_RISKS, sizes.records, strict=True)]))
     charts = (
         Chart(
-            "risk", "columns", f"{noun(found.measurement.unit).capitalize()} by their risk",
-            ("prosecutor risk", f"share of {noun(found.measurement.unit)}"), risks,
+            "risk", "columns", f"{noun(assessment.measurement.unit).capitalize()} by their risk",
+            ("prosecutor risk", f"share of {noun(assessment.measurement.unit)}"), risks,
             "Further right is riskier.", _RISK,
         ),
         Chart(
-            "classes", "columns", "Classes by their size", (f"{noun(found.measurement.unit)} in a class", "classes"),
+            "classes", "columns", "Classes by their size", (f"{noun(assessment.measurement.unit)} in a class", "classes"),
             tuple(zip(_BANDS, sizes.classes, strict=True)), "", "A class: the records that share all values of the key.",
         ),
     )  # fmt: skip
-    masked = (masking_in_words(found.small),) if found.small else ()
-    known = _defined(found)
+    masked = (masking_in_words(assessment.small),) if assessment.small else ()
+    known = _defined(assessment)
     figures = tuple(replace(figure, definition=known.get(figure.label, "")) for figure in shown.figures)
     tables = tuple(replace(table, definition=known.get(table.title, _MODELS)) for table in shown.tables)
     return View("Models and risks", figures, tables, (*shown.notes, *masked), charts)
 
 
-def _defined(found: Assessment) -> Mapping[str, str]:
-    """Return what the figures and tables are, of people where they are told apart."""
-    return _DEFINED if found.measurement.persons is None else {**_DEFINED, **_DEFINED_BY_PERSON}
+def _defined(assessment: Assessment) -> Mapping[str, str]:
+    """Return what the figures and tables are, of people where they are distinguished."""
+    return _DEFINED if assessment.measurement.persons is None else {**_DEFINED, **_DEFINED_BY_PERSON}
 
 
-def _origins(found: Assessment) -> Iterator[View]:
+def _origins(assessment: Assessment) -> Iterator[View]:
     """Return what would be left without each attribute."""
-    if not found.without:
+    if not assessment.without:
         return
-    first = sorted(found.without, key=lambda one: one.uniques)[:_MOST_ROWS]
+    first = sorted(assessment.without, key=lambda one: one.uniques)[:_MOST_ROWS]
     rows = tuple((one.name, one.uniques, one.k, one.average_risk) for one in first)
-    sample, prosecutor = found.measurement.uniqueness["sample"], found.measurement.risk["prosecutor"]
-    k = found.measurement["k_anonymity"].value
+    sample, prosecutor = assessment.measurement.uniqueness["sample"], assessment.measurement.risk["prosecutor"]
+    k = assessment.measurement["k_anonymity"].value
     everything = (("(nothing left out)", sample["uniques"], k, prosecutor["average"]),)
     table = Table(
-        ("left out", f"unique {noun(found.measurement.unit)}", "k", "average risk"), (*everything, *rows),
+        ("left out", f"unique {noun(assessment.measurement.unit)}", "k", "average risk"), (*everything, *rows),
         "If one attribute were left out",
-        _cut(len(found.without)),
+        _cut(len(assessment.without)),
         frozenset({"average risk"}), f"The classes of the other key attributes. {_RISK}",
     )  # fmt: skip
     yield View("Where it comes from", tables=(table,))
@@ -316,10 +325,10 @@ def _origins(found: Assessment) -> Iterator[View]:
 # How it was made ------------------------------------------------------------------------------------------------------
 
 
-def _made(found: Assessment) -> View:
-    made = found.made
+def _made(assessment: Assessment) -> View:
+    made = assessment.made
     rows: list[tuple[Any, ...]] = [
-        ("data", found.place),
+        ("data", assessment.place),
         ("key", ", ".join(made.key[:_MOST_ROWS])),
         ("key attributes", f"{len(made.key):,}"),
         ("sensitive", ", ".join(made.sensitive) or None),
@@ -328,13 +337,13 @@ def _made(found: Assessment) -> View:
         ("weights", made.weights),
         *([("person", made.person)] if made.person is not None else []),
         *([("household", made.household)] if made.household is not None else []),
-        ("largest sets of attributes", str(found.combinations.max_size)),
-        ("values masked", masking_in_words(found.small) if found.small else "no"),
-        ("direct identifiers", f"up to {found.identifiers.sample:,} values a column, seed {found.identifiers.seed}"),
+        ("largest sets of attributes", str(assessment.combinations.max_size)),
+        ("values masked", masking_in_words(assessment.small) if assessment.small else "no"),
+        ("direct identifiers", f"up to {assessment.identifiers.sample:,} values per column, seed {assessment.identifiers.seed}"),
         ("version", f"unveil {made.version}"),
         ("date", made.date),
     ]
     tables = [Table(("setting", "value"), tuple(rows), "Settings")]
-    if found.files:
-        tables.append(file_table(found.files))
+    if assessment.files:
+        tables.append(file_table(assessment.files))
     return View("How it was made", tables=tuple(tables))

@@ -49,7 +49,7 @@ class ParameterGrid:
     suits
         The attributes that it is for: "numbers", "names", or "all".
     options
-        What else it is told, given the attributes and the number of records.
+        Its other settings, given the attributes and the number of records.
     """
 
     mechanism: str
@@ -60,9 +60,10 @@ class ParameterGrid:
 
     def candidates(self, names: Sequence[str], records: int, more: Mapping[str, Any]) -> list[ProtectionCandidate]:
         """Return a protection for each value of the parameter."""
-        told = {**self.options(names, records), **more}
+        settings = {**self.options(names, records), **more}
         return [
-            ProtectionCandidate((Step(self.mechanism, tuple(names), {self.parameter: value, **told}),)) for value in self.values
+            ProtectionCandidate((Step(self.mechanism, tuple(names), {self.parameter: value, **settings}),))
+            for value in self.values
         ]
 
 
@@ -83,7 +84,7 @@ _GRIDS = (
 _PRIVATE = ("dp_microaggregate", "epsilon", (10.0, 1.0, 0.1))
 _VARIED = {grid.mechanism: grid.parameter for grid in _GRIDS} | {_PRIVATE[0]: _PRIVATE[1]}
 _LAST = "generalize"
-"""What it gives are words, so it stands last in a chain."""
+"""What it gives are words, so it is last in a chain."""
 
 
 def single_candidates(
@@ -99,17 +100,17 @@ def single_candidates(
     Differential privacy needs bounds that do not come from the data, so it is tried on the attributes that have some. Where the
     attributes hold nulls, these stay.
     """
-    found: list[ProtectionCandidate] = []
+    candidates: list[ProtectionCandidate] = []
     for grid in _GRIDS:
         suited = {"all": [*numbers, *names], "numbers": numbers, "names": names}[grid.suits]
         kept = {"nulls": "keep"} if nulls and grid.suits != "all" else {}
-        found += grid.candidates(suited, records, kept) if suited else []
+        candidates += grid.candidates(suited, records, kept) if suited else []
     bounded = [name for name in numbers if name in bounds]
     if bounded:
         options = {"bounds": {name: tuple(bounds[name]) for name in bounded}, "k": max(2, round(records**0.5))}
         grid = ParameterGrid(*_PRIVATE, "numbers", lambda _names, _records: options)
-        found += grid.candidates(bounded, records, {})
-    return found
+        candidates += grid.candidates(bounded, records, {})
+    return candidates
 
 
 def chains_of(singles: Sequence[ProtectionCandidate]) -> list[ProtectionCandidate]:

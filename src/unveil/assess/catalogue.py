@@ -76,8 +76,8 @@ class Records(Result):
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return the records by column."""
-        found: dict[str, Sequence[Any]] = self.frame.to_dict(as_series=False)
-        return found
+        columns: dict[str, Sequence[Any]] = self.frame.to_dict(as_series=False)
+        return columns
 
     def view(self) -> View:
         """Return the first records."""

@@ -38,7 +38,7 @@ class Without:
 class ClassSizes:
     """How many classes have how many records, in the bands of `CLASS_SIZES`, and how many records are in them.
 
-    Where persons are told apart, it is persons, each in the smallest of their classes.
+    Where persons are distinguished, it is persons, each in the smallest of their classes.
     """
 
     classes: tuple[int, ...]
@@ -59,31 +59,31 @@ def without(counts: Counts, keys: Sequence[str], person: str | None = None) -> l
         return []
     step = active_run().counting("where it comes from", len(keys))
     behind = _refined(counts, keys[::-1])[::-1]
-    found = []
+    rows = []
     for at, (name, before) in enumerate(zip(keys, _refined(counts, keys), strict=True)):
         (one, ones), (other, others) = before, behind[at]
         of_cell, codes = group([one, other], [ones, others])
         sizes, own = _sizes(counts, of_cell, len(codes[0]), person)
-        found.append(Without(name, int(own[sizes == 1].sum()), int(sizes.min()), float((own / sizes).sum() / own.sum())))
+        rows.append(Without(name, int(own[sizes == 1].sum()), int(sizes.min()), float((own / sizes).sum() / own.sum())))
         step()
-    return found
+    return rows
 
 
 def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64], int]]:
     """Return for each attribute the class of every cell by those before it, and the number of classes."""
-    found, of_cell, classes = [], np.zeros(len(counts), dtype=np.int64), 1
+    levels, of_cell, classes = [], np.zeros(len(counts), dtype=np.int64), 1
     for name in keys:
-        found.append((of_cell, classes))
+        levels.append((of_cell, classes))
         at = counts.names.index(name)
         of_cell, codes = group([of_cell, counts.codes[at]], [classes, len(counts.columns[at].values)])
         classes = len(codes[0])
-    return found
+    return levels
 
 
 def class_sizes(counts: Counts, keys: Sequence[str], person: str | None = None) -> ClassSizes:
     """Return how many classes of the keys, and records or persons in them, fall into each band."""
-    found = counts.classes(keys)
-    sizes, own = _sizes(counts, found.of_cell, len(found), person)
+    partition = counts.classes(keys)
+    sizes, own = _sizes(counts, partition.of_cell, len(partition), person)
     band = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
     number = len(CLASS_SIZES)
     classes, records = np.bincount(band, minlength=number), np.bincount(band, weights=own, minlength=number)

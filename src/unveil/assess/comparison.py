@@ -116,9 +116,9 @@ class Comparison(Result):
         changes = {
             name: {column: change.to_dict() for column, change in columns.items()} for name, columns in self.attributes.items()
         }
-        found: dict[str, Any] = jsonable({**self.trade_off.to_dict(), "attributes": changes})
+        document: dict[str, Any] = jsonable({**self.trade_off.to_dict(), "attributes": changes})
         reasons = {name: list(lines) for name, lines in self.reasons.items()}
-        return {**found, "reasons": reasons, "files": [file.to_dict() for file in self.files], "version": __version__}
+        return {**document, "reasons": reasons, "files": [file.to_dict() for file in self.files], "version": __version__}
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per release."""
@@ -197,7 +197,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     key, sensitive
         The key and the sensitive attributes; none: those of the original's study or project.
     original
-        The name under which the original stands among them.
+        The name under which the original is among them.
     privacy
         Figures of privacy: "k", "prosecutor", "l", "t" and, where records are aligned, "attack".
     needs, tasks, losses
@@ -226,14 +226,14 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     >>> import polars as pl, unveil
     >>> table = pl.DataFrame({"age": [21, 24, 35, 38], "sex": ["f", "m", "f", "m"], "ill": ["no", "no", "yes", "yes"]})
     >>> tens = table.with_columns(age=pl.Series(["2*", "2*", "3*", "3*"]))
-    >>> found = unveil.compare(
+    >>> comparison = unveil.compare(
     ...     {"original": table, "decades": tens, "no age": table.drop("age")},
     ...     key=["age", "sex"],
     ...     needs=unveil.Need("illness", target="ill", given="age"),
     ...     losses="nominal",
     ...     same_order=True,
     ... )
-    >>> found.reasons["no age"]
+    >>> comparison.reasons["no age"]
     ('illness: 0.0000 instead of 1.0000; most was lost on age: the release leaves it out.',)
     >>> counts = unveil.table("adult", ["race", "marital-status"])
     >>> unveil.compare({"original": counts, "suppressed": counts.suppress("threshold=5")})
@@ -255,7 +255,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         files = table_files(releases, original, before.project, rules, key_file)
         keys, secrets = sides_of(before.key, before.sensitive or None)
         others = {name: held.enter_context(studied(data, partial=True)) for name, data in made.items()}
-        found = trade_off(
+        trade = trade_off(
             before, others, keys, secrets or None, privacy=privacy, needs=wanted, tasks=tasks, losses=losses,
             id=id, link=link, same_order=ordered, seed=seed, policy=policy, progress=active_run(),
         )  # fmt: skip
@@ -265,8 +265,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
             name: _changes(before, one, columns, served, _degrees(one, wanted))
             for name, one in active_run().each("reasons", others.items())
         }
-    reasons = {name: tuple(_reasons(name, found, changes[name], served, wanted)) for name in others}
-    return Comparison(found, changes, reasons, files)
+    reasons = {name: tuple(_reasons(name, trade, changes[name], served, wanted)) for name in others}
+    return Comparison(trade, changes, reasons, files)
 
 
 def _protected(releases: Mapping[str, Any], original: str) -> tuple[CrossTable, dict[str, ProtectedTable]] | None:
@@ -288,36 +288,36 @@ Degrees = dict[str, tuple[float | None, Mapping[str, float | None]]]
 
 def _degrees(study: Study, needs: Sequence[Need]) -> Degrees:
     """Return the degree of each need, whole and by attribute; an attribute that is not there serves nothing."""
-    found: Degrees = {}
+    degrees: Degrees = {}
     for need in needs:
         present = [name for name in need.given if name in study.names]
         by = dict.fromkeys(need.given, 0.0)
         if not present or need.target not in study.names:
-            found[need.name] = (0.0 if need.target in study.names else None, by)
+            degrees[need.name] = (0.0 if need.target in study.names else None, by)
             continue
         kept = {name: partition for name, partition in need.partitions.items() if name in (*present, need.target)}
         served = utility(study, Need(need.name, need.target, present, kept), nulls="category").needs[need.name]
-        found[need.name] = (served.degree, {**by, **served.by_attribute})
-    return found
+        degrees[need.name] = (served.degree, {**by, **served.by_attribute})
+    return degrees
 
 
 def _changes(
     before: Study, after: Study, columns: Sequence[str], served: Degrees, serving: Degrees
 ) -> dict[str, AttributeChange]:
-    found = {}
+    changes = {}
     for name in columns:
         degrees = {need: (by[name], serving[need][1].get(name)) for need, (_, by) in served.items() if name in by}
         values, hidden = _values(before, name)
         if name not in after.names:
-            found[name] = AttributeChange(values, 0, 1.0 - hidden, degrees, missing=True)
+            changes[name] = AttributeChange(values, 0, 1.0 - hidden, degrees, missing=True)
             continue
         left, gone = _values(after, name)
-        found[name] = AttributeChange(values, left, max(gone - hidden, 0.0), degrees)
-    return found
+        changes[name] = AttributeChange(values, left, max(gone - hidden, 0.0), degrees)
+    return changes
 
 
 def _values(study: Study, name: str) -> tuple[int, float]:
-    """Return how many values a column holds, and the share of its cells that say nothing."""
+    """Return how many values per column holds, and the share of its cells that say nothing."""
     counts = study.counts([name], nulls="category", partitions={})
     nothing = [value is None or value == SUPPRESSED for value in counts.columns[0].values]
     hidden = sum(int(n) for n, code in zip(counts.n.tolist(), counts.codes[0].tolist(), strict=True) if nothing[code])
@@ -325,12 +325,12 @@ def _values(study: Study, name: str) -> tuple[int, float]:
 
 
 def _reasons(
-    name: str, found: TradeOff, changes: Mapping[str, AttributeChange], served: Degrees, needs: Sequence[Need]
+    name: str, trade: TradeOff, changes: Mapping[str, AttributeChange], served: Degrees, needs: Sequence[Need]
 ) -> list[str]:
     """Return why a release lost what it lost: for every need the attribute that fell most, for the rest what is left of it."""
     lines = []
     for need in needs:
-        whole, now = served[need.name][0], found[name].figures[need.name]
+        whole, now = served[need.name][0], trade[name].figures[need.name]
         if whole is None or now is None or whole - now <= _NOTABLE:
             continue
         falls = {one: _fall(changes[one].degrees[need.name]) for one in need.given}
@@ -342,7 +342,7 @@ def _reasons(
         worst = max(changes, key=lambda one: 1.0 - changes[one].values_after / max(changes[one].values_before, 1))
         if changes[worst].values_after < changes[worst].values_before:
             lines.append(f"coarsest is {worst}: {changes[worst].because()}.")
-    rivals = found[name].dominated_by
+    rivals = trade[name].dominated_by
     if rivals:
         lines.append(
             f"{shown(rivals[0])} is at least as good in every figure and better in one: there is no reason to take this one."

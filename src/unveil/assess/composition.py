@@ -92,7 +92,7 @@ class Composition(Result):
     Attributes
     ----------
     tried
-        Each with its figures; those that could not be made stand last.
+        Each with its figures; those that could not be made are last.
     original
         The figures of the table as it is.
     choice
@@ -102,7 +102,7 @@ class Composition(Result):
     blocks
         The blocks by which numbers were read, by column.
     settings, notes
-        What was asked for, and what a user should know.
+        The request, and what a user should know.
     """
 
     tried: tuple[Composed, ...]
@@ -268,8 +268,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     >>> import unveil
     >>> people = unveil.datasets.adult().select("age", "sex", "income-per-year").head(1000)
     >>> need = unveil.Need("income", target="income-per-year", given="age")
-    >>> found = unveil.compose(people, "age", need, sensitive="sex", chains=False, seed=1)
-    >>> found
+    >>> composition = unveil.compose(people, "age", need, sensitive="sex", chains=False, seed=1)
+    >>> composition
     Composition(... of 16 protections undominated; chosen: ...)
     """
     checked_number("time_limit", time_limit, above=0.0)
@@ -277,19 +277,19 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
         if most is not None:
             checked_share(name, most)
     keys, secrets = sides_of(key, sensitive)
-    asked = [needs] if isinstance(needs, Need) else [*needs]
-    if not asked:
+    wanted = [needs] if isinstance(needs, Need) else [*needs]
+    if not wanted:
         raise ArgumentError("no need is named; name what the release is to be good for, such as Need('study', 'income', 'age').")
     opened = open_microdata(data)
     require_columns(names_of(identifiers), opened.names)
     records = opened.without(names_of(identifiers))
-    named = [*keys, *secrets, *(name for need in asked for name in (need.target, *need.given))]
+    named = [*keys, *secrets, *(name for need in wanted for name in (need.target, *need.given))]
     require_columns(named, records.names)
-    found = screen(records.frame, records.names, named, opened.standing)
-    records = records.without(list(found.left_out)).deferred()
-    found = found.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
-    judge = CompositionJudge.of(records, keys, secrets, asked, partitions or {})
-    trial = _Trial(records, found, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
+    screened = screen(records.frame, records.names, named, opened.standing)
+    records = records.without(list(screened.left_out)).deferred()
+    screened = screened.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
+    judge = CompositionJudge.of(records, keys, secrets, wanted, partitions or {})
+    trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
     singles = _given(candidates) if candidates is not None else judge.candidates(bounds or {})
     made = trial.all(singles, more=chains)
     if chains:
@@ -298,21 +298,21 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     settings = {
         "key": list(keys),
         "sensitive": list(secrets),
-        "needs": [repr(need) for need in asked],
+        "needs": [repr(need) for need in wanted],
         "prefer": prefer,
         "max_identity": max_identity,
         "max_homogeneity": max_homogeneity,
         "time_limit": time_limit,
     }
-    choice = _choice(tried, asked, prefer, max_identity, max_homogeneity)
+    choice = _choice(tried, wanted, prefer, max_identity, max_homogeneity)
     return Composition(tried, judge.original(), choice, trial.complete, judge.block_counts, settings, (_ON_DATA,))
 
 
 def _given(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCandidate]:
-    found = [ProtectionCandidate((one,) if isinstance(one, Step) else tuple(one)) for one in candidates]
-    if not found:
+    given = [ProtectionCandidate((one,) if isinstance(one, Step) else tuple(one)) for one in candidates]
+    if not given:
         raise ArgumentError("no candidate is named; name steps to try, or leave candidates out for the usual ones.")
-    return found
+    return given
 
 
 class _Trial:

@@ -21,7 +21,7 @@ from unveil.sources.microdata import Microdata
 __all__ = ["ComposedFigures", "CompositionJudge"]
 
 _BLOCKS = 10
-"""Numbers with more values are read by so many blocks of equally many original records."""
+"""Numbers with more values are read by this many blocks of equally many original records."""
 _TOLERANCE = 1e-9
 _BEFORE, _AFTER = "original", "release"
 
@@ -63,7 +63,7 @@ class ComposedFigures:
         ]
 
     def misses(self, needs: Sequence[Need], max_identity: float | None, max_homogeneity: float | None) -> dict[str, float]:
-        """Return by how much it misses the risks and degrees that are asked for, by name."""
+        """Return by how much it misses the required risks and degrees, by name."""
         gaps = {"identity": 0.0 if max_identity is None else self.identity - max_identity}
         for name, risk in self.homogeneity.items():
             gaps[f"homogeneity of {name}"] = 0.0 if max_homogeneity is None else risk - max_homogeneity
@@ -94,17 +94,17 @@ class CompositionJudge:
         columns = dict.fromkeys([*keys, *secrets, *(name for need in needs for name in (need.target, *need.given))])
         blocks = {name: Partition.of(spec, column=name) for name, spec in partitions.items()}
         for name in columns:
-            if name not in blocks and (found := _deciles(records.column(name))) is not None:
-                blocks[name] = found
+            if name not in blocks and (deciles := _deciles(records.column(name))) is not None:
+                blocks[name] = deciles
         return cls(records, tuple(keys), tuple(secrets), tuple(needs), blocks)
 
     @property
     def block_counts(self) -> dict[str, int]:
         """The number of blocks that each column's values fill."""
-        found = {}
+        counts = {}
         for name, partition in self.blocks.items():
-            found[name] = len(set(partition.apply(load(self.records.frame, [name]).columns[0].values, name)[1]))
-        return found
+            counts[name] = len(set(partition.apply(load(self.records.frame, [name]).columns[0].values, name)[1]))
+        return counts
 
     def candidates(self, bounds: Mapping[str, tuple[float, float]]) -> list[ProtectionCandidate]:
         """Return the usual protections of one step for the key attributes."""

@@ -1,8 +1,8 @@
 """What a result can be held to later: when it was made, and from which files, each with its size and a hash.
 
-Whoever has the SHA-256 of a small table of people can try tables until one fits: a plain hash of personal data discloses it. So
-that of a release is given, which everyone may read, and that of anything else only under a key: an HMAC, by which
-whoever keeps the key file can tell whether they hold the same file. With a key, a verdict gives the HMAC of its release too.
+Anyone who has the SHA-256 of a small table of people can try tables until one fits: a plain hash of personal data discloses it.
+So that of a release is given, which everyone may read, and that of anything else only under a key: an HMAC, by which
+anyone who keeps the key file can tell whether they hold the same file. With a key, a verdict gives the HMAC of its release too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class InputFile:
     hmac_sha256
         The hash under the steward's key; None where no key file is given, and for a release.
     is_file
-        Whether it is one, and no policy that stands in none.
+        Whether it is one, and no policy in none.
     """
 
     role: str
@@ -79,7 +79,7 @@ class Evidence:
     ----------
     files
         What was read, as far as it is files: of a verdict the release, its record, the original, the project, the policy and the
-        earlier result. A policy that is none stands here with the hash of its rules.
+        earlier result. A policy that is none is here with the hash of its rules.
     date
         The moment in UTC, as ISO writes it.
     version
@@ -146,32 +146,32 @@ def verdict_files(
     Parameters
     ----------
     places
-        By role ("release", "record", "original", "earlier result"); one that is no file is left out.
+        By role ("release", "record", "original", "earlier result"); one that is not a file is left out.
     project, policy
         The project, and the rules held against the release. A project that names a data base with a password has no plain hash.
     key_file
         The secret key of the hashes; none: plain ones, and none of the original.
     """
     key = None if key_file is None else read_key(key_file)
-    found: list[InputFile] = []
+    files: list[InputFile] = []
     for role, place in places.items():
         if place == "-":
-            found.append(replace(_standard_input(key, public=role != "original"), role=role))
+            files.append(replace(_standard_input(key, public=role != "original"), role=role))
         elif place is not None:
-            found += _file(role, os.fspath(place), key, public=key is None and role != "original")
-    return (*found, *_rules(project, policy, key))
+            files += _file(role, os.fspath(place), key, public=key is None and role != "original")
+    return (*files, *_rules(project, policy, key))
 
 
 def _rules(project: Project | None, policy: Policy | None, key: bytes | None) -> list[InputFile]:
     """Return the files of a project and of a policy, with plain hashes where there is no key."""
-    found: list[InputFile] = []
+    files: list[InputFile] = []
     if project is not None:
-        found += _file("project", str(project.path), key, public=key is None and not has_password(project))
+        files += _file("project", str(project.path), key, public=key is None and not has_password(project))
     if policy is not None:
         place = policy.path or (project.path if project is not None and policy is project.policy else None)
         open_to_all = key is None and not (project is not None and place == project.path and has_password(project))
-        found += [_rules_in_hand(policy)] if place is None else _file("policy", str(place), key, public=open_to_all)
-    return found
+        files += [_rules_in_hand(policy)] if place is None else _file("policy", str(place), key, public=open_to_all)
+    return files
 
 
 def has_password(project: Project) -> bool:
@@ -180,7 +180,7 @@ def has_password(project: Project) -> bool:
 
 
 def _rules_in_hand(policy: Policy) -> InputFile:
-    """Return the rules of a preset, or of a policy that stands in no file, with the hash of what they say."""
+    """Return the rules of a preset, or of a policy in no file, with the hash of what they say."""
     said = [{"rule": one.name, "threshold": one.threshold, "parameters": dict(one.parameters)} for one in policy.in_force()]
     text = json.dumps(jsonable(said), sort_keys=True, ensure_ascii=True).encode()
     place = f"preset {policy.name}" if policy.presets and not policy.rules else "rules given in the call"
@@ -190,7 +190,7 @@ def _rules_in_hand(policy: Policy) -> InputFile:
 def input_files(
     source: Source, project: Project | None, secrets: Iterable[str], key_file: str | os.PathLike[str] | None = None
 ) -> tuple[InputFile, ...]:
-    """Return the files behind a source and a project: the data, the project file, and the hierarchies of the secrets.
+    """Return the files behind a source and a project: the data, the project file, and hierarchies of sensitive attributes.
 
     Parameters
     ----------
@@ -203,14 +203,14 @@ def input_files(
         column, so they are no more public than the data.
     """
     key = None if key_file is None else read_key(key_file)
-    found = [_standard_input(key)] if source.place == "-" else _file("data", source.place, key)
+    files = [_standard_input(key)] if source.place == "-" else _file("data", source.place, key)
     if project is not None:
-        found += _file("project", str(project.path), key)
+        files += _file("project", str(project.path), key)
         known = (project.attributes.get(name) for name in secrets)
         for attribute in known:
             if attribute is not None and attribute.hierarchy is not None:
-                found += _file(f"hierarchy of {attribute.name}", str(attribute.hierarchy), key)
-    return tuple(found)
+                files += _file(f"hierarchy of {attribute.name}", str(attribute.hierarchy), key)
+    return tuple(files)
 
 
 def read_files(read: Iterable[tuple[str, str]], key_file: str | os.PathLike[str]) -> tuple[InputFile, ...]:
@@ -219,14 +219,14 @@ def read_files(read: Iterable[tuple[str, str]], key_file: str | os.PathLike[str]
     Parameters
     ----------
     read
-        Roles and places; a place that is no file, such as a built-in data set, is left out.
+        Roles and places; a place that is not a file, such as a built-in data set, is left out.
     key_file
         The secret key of the hashes.
     """
-    key, found = read_key(key_file), list[InputFile]()
+    key, files = read_key(key_file), list[InputFile]()
     for role, place in dict.fromkeys(read):
-        found += [replace(_standard_input(key), role=role)] if place == "-" else _file(role, place, key)
-    return tuple(found)
+        files += [replace(_standard_input(key), role=role)] if place == "-" else _file(role, place, key)
+    return tuple(files)
 
 
 def table_files(
@@ -239,8 +239,8 @@ def table_files(
     """Return the files behind an original and its releases, by the tables' names; under a key, project and policy too."""
     key = None if key_file is None else read_key(key_file)
     places = {name: open_source(data).place for name, data in tables.items()}
-    found = [file for name, place in places.items() for file in _file(name, place, key, public=name != original)]
-    return tuple(found if key is None else [*found, *_rules(project, policy, key)])
+    files = [file for name, place in places.items() for file in _file(name, place, key, public=name != original)]
+    return tuple(files if key is None else [*files, *_rules(project, policy, key)])
 
 
 def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> list[InputFile]:
@@ -248,7 +248,7 @@ def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> 
     path, place = Path(named_part(place)[0]), without_credentials(place)
     try:
         if not path.is_file() and is_pattern(place):
-            return [found for one in files_of(place) for found in _file(role, one, key, public=public)]
+            return [file for one in files_of(place) for file in _file(role, one, key, public=public)]
         if not path.is_file():
             return []
         size = path.stat().st_size
@@ -256,7 +256,7 @@ def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> 
             return [InputFile(role, place, size, sha256=_digest(path, hashlib.sha256()))]
         keyed = None if key is None else _digest(path, hmac.new(key, digestmod="sha256"))
         return [InputFile(role, place, size, hmac_sha256=keyed)]
-    except (OSError, ValueError):  # a place that is no path, or that went away after it was read
+    except (OSError, ValueError):  # a place that is not a path, or that went away after it was read
         return []
 
 

@@ -45,7 +45,7 @@ LOSSES: Mapping[str, tuple[str, ...]] = {
     "suppressed": ("suppressed", "share_of_cells"),
     "pmse": (),
 }
-"""The losses, lower is better, and where each stands in the answer of `unveil.loss`; pMSE has a call of its own."""
+"""The losses, lower is better, and where each is in the answer of `unveil.loss`; pMSE has a call of its own."""
 
 MEANING: Mapping[str, str] = {
     "prosecutor": "mean risk of the records: one over the size of their class",
@@ -61,10 +61,10 @@ MEANING: Mapping[str, str] = {
     "precision": "mean height of cells in their hierarchy, as a share of its height",
     "ncp": "mean share of a column's range that a cell covers",
     "nonuniform_entropy": "share of the information in the cells that is lost, by how frequent values are",
-    "discernibility": "records that each record cannot be told from, as a share of all",
+    "discernibility": "records that each record cannot be distinguished from, as a share of all",
     "average_class_size": "mean size of the classes, as a share of all records",
     "suppressed": "share of cells that are suppressed or left out",
-    "pmse": "how well records of the release are told from original ones; 0: not at all",
+    "pmse": "how well records of the release are distinguished from original ones; 0: not at all",
 }
 """What each figure is, with the base of a share."""
 _NEED = "share of the target's uncertainty that the given columns remove"
@@ -143,12 +143,12 @@ class Shared:
     @cached_property
     def categories(self) -> tuple[str, ...]:
         """The columns held that are not numbers in every table; their records are read for it."""
-        found = []
+        names = []
         for name in self.held:
             kinds = [table.collected([name])[name].dtype for table in self.tables if name in table.names]
             if not all(kind.is_numeric() for kind in kinds):
-                found.append(name)
-        return tuple(found)
+                names.append(name)
+        return tuple(names)
 
     @classmethod
     def of(cls, original: Study, releases: Mapping[str, Study], identity: str | None) -> Shared:
@@ -197,8 +197,8 @@ class Asked:
 
     def axes(self) -> tuple[Axis, ...]:
         """Return the figures in order, refusing what does not exist."""
-        for what, asked, known in (("privacy", self.privacy, list(PRIVACY)), ("loss", self.losses, list(LOSSES))):
-            for name in asked:
+        for what, chosen, known in (("privacy", self.privacy, list(PRIVACY)), ("loss", self.losses, list(LOSSES))):
+            for name in chosen:
                 if name not in known:
                     raise ArgumentError.not_one_of(what, name, known)
         if not self.secrets and {"l", "t"} & set(self.privacy):
@@ -224,10 +224,10 @@ class Asked:
         """Return the figures of the original itself, as far as they need no attack and no model: it loses nothing."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         itself = ComparedRelease(original, original, Shared((), (), ()), {}, self.secrets)
-        found = _guarded(models, lambda: self._models(itself)) if models else {}
-        found |= _guarded([need.name for need in self.needs], lambda: self._needs(itself)) if self.needs else {}
-        found |= dict.fromkeys((name for name in self.losses if name not in _NOT_FROM_ZERO), 0.0)
-        return found
+        readings = _guarded(models, lambda: self._models(itself)) if models else {}
+        readings |= _guarded([need.name for need in self.needs], lambda: self._needs(itself)) if self.needs else {}
+        readings |= dict.fromkeys((name for name in self.losses if name not in _NOT_FROM_ZERO), 0.0)
+        return readings
 
     def readings(self, name: str, pair: ComparedRelease) -> Readings:
         """Measure one release; its name is a stage of the work, each figure a step."""
@@ -242,33 +242,33 @@ class Asked:
             (["pmse"] if "pmse" in self.losses else [], lambda: self._pmse(pair)),
         ]
         total = sum(len(names) for names, _ in groups)
-        found: Readings = {}
+        readings: Readings = {}
         run = active_run()
         for names, read in groups:
             if names:
-                run.at(name, len(found), total)
-                found |= _guarded(names, read)
+                run.at(name, len(readings), total)
+                readings |= _guarded(names, read)
         run.at(name, total, total)
-        return found
+        return readings
 
     def _places(self, name: str) -> list[str]:
         return [f"{name} of {secret}" for secret in self.secrets] if name in {"l", "t"} else [name]
 
     def _models(self, pair: ComparedRelease) -> Readings:
-        found = measure(pair.filled(secrets=False), self.keys, self.secrets or None)
-        readings: Readings = {"k": _value(found, "k_anonymity"), "prosecutor": float(found.risk["prosecutor"]["average"])}
+        measured = measure(pair.filled(secrets=False), self.keys, self.secrets or None)
+        readings: Readings = {"k": _value(measured, "k_anonymity"), "prosecutor": float(measured.risk["prosecutor"]["average"])}
         for secret in self.secrets:
-            readings[f"l of {secret}"] = _value(found, "distinct_l_diversity", secret)
-            readings[f"t of {secret}"] = _value(found, "t_closeness", secret, "equal")
+            readings[f"l of {secret}"] = _value(measured, "distinct_l_diversity", secret)
+            readings[f"t of {secret}"] = _value(measured, "t_closeness", secret, "equal")
         return readings
 
     def _attack(self, pair: ComparedRelease) -> Readings:
         tables = pair.original, pair.filled(secrets=False)
-        found = attack(*tables, self.keys, self.secrets or None, **pair.aligned, link_records=False, seed=self.seed).overall
+        overall = attack(*tables, self.keys, self.secrets or None, **pair.aligned, link_records=False, seed=self.seed).overall
         wanted = ("identity", "homogeneity") if self.secrets else ("identity",)
-        if missing := [name for name in wanted if found["risk"][name] is None]:
+        if missing := [name for name in wanted if overall["risk"][name] is None]:
             return {"attack": f"the risk of the {listed(missing)} attack is undefined, so there is no global one"}
-        return {"attack": 1.0 - found["overall_information_loss"]}
+        return {"attack": 1.0 - overall["overall_information_loss"]}
 
     def _needs(self, pair: ComparedRelease) -> Readings:
         served = utility(pair.filled(secrets=True), self.needs).needs
@@ -277,11 +277,11 @@ class Asked:
     def _tasks(self, name: str, pair: ComparedRelease) -> Readings:
         tables = pair.original.held(), pair.filled(secrets=True).held()
         steps = active_run().under(f"{name}: tasks")
-        found = try_tasks(
+        scores = try_tasks(
             *tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed, progress=steps
         )
         readings: Readings = {}
-        for task, one in found.tasks.items():
+        for task, one in scores.tasks.items():
             best = one.best()
             readings[task] = _or_reason(None if best is None else best.release.mean, one.reason)
         return readings
@@ -303,14 +303,14 @@ class Asked:
 
 
 def _guarded(names: Sequence[str], read: Callable[[], Readings]) -> Readings:
-    """Read figures; where they cannot be had, each gets the reason. A part that is not installed is no property of a release."""
+    """Read figures; where they cannot be had, each gets the reason. A missing installation says nothing about a release."""
     try:
-        found = read()
+        readings = read()
     except MissingExtraError:
         raise
     except UnveilError as problem:
         return dict.fromkeys(names, str(problem))
-    return {name: found[name] for name in names}
+    return {name: readings[name] for name in names}
 
 
 def _found(answer: Any, place: Sequence[str]) -> float | str:
@@ -322,8 +322,8 @@ def _found(answer: Any, place: Sequence[str]) -> float | str:
     return _or_reason(None if answer is None else float(answer), reason)
 
 
-def _value(found: Measurement, *place: str) -> float | str:
-    measured = found[place]
+def _value(measurement: Measurement, *place: str) -> float | str:
+    measured = measurement[place]
     return _or_reason(measured.value, measured.reason)
 
 

@@ -1,6 +1,6 @@
 """What are the columns of this file? A project proposed from the data alone, with the evidence for every proposal.
 
-Direct identifiers are recognised by name and content, and so are columns that are usually kept secret and the column that says
+Direct identifiers are recognised by name and content, and so are columns that are usually sensitive and the column that says
 whose record it is. Every other column that differs from record to record is proposed as a key attribute, because an intruder
 may know it: the figures say how far it singles people out. What the data leaves open becomes a question; the decision stays
 with the reader.
@@ -107,8 +107,8 @@ class Start(Result):
     def __repr__(self) -> str:
         """Return one line: how many columns of which role."""
         roles = [proposal.role for proposal in self.proposals]
-        found = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
-        return f"Start({counted(len(roles), 'column')}: {found})"
+        counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
+        return f"Start({counted(len(roles), 'column')}: {counts})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
@@ -176,8 +176,8 @@ class Start(Result):
 
     def _hierarchies(self) -> list[tuple[Hierarchy, Path]]:
         attributes = self.project.attributes
-        found = [(one.hierarchy, attributes[one.column].hierarchy) for one in self.proposals]
-        return [(tree, path) for tree, path in found if tree is not None and path is not None]
+        hierarchies = [(one.hierarchy, attributes[one.column].hierarchy) for one in self.proposals]
+        return [(tree, path) for tree, path in hierarchies if tree is not None and path is not None]
 
 
 @checked_arguments
@@ -226,8 +226,8 @@ def start_project(
     columns = _coded(held)
     if home is not None:
         given = replace(given, text=(*given.text, *_lost_zeros(columns.values(), given.text)))
-        codes = {name: found for name, one in columns.items() if (found := missing_codes(one.values, _counts(one)))}
-        sure = {name: tuple(code.text for code in found if code.sure) for name, found in codes.items()}
+        codes = {name: markers for name, one in columns.items() if (markers := missing_codes(one.values, _counts(one)))}
+        sure = {name: tuple(code.text for code in markers if code.sure) for name, markers in codes.items()}
         held = read_as(held, given.text, sure)
         columns = _coded(held, known=columns, again={*given.text, *sure})
     facts = _facts(held, columns, codes)
@@ -251,20 +251,20 @@ def _opened(data: Data, given: ReadOptions) -> tuple[Source, dict[str, int]]:
     frame = source.collect(source.names)
     texts = [frame[name] for name in source.names if str(frame[name].dtype) == "String"]
     marks = {mark: sum(int((column == mark).sum() or 0) for column in texts) for mark in _MARKERS}
-    found = {mark: n for mark, n in marks.items() if n}
-    return (open_source(data, replace(plain, missing=tuple(found))), found) if found else (source, {})
+    marked = {mark: n for mark, n in marks.items() if n}
+    return (open_source(data, replace(plain, missing=tuple(marked))), marked) if marked else (source, {})
 
 
 def _coded(held: Source, *, known: Mapping[str, Coded] | None = None, again: Collection[str] = ()) -> dict[str, Coded]:
     """Code every column whose values can be counted; those that are known and need not be read again stay."""
-    found: dict[str, Coded] = {}
+    coded: dict[str, Coded] = {}
     for name in held.names:
         if known is not None and name in known and name not in again:
-            found[name] = known[name]
+            coded[name] = known[name]
             continue
         with suppress(UnsupportedDataError):
-            found[name] = load(held, [name]).columns[0]
-    return found
+            coded[name] = load(held, [name]).columns[0]
+    return coded
 
 
 def _counts(one: Coded) -> list[int]:
@@ -274,20 +274,20 @@ def _counts(one: Coded) -> list[int]:
 
 def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
     """Return the columns of postal codes of which some lost zeros in front: whole numbers, of fewer digits than the longest."""
-    found = []
+    names = []
     for one in columns:
         if one.name in known or "postcode" not in hints_of(one.name):
             continue
         numbers = [value for value in one.values if value is not None]
         lengths = {len(str(value)) for value in numbers if isinstance(value, int)}
         if numbers and all(isinstance(value, int) for value in numbers) and len(lengths) > 1 and max(lengths) in _POSTAL_DIGITS:
-            found.append(one.name)
-    return found
+            names.append(one.name)
+    return names
 
 
 def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple[MissingCode, ...]]) -> TableFacts:
     """Look at the table as a whole: what names people, whose records there are, what says the same, what lies in what."""
-    found = direct_identifiers(held)
+    identifiers = direct_identifiers(held)
     narrow = len(columns) <= _WIDE
     person = person_column(columns)
     places = nested_places([PlaceColumn(one.name, one.values, one.codes) for one in columns.values()]) if narrow else {}
@@ -295,9 +295,9 @@ def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple
         name: (rule.build(columns[name].values, column=name), f"Hierarchy: {reason}.") for name, (rule, reason) in places.items()
     }
     return TableFacts(
-        found.records,
-        found.records if person is None else len(columns[person[0]].values),
-        {finding.column: finding for finding in reversed(found.findings)},
+        identifiers.records,
+        identifiers.records if person is None else len(columns[person[0]].values),
+        {finding.column: finding for finding in reversed(identifiers.findings)},
         person,
         household_column(columns, person[0] if person else None),
         alike_columns(columns, len(columns[person[0]].values) if person else None),
@@ -312,7 +312,7 @@ def _not_counted(name: str) -> ColumnProposal:
 
 
 def _data_path(data: Data, home: Path) -> Path | None:
-    """Return the path of the data as it follows from the project's folder; None where it is no file."""
+    """Return the path of the data as it follows from the project's folder; None where it is not a file."""
     if not isinstance(data, str | os.PathLike) or not Path(data).is_file():
         return None
     path = Path(data)
@@ -327,7 +327,7 @@ def _notes(data: Data, section: DataSection, marks: dict[str, int]) -> Iterator[
         yield f"Read as null: {said}; if it is a value, change 'missing'."
     if section.path is None:
         named = data if isinstance(data, str) and data in built_in() else "DATA"
-        yield f"The data is no file, so the project does not name it; name it with every verb: unveil scan {named} --project FILE"
+        yield f"The data is not a file, so the project does not name it; add it to every verb: unveil scan {named} --project FILE"
     if section.text:
         yield f"Read as text, with the zeros in front that were lost: {in_line(section.text)}; if that is wrong, change 'text'."
 
@@ -340,9 +340,9 @@ def _remarks(proposals: Sequence[ColumnProposal], facts: TableFacts) -> Iterator
     nulls = [f"{in_line(one.read_as_null())} in {in_line([one.column])}" for one in proposals if one.read_as_null()]
     if nulls:
         yield f"Read as null: {_first(nulls)}; if it is a value, change 'missing' of the attribute."
-    asked = sum(len(one.questions) for one in proposals)
-    if asked:
-        yield f"{counted(asked, 'question')} left open; unveil init asks them in a terminal, and --yes takes what is proposed."
+    questions = sum(len(one.questions) for one in proposals)
+    if questions:
+        yield f"{counted(questions, 'question')} left open; unveil init asks them in a terminal, --yes takes what is proposed."
     yield "What is sensitive is yours to say: marks rest on names and values alone."
 
 
@@ -354,11 +354,11 @@ def _first(said: Sequence[str]) -> str:
 def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, Attribute]:
     """Return the attributes of a project; every hierarchy gets a file of its own in the folder."""
     files = file_names([one.column for one in proposals if one.hierarchy is not None])
-    found = {}
+    attributes = {}
     for one in proposals:
         file = None if one.hierarchy is None else folder / files[one.column]
-        found[one.column] = Attribute(one.column, one.role, one.kind, hierarchy=file, missing=one.read_as_null())
-    return found
+        attributes[one.column] = Attribute(one.column, one.role, one.kind, hierarchy=file, missing=one.read_as_null())
+    return attributes
 
 
 def file_names(columns: Iterable[str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ def project_text(project: Project, proposals: Sequence[ColumnProposal], origin: 
 
 
 def project_lines(project: Project) -> list[str]:
-    """Return what stands before the attributes."""
+    """Return what comes before the attributes."""
     return project.to_toml().split("[attributes.", 1)[0].removesuffix("\n").split("\n")
 
 

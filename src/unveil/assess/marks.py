@@ -2,8 +2,8 @@
 
 The special categories are those of Article 9 of the GDPR (racial or ethnic origin, political opinions, religious or
 philosophical beliefs, trade union membership, genetic data, biometric data, health, sex life or sexual orientation), and
-criminal convictions and offences those of Article 10. Money, the end of employment and results of tests stand outside these
-lists, and people still expect them to be kept. A mark is a proposal with its evidence: what is secret is the user's to say.
+criminal convictions and offences those of Article 10. Money, the end of employment and results of tests are outside these
+lists, and people still expect them to be kept. A mark is a proposal with its evidence: what is sensitive is for the user to say.
 """
 
 from __future__ import annotations

@@ -36,16 +36,16 @@ def person_column(coded: Mapping[str, Coded]) -> tuple[str, str] | None:
     same within each. Where there is no such column beside it, its name must say that it numbers people.
     """
     steady = [name for name in coded if _is_steady(name)]
-    found = []
+    candidates = []
     for name, one in coded.items():
         if not _is_number(name) or not _repeats(one) or _says_household(name):
             continue
         constant = [other for other in steady if other != name and _is_constant(one, coded[other])]
         if constant or (not steady and _says_person(name)):
-            found.append((len(one.values), name, constant))
-    if not found:
+            candidates.append((len(one.values), name, constant))
+    if not candidates:
         return None
-    distinct, name, constant = max(found)
+    distinct, name, constant = max(candidates)
     records = len(coded[name].codes)
     said = f"{counted(distinct, 'number')} in {counted(records, 'record')}"
     return name, said + (

@@ -68,7 +68,7 @@ class ColumnProposal:
     reasons
         The evidence, in sentences that repeat no value.
     sensitive
-        What speaks for keeping it secret; None: nothing.
+        Why it may be sensitive; None: nothing.
     hierarchy
         The hierarchy proposed.
     missing
@@ -172,7 +172,9 @@ def proposed_column(coded: Coded, facts: TableFacts) -> ColumnProposal:
     tree = None
     if role == "key":
         if exposure.uniques >= _NEARLY_ALL * facts.records:
-            reasons.append("Nearly every record has its own value: who knows it knows the person. Only if nobody can: 'other'.")
+            reasons.append(
+                "Nearly every record has its own value: anyone who knows it knows the person. If nobody can know it: 'other'."
+            )
         tree, reason = facts.trees.get(name) or _hierarchy(coded, counts, facts)
         reasons.append(reason)
     others = () if alike is None else tuple(other for other in alike.columns if other != name)
@@ -208,18 +210,18 @@ def _why(name: str, role: Role, mark: SensitiveMark | None, facts: TableFacts) -
     """Say why it has this role."""
     if role == "identifier":
         if facts.findings[name].confidence == "possible":
-            yield "Nearly everybody has an own value."
+            yield "Nearly everybody has a value of their own."
         yield "Take it out, or replace it, before anything is released."
     elif role == "person" and facts.person is not None:
         yield f"Whose record it is: {facts.person[1]}. Figures count persons, and it is left out of releases."
     elif role == "household" and facts.household is not None:
         yield f"Who lives together: {facts.household[1]}."
     elif role == "other":
-        yield "One value only: it tells nobody apart."
+        yield "One value only: it distinguishes nobody."
     elif mark is not None:
         yield mark.in_words()
         if role == "key":
-            yield "Others can see it, or it is not certain; if it is to be kept secret, make the role 'sensitive'."
+            yield "Others can see it, or it is not certain; if it is sensitive, make the role 'sensitive'."
     if role == "key" and _says_sampling_weight(name):
         yield "A sampling weight? Then make the role 'weight'."
 
@@ -247,7 +249,7 @@ def _questions(
         why = f"{finding.category}, possibly: {'; '.join(finding.evidence)}"
         yield InitQuestion(name, f"Does {name} name people ({why})?", ("key", "identifier", "other"), role)
     elif role == "key" and mark is not None:
-        yield InitQuestion(name, f"Is {name} to be kept secret ({mark.evidence})?", ("key", "sensitive"), "key")
+        yield InitQuestion(name, f"Is {name} sensitive ({mark.evidence})?", ("key", "sensitive"), "key")
     elif role == "key" and finding is None and exposure.rate >= _NEARLY_ALL and exposure.uniques:
         why = f"alone it singles out {exposure.uniques:,} records"
         yield InitQuestion(name, f"May an intruder know {name} ({why})?", ("key", "identifier", "sensitive", "other"), "key")
@@ -273,7 +275,7 @@ def _hierarchy(coded: Coded, counts: np.ndarray[Any, Any], facts: TableFacts) ->
         return None, "Hierarchy: proposed when a verb needs one."
     if len(coded.values) > _MOST_LEAVES:
         return None, f"Hierarchy: none; {len(coded.values):,} values are too many for a file. See: unveil hierarchy build."
-    found = propose(list(coded.values), counts.tolist(), column=coded.name)
-    if isinstance(found.rule, RootOnly):
-        return None, f"Hierarchy: none; {found.reason}."
-    return found.hierarchy, f"Hierarchy: {found.reason}."
+    proposal = propose(list(coded.values), counts.tolist(), column=coded.name)
+    if isinstance(proposal.rule, RootOnly):
+        return None, f"Hierarchy: none; {proposal.reason}."
+    return proposal.hierarchy, f"Hierarchy: {proposal.reason}."

@@ -151,7 +151,7 @@ class Measure:
     def knowing(self, keys: Sequence[str], questions: Sequence[Question]) -> Measure:
         """Return the same, knowing which values of the key attributes disclose any sensitive attribute.
 
-        They are masked wherever the attribute stands: what is shown in one table and masked in another is what discloses.
+        They are masked wherever the attribute occurs: what is shown in one table and masked in another is what discloses.
         """
         if not self.small:
             return self
@@ -180,8 +180,8 @@ class Measure:
 
 def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: Mapping[str, Any]) -> AttributeRate:
     """Return what one key attribute gives away of a sensitive attribute, or of who is who."""
-    found = measure.rate(name, sensitive, blocks)
-    table = found.table
+    rate = measure.rate(name, sensitive, blocks)
+    table = rate.table
     salt = hashlib.blake2b(name.encode(errors="surrogatepass"), key=measure.salt).digest()
     telling = np.array(table.telling)
     if known := measure.telling.get(name):
@@ -192,7 +192,7 @@ def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: M
     dots = _dots(table, hidden, drawn=np.full(len(hidden), fill_value=True) if sensitive is None else ~hidden)
     large = _values(table, hidden & (table.classes.n >= measure.small))
     number = int(hidden.sum())
-    return AttributeRate(name, found.value, found.kind, found.adjusted, len(table.classes), number, large, riskiest, dots)
+    return AttributeRate(name, rate.value, rate.kind, rate.adjusted, len(table.classes), number, large, riskiest, dots)
 
 
 def disclosure(
@@ -241,14 +241,14 @@ def _dots(table: ByValue, hidden: NDArray[np.bool_], *, drawn: NDArray[np.bool_]
     records = np.bincount(of_place, weights=table.classes.n[at_value], minlength=len(places))
     single = np.zeros(len(places), dtype=np.int64)
     single[of_place] = at_value
-    found = []
+    dots = []
     for at in range(len(places)):
         one = int(single[at])
         what = f"{values[at]:,} values"
         if values[at] == 1:
             what = MASK if hidden[one] else _shown(_value_rate(table, one).value)
-        found.append(Dot(what, float(places[at] / _RESOLUTION), int(records[at])))
-    return tuple(found)
+        dots.append(Dot(what, float(places[at] / _RESOLUTION), int(records[at])))
+    return tuple(dots)
 
 
 def _shown(value: Any) -> str:

@@ -37,14 +37,14 @@ class Taxonomy(Result):
 
     def view(self) -> View:
         """Return what a person should see: one table of kinds, one of what is promised and what is left to an intruder."""
-        found = self.mechanisms.items()
-        kinds = tuple((name, one.family, _yes(one.perturbative), _yes(not one.drawn), one.section) for name, one in found)
+        items = self.mechanisms.items()
+        kinds = tuple((name, one.family, _yes(one.perturbative), _yes(not one.drawn), one.section) for name, one in items)
         tables = (
-            Table(("mechanism", "what it does", "attributes"), tuple((name, one.about, one.data) for name, one in found)),
+            Table(("mechanism", "what it does", "attributes"), tuple((name, one.about, one.data) for name, one in items)),
             Table(("mechanism", "kind", "perturbative", "deterministic", "thesis"), kinds, title="Kinds"),
             Table(
                 ("mechanism", "made against", "guarantee", "an intruder with the software"),
-                tuple((name, one.counters, one.guarantee, one.intruder) for name, one in found),
+                tuple((name, one.counters, one.guarantee, one.intruder) for name, one in items),
                 title="Promises",
             ),
         )

@@ -1,7 +1,7 @@
 """Which of several releases is worth considering? Privacy against utility, and the releases that no other dominates.
 
 A release dominates another when it is at least as good in every figure and better in one. What no other dominates is the
-trade-off front: whoever takes a release that is not on it gives something away for nothing.
+trade-off front: anyone who takes a release that is not on it gives something away for nothing.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _NULLS = (
     "differ from those of other calls."
 )
 _DECIMALS = 12
-"""Figures that agree in so many decimals are equal: the same data may be summed in another order."""
+"""Figures that agree in this many decimals are equal: the same data may be summed in another order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a release stands.
+    """Where a release lies.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Point:
 
     @property
     def standing(self) -> str:
-        """Say in words how it stands beside the others."""
+        """Say in words how it compares with the others."""
         if self.dominated_by:
             return f"{listed(self.dominated_by)} {'is' if len(self.dominated_by) == 1 else 'are'} as good in all, better in one"
         return "not judged: it lacks a figure" if self.undominated is None else "worth considering"
@@ -103,7 +103,7 @@ class TradeOff(Result):
         return tuple(name for name, point in self.releases.items() if point.undominated)
 
     def __getitem__(self, name: str) -> Point:
-        """Return where a release stands."""
+        """Return where a release lies."""
         return self.releases[name]
 
     def __repr__(self) -> str:
@@ -155,11 +155,11 @@ class TradeOff(Result):
         if self.original:
             rows.insert(0, (_ORIGINAL, *(self.original.get(axis.name) for axis in known), "what they are compared with"))
         directions = tuple((axis.name, axis.about, axis.meaning, axis.direction, _whole(axis.required)) for axis in known)
-        asked = any(axis.required is not None for axis in known)
+        required = any(axis.required is not None for axis in known)
         heads = ("figure", "about", "what it is", "which way", "required")
         tables = (
             Table(("release", *(axis.name for axis in known), "beside the others"), tuple(rows), title="Releases"),
-            Table(heads[: 4 + asked], tuple(row[: 4 + asked] for row in directions), title="How to read the figures"),
+            Table(heads[: 4 + required], tuple(row[: 4 + required] for row in directions), title="How to read the figures"),
         )
         notes = tuple(
             f"release {shown(name)}: {listed(axes)} undefined: {reason}"
@@ -250,7 +250,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     ----------
     original, releases
         The table, and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
-        studies or project files. Never changed. The original may stand among the releases, too.
+        studies or project files. Never changed. The original may be among the releases, too.
     key, sensitive
         The key and the sensitive attributes; none: those of the original's study or project.
     privacy
@@ -261,8 +261,8 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     losses
         Losses against the original, of those in `LOSSES`; lower is better.
     id, link, same_order
-        How to know which record is which: a column of all tables; a correspondence file by release; whether rows stand in the
-        same order, in all releases or in those named.
+        How to know which record is which: a column of all tables; a correspondence file by release; whether rows are in the same
+        order, in all releases or in those named.
     folds, sample, seed
         The folds of tasks, the most records of tasks and pMSE, and the seed of what is drawn.
     policy
@@ -296,16 +296,16 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     --------
     >>> import polars as pl, unveil
     >>> table = pl.DataFrame({"age": [21, 24, 35, 38], "sex": ["f", "m", "f", "m"], "ill": ["no", "no", "yes", "yes"]})
-    >>> found = unveil.trade_off(
+    >>> trade_off = unveil.trade_off(
     ...     table,
     ...     {"decades": table.with_columns(age=pl.Series(["2*", "2*", "3*", "3*"])), "no age": table.drop("age")},
     ...     key=["age", "sex"],
     ...     needs=unveil.Need("age of illness", target="ill", given="age"),
     ...     privacy="k",
     ... )
-    >>> found
+    >>> trade_off
     TradeOff(2 releases; undominated: decades, no age)
-    >>> found["decades"].figures
+    >>> trade_off["decades"].figures
     {'k': 1, 'age of illness': 1.0}
     """
     if not releases:
@@ -315,20 +315,20 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         keys, secrets = sides_of(before.key, before.sensitive or None)
         pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
         pairing.check(original, releases)
-        asked = Asked(
+        request = Asked(
             keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed,
             {} if policy is None else _required(policy_of(policy)[0], secrets),
         )  # fmt: skip
-        axes = asked.axes()
+        axes = request.axes()
         opened = {name: _plain(held.enter_context(studied(data, partial=True))) for name, data in releases.items()}
         shared = Shared.of(before, opened, id)
         pairs = {
             name: ComparedRelease(_plain(before), after, shared, pairing.of(name), secrets) for name, after in opened.items()
         }
-        readings = {name: asked.readings(name, pair) for name, pair in pairs.items()}
+        readings = {name: request.readings(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
         notes = () if before.nulls == "category" else (_NULLS.format(shown(before.nulls)),)
-        first = {} if _ORIGINAL in releases else asked.of_original(_plain(before))
+        first = {} if _ORIGINAL in releases else request.of_original(_plain(before))
     made = Provenance(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
     itself = {name: None if isinstance(value, str) else value for name, value in first.items()}
     return TradeOff(axes, _judged(readings, axes), made, itself, notes)
@@ -336,15 +336,15 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
 
 def _required(policy: Policy, secrets: Sequence[str]) -> dict[str, float]:
     """Return what a policy asks of the figures that releases are compared by."""
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for rule in policy.in_force():
         if rule.name in _OF_RULE and rule.threshold is not None:
             name, of = _OF_RULE[rule.name], rule.parameters.get("attribute")
             places = (
                 [name] if name in ("k", "prosecutor") else [f"{name} of {secret}" for secret in secrets if of in (None, secret)]
             )
-            found |= dict.fromkeys(places, float(rule.threshold))
-    return found
+            limits |= dict.fromkeys(places, float(rule.threshold))
+    return limits
 
 
 def _plain(study: Study) -> Study:
@@ -358,7 +358,7 @@ def dominance(figures: NDArray[np.float64]) -> NDArray[np.bool_]:
     Parameters
     ----------
     figures
-        One row a release, higher is better in every column; NaN where a figure is undefined: that row dominates nothing, and
+        One row per release, higher is better in every column; NaN where a figure is undefined: that row dominates nothing, and
         nothing dominates it.
 
     Examples
@@ -377,15 +377,15 @@ def _judged(readings: Mapping[str, Readings], axes: Sequence[Axis]) -> dict[str,
     table = np.round(np.array(rows) * signs, _DECIMALS)
     table = table[:, ~np.isnan(table).all(axis=0)]
     complete, dominates = ~np.isnan(table).any(axis=1) & (table.shape[1] > 0), dominance(table)
-    names, found = list(readings), {}
+    names, points = list(readings), {}
     for at, (name, one) in enumerate(readings.items()):
-        found[name] = Point(
+        points[name] = Point(
             figures={axis.name: None if isinstance(value := one[axis.name], str) else value for axis in axes},
             reasons={axis.name: value for axis in axes if isinstance(value := one[axis.name], str)},
             dominated_by=tuple(names[other] for other in np.flatnonzero(dominates[:, at])),
             undominated=not dominates[:, at].any() if complete[at] else None,
         )
-    return found
+    return points
 
 
 def _whole(value: float | None) -> float | int | None:
@@ -394,10 +394,10 @@ def _whole(value: float | None) -> float | int | None:
 
 def _grouped(reasons: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the figures that lack for each reason."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name, reason in reasons.items():
-        found.setdefault(reason, []).append(name)
-    return found
+        groups.setdefault(reason, []).append(name)
+    return groups
 
 
 def _listed(given: Any, kind: type) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ __all__ = ["MOST_TABLES", "Belief", "ClassRule", "beliefs"]
 MOST_TABLES = 5_000
 """Tables of counts that are gone through for a released class; where there are more, assignments are drawn."""
 _TENTHS, _DRAWS = 10, 400
-"""How many assignments are drawn: ten times so many."""
+"""How many assignments are drawn: ten times this many."""
 _CHUNK = 4_000_000
 _SAME, _LEAST = 1e-9, 1e-300
 
@@ -83,7 +83,7 @@ def beliefs(
     of_class: NDArray[np.int64],
     held: NDArray[np.int64],
     below: Sequence[NDArray[np.int64]],
-    asked: ClassRule,
+    rule: ClassRule,
     random: np.random.Generator,
 ) -> Belief:
     """Return what is believed of every cell once all generalisations below are known to have failed.
@@ -103,26 +103,26 @@ def beliefs(
     """
     places = np.split(np.argsort(of_class, kind="stable"), np.cumsum(np.bincount(of_class))[:-1])
     made_one = active_run().counting("released classes", len(places))
-    found = []
+    outcomes = []
     for cells, totals in zip(places, held, strict=True):
-        found.append(_outcomes(sizes[cells], totals, [one[cells] for one in below], asked, random))
+        outcomes.append(_outcomes(sizes[cells], totals, [one[cells] for one in below], rule, random))
         made_one()
-    drawn = sum(len(one.chance) > 1 for one in found)
-    posterior, possible = _combined(found, 0)
+    drawn = sum(len(one.chance) > 1 for one in outcomes)
+    posterior, possible = _combined(outcomes, 0)
     error = np.zeros(len(sizes))
     whole = np.zeros_like(posterior)
     whole[np.concatenate(places)] = posterior
     if drawn and possible > 0.0:
-        parts = [_combined(found, which) for which in range(1, _TENTHS + 1)]
+        parts = [_combined(outcomes, which) for which in range(1, _TENTHS + 1)]
         spread = np.stack([one for one, _ in parts]).var(axis=0).max(axis=1) * (_TENTHS - 1)
         certain = min(chance for _, chance in parts) > 0.0
         error[np.concatenate(places)] = np.sqrt(spread) if certain else 1.0
     return Belief(whole, possible, drawn, error)
 
 
-def _combined(found: Sequence[_Outcomes], which: int) -> tuple[NDArray[np.float64], float]:
+def _combined(outcomes: Sequence[_Outcomes], which: int) -> tuple[NDArray[np.float64], float]:
     """Put the released classes together: what is believed of their cells, and the chance that everything below fails."""
-    parts = [one.at(which) for one in found]
+    parts = [one.at(which) for one in outcomes]
     nothing = np.eye(1, len(parts[0][0]))[0]
     before = list(accumulate((chance for chance, _ in parts), _together, initial=nothing))
     after = list(accumulate((chance for chance, _ in reversed(parts)), _together, initial=nothing))[::-1]
@@ -135,9 +135,9 @@ def _combined(found: Sequence[_Outcomes], which: int) -> tuple[NDArray[np.float6
 
 def _together(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the chances of what fails through either of two independent parts."""
-    every, found = np.arange(len(one)), np.zeros(len(one))
-    np.add.at(found, every[:, None] | every[None, :], one[:, None] * other[None, :])
-    return found
+    every, sums = np.arange(len(one)), np.zeros(len(one))
+    np.add.at(sums, every[:, None] | every[None, :], one[:, None] * other[None, :])
+    return sums
 
 
 def _reaching(chance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,14 +150,14 @@ def _outcomes(
     sizes: NDArray[np.int64],
     totals: NDArray[np.int64],
     below: Sequence[NDArray[np.int64]],
-    asked: ClassRule,
+    rule: ClassRule,
     random: np.random.Generator,
 ) -> _Outcomes:
     """Go through the assignments within a released class, as tables of counts or, if there are too many, by drawing."""
     sets = 1 << len(below)
     if not below or len(sizes) == 1:
         chance, share = np.zeros(sets), np.zeros((sets, len(sizes), len(totals)))
-        alone = sets - 1 if asked.fails(totals) else 0
+        alone = sets - 1 if rule.fails(totals) else 0
         chance[alone], share[alone] = 1.0, totals / totals.sum()
         return _Outcomes([chance], [share])
     present = np.flatnonzero(totals)
@@ -171,7 +171,7 @@ def _outcomes(
     chances, shares = np.zeros((len(groups), sets)), np.zeros((len(groups), sets, len(sizes), len(totals)))
     for at, group in enumerate(groups):
         for counts, weights in group:
-            failing = _failing(counts, below, asked)
+            failing = _failing(counts, below, rule)
             chances[at] += np.bincount(failing, weights, minlength=sets)
             for mask in np.unique(failing):
                 of_mask = failing == mask
@@ -185,14 +185,14 @@ def _outcomes(
     )
 
 
-def _failing(counts: NDArray[Any], below: Sequence[NDArray[np.int64]], asked: ClassRule) -> NDArray[np.int64]:
+def _failing(counts: NDArray[Any], below: Sequence[NDArray[np.int64]], rule: ClassRule) -> NDArray[np.int64]:
     """Return for each table of counts the generalisations that some class of theirs makes fail, as bits."""
-    found = np.zeros(len(counts), dtype=np.int64)
+    failing = np.zeros(len(counts), dtype=np.int64)
     for at, classes in enumerate(below):
         _, place = np.unique(classes, return_inverse=True)
         member = (np.arange(place.max() + 1)[:, None] == place[None, :]).astype(np.int64)
-        found |= asked.fails(np.einsum("gc,tcv->tgv", member, counts)).any(axis=1).astype(np.int64) << at
-    return found
+        failing |= rule.fails(np.einsum("gc,tcv->tgv", member, counts)).any(axis=1).astype(np.int64) << at
+    return failing
 
 
 def _tables(sizes: Sequence[int], left: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -206,7 +206,7 @@ def _tables(sizes: Sequence[int], left: Sequence[int]) -> Iterator[tuple[tuple[i
 
 
 def _rows(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every way of taking so many records of those left."""
+    """Yield every way of taking this many records of those left."""
     if len(left) == 1:
         yield (size,)
         return

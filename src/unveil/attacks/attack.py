@@ -49,8 +49,9 @@ class Attack(Result):
     identity, homogeneity, background, skewness, similarity, linkage
         One section an attack; a section that the inputs do not allow is a null with the reason.
     synthetic
-        The attacks on a synthetic release, with a control and no alignment: the Discrimination Rate of the secrets given what is
-        read off the release, singling out, linkability, inference, membership, copies, and the distance to the closest record.
+        The attacks on a synthetic release, with a control and no alignment: the Discrimination Rate of the sensitive values given
+        what is read off the release, singling out, linkability, inference, membership, copies, and the distance to the closest
+        record.
     overall
         Risk per attack (the mean over attributes), information loss (1 - risk), and the overall information loss; the same
         `by_model`, where values are read by an attacker's partitions.
@@ -124,12 +125,12 @@ class Attack(Result):
     def masked(self, small: int = SMALL) -> Attack:
         """Return the answer without the values of fewer than `small` records, and of classes that disclose."""
         sections = ("identity", "homogeneity", "background", "skewness", "similarity", "linkage", "synthetic")
-        found, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
-        for name, entry in found["skewness"]["by_sensitive"].items():
+        masked, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
+        for name, entry in masked["skewness"]["by_sensitive"].items():
             belief = entry["belief"]
             if (belief["worst_class"] or {}).get("masked") or (belief["value"],) in hidden.get((name,), ()):
                 belief["value"] = MASK
-        return replace(self, **found)
+        return replace(self, **masked)
 
     def view(self) -> View:
         """Return what a person should see."""
@@ -203,8 +204,8 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         The column that says whose record it is: who is unique, disclosed for certain or linked is then counted in persons. The
         release need not have it where it is known which record is which.
     missing_is_sensitive
-        Whether it is a secret that a sensitive value is missing. If not, a class in which nobody has a value discloses nothing
-        for certain, and its records are counted apart. None: of the attributes of which the project says so.
+        Whether it is sensitive information that a sensitive value is missing. If not, a class in which nobody has a value
+        discloses nothing for certain, and its records are counted apart. None: of the attributes of which the project says so.
     link_records
         Whether to link records (it takes longest on large tables).
     seed
@@ -221,18 +222,18 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     Examples
     --------
     >>> import unveil
-    >>> found = unveil.attack("thesis-4.2", "thesis-4.3", sensitive=["location 1", "location 2"],
+    >>> attack = unveil.attack("thesis-4.2", "thesis-4.3", sensitive=["location 1", "location 2"],
     ...                       mapping={"ZIP": "ZIP*", "Age": "Age*"})
-    >>> found
+    >>> attack
     Attack(identity 0.5776, homogeneity 0.4619)
-    >>> round(found.overall["overall_information_loss"], 4)
+    >>> round(attack.overall["overall_information_loss"], 4)
     0.4803
     """
     checked_seed(seed)
     said = {"mapping": mapping, "id": id, "link": link, "same_order": same_order, "hierarchies": hierarchies, "nulls": nulls}
     with paired(original, release, key=key, sensitive=sensitive, person=person, **said) as pair:
         if control is not None and not link_records and pair.alignment is not None:
-            raise ArgumentError("a control measures linkage, which is not asked for; leave it out or link the records.")
+            raise ArgumentError("a control measures linkage, which is not requested; leave it out or link the records.")
         known = None if method is None else KnownMethod.of(method)
         if known is not None and (pair.alignment is None or not link_records):
             raise ArgumentError("a known method is used to link records; say which record is which, and let them be linked.")
@@ -254,7 +255,7 @@ class _Others:
     missing_is_sensitive: bool | None = None
 
     def secret_gaps(self, pair: Pair) -> tuple[str, ...]:
-        """Return the sensitive attributes of which it is a secret that a value is missing."""
+        """Return the sensitive attributes for which a missing value is itself sensitive."""
         if self.missing_is_sensitive is not None:
             return pair.sensitive if self.missing_is_sensitive else ()
         said = pair.release.missing_is_sensitive, pair.original.missing_is_sensitive
@@ -282,7 +283,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     made_one()
     by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()
-    linked = linkage(pair, others.seed, others.control, others.method) if others.link_records else {"reason": "not asked for"}
+    linked = linkage(pair, others.seed, others.control, others.method) if others.link_records else {"reason": "not requested"}
     synthetic = _synthetic(pair, others)
     made = Provenance(
         records=table.records,
@@ -324,8 +325,8 @@ def _synthetic(pair: Pair, others: _Others) -> dict[str, Any]:
 def _risks(pair: Pair, boxes: Mapping[str, Any], homogeneity: Mapping[str, Any], synthetic: Mapping[str, Any]) -> dict[str, Any]:
     """Return the risk of each attack that has one.
 
-    Of synthetic data it is what the release adds beside a hold-out; how far its own records give its own secrets away is no
-    risk to anybody while nobody can say whose they are.
+    Of synthetic data it is what the release adds beside a hold-out; how far its own records give its own sensitive values away is
+    no risk to anybody while nobody can say whose they are.
     """
     if synthetic["control"] is not None:
         return {
@@ -368,15 +369,15 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
 def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models; what they hold is never shown, for in the wrong form it would be data."""
     measured = tuple(dict.fromkeys([*pair.keys, *pair.sensitive, *(one.original for one in pair.columns)]))
-    found: dict[str, dict[str, Partition]] = {}
+    models: dict[str, dict[str, Partition]] = {}
     for model, blocks in (partitions or {}).items():
         if strange := sum(column not in measured for column in blocks):
             raise ArgumentError(
                 f"the partition {shown(model)} is about {counted(strange, 'column')} not among those measured: {listed(measured)}"
                 f"; {_FORM}"
             )
-        found[model] = {column: Partition.of(spec, column=column) for column, spec in blocks.items()}
-    return found
+        models[model] = {column: Partition.of(spec, column=column) for column, spec in blocks.items()}
+    return models
 
 
 def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], pair: Pair) -> None:

@@ -18,31 +18,31 @@ __all__ = ["view_of"]
 _MEANING = {
     "identity": "how far protected attributes give the original ones away (white box)",
     "homogeneity": "how far the key gives the sensitive attributes away",
-    "discrimination_rate": "adjusted for chance: how far the release gives the secrets of its people away",
+    "discrimination_rate": "adjusted for chance: how far the release gives the sensitive values of its people away",
     "singling_out": "predicates that fit one synthetic record and one real person, beyond the hold-out",
     "linkability": "two files of one person joined through the release, beyond the hold-out",
-    "inference": "secrets read off the nearest synthetic record, beyond the hold-out",
+    "inference": "sensitive values read off the nearest synthetic record, beyond the hold-out",
     "membership": "who was in the original, found beyond the false alarms",
 }
 
 
-def view_of(found: Attack) -> View:
+def view_of(attack: Attack) -> View:
     """Return the risks, a table an attack, and remarks."""
-    audited, unit = found.synthetic["control"] is not None, unit_of(found.made.person)
+    audited, unit = attack.synthetic["control"] is not None, unit_of(attack.made.person)
     persons = unit == "persons"
-    figures = [Figure(_called(name), risk, _MEANING[name]) for name, risk in found.overall["risk"].items() if risk is not None]
-    if not audited and found.overall["overall_information_loss"] is not None:
-        figures.append(Figure("information loss", found.overall["overall_information_loss"], "overall: the mean of 1 - risk"))
-    if (known := found.linkage.get("known_method")) is not None:
+    figures = [Figure(_called(name), risk, _MEANING[name]) for name, risk in attack.overall["risk"].items() if risk is not None]
+    if not audited and attack.overall["overall_information_loss"] is not None:
+        figures.append(Figure("information loss", attack.overall["overall_information_loss"], "overall: the mean of 1 - risk"))
+    if (known := attack.linkage.get("known_method")) is not None:
         figures.append(Figure("linked", known["linked"], f"{noun(unit)} found again by an intruder who knows the method"))
-    black = found.identity["black_box"]
-    share = f"{black['share_unique']:.2%} of {'all people' if persons else counted(found.made.records, 'record')}"
+    black = attack.identity["black_box"]
+    share = f"{black['share_unique']:.2%} of {'all people' if persons else counted(attack.made.records, 'record')}"
     figures.append(Figure("unique in release", black["uniques"], share))
-    white = found.identity["white_box"]
-    tables = synthetic_tables(found.synthetic) if audited else [_white_box(white)]
-    tables += [_by_meaning(white["by_model"]), _black_box(found), *_disclosure(found)]
-    tables += [_similarity(found.similarity), _linkage(found.linkage)]
-    return View("What an intruder gains", tuple(figures), tuple(table for table in tables if table.rows), tuple(_notes(found)))
+    white = attack.identity["white_box"]
+    tables = synthetic_tables(attack.synthetic) if audited else [_white_box(white)]
+    tables += [_by_meaning(white["by_model"]), _black_box(attack), *_disclosure(attack)]
+    tables += [_similarity(attack.similarity), _linkage(attack.linkage)]
+    return View("What an intruder gains", tuple(figures), tuple(table for table in tables if table.rows), tuple(_notes(attack)))
 
 
 def _called(name: str) -> str:
@@ -69,8 +69,8 @@ def _by_meaning(models: Any) -> Table:
     )
 
 
-def _black_box(found: Attack) -> Table:
-    black = found.identity["black_box"]
+def _black_box(attack: Attack) -> Table:
+    black = attack.identity["black_box"]
     rows = [(row["release"], row["value"], row["kind"]) for row in black["by_attribute"]]
     if len(rows) > 1:
         rows.insert(0, ("all together", black["value"], black["kind"]))
@@ -83,16 +83,16 @@ def _reasons(rows: Any) -> str:
     return "\n".join(dict.fromkeys(row["reason"] for row in rows if row.get("reason")))
 
 
-def _disclosure(found: Attack) -> list[Table]:
+def _disclosure(attack: Attack) -> list[Table]:
     tables = []
-    for name, entry in found.homogeneity["by_sensitive"].items():
-        skew = found.skewness["by_sensitive"][name]
+    for name, entry in attack.homogeneity["by_sensitive"].items():
+        skew = attack.skewness["by_sensitive"][name]
         before = {row["release"]: row for row in skew.get("by_attribute", [])}
         rows = [_rate_row(row["release"], row, before.get(row["release"], {})) for row in entry["by_attribute"]]
         if len(rows) > 1:
             rows.insert(0, _rate_row("all together", entry, skew))
         columns, title = ("key", "rate", "in the original", "difference", "kind"), f"Homogeneity and skewness: {name}"
-        tables.append(Table(columns, tuple(rows), title=title, note=_told(found, name), bars=frozenset({"rate"})))
+        tables.append(Table(columns, tuple(rows), title=title, note=_told(attack, name), bars=frozenset({"rate"})))
     return tables
 
 
@@ -100,10 +100,10 @@ def _rate_row(label: str, entry: Any, before: Any) -> tuple[Any, ...]:
     return (label, entry["value"], before.get("in_original"), before.get("difference"), entry["kind"])
 
 
-def _told(found: Attack, name: str) -> str:
+def _told(attack: Attack, name: str) -> str:
     """Return in words what is certain, which knowledge would add most to it, and where belief shifts most."""
-    entry = found.homogeneity["by_sensitive"][name]
-    best, belief = found.background["by_sensitive"][name]["knowledge"][0], found.skewness["by_sensitive"][name]["belief"]
+    entry = attack.homogeneity["by_sensitive"][name]
+    best, belief = attack.background["by_sensitive"][name]["knowledge"][0], attack.skewness["by_sensitive"][name]["belief"]
     sure = entry["certain"]
     whose = f" of {people(sure['persons'], 'persons')}" if "persons" in sure else ""
     lines = [f"{counted(sure['records'], 'record')}{whose} disclosed for certain"]
@@ -119,11 +119,11 @@ def _told(found: Attack, name: str) -> str:
 
 
 def _without_value(gaps: Any) -> list[str]:
-    """Say how many records have no value, nor has anyone who looks like them, and whether that is a secret."""
+    """Say how many records have no value, nor has anyone who looks like them, and whether that is sensitive."""
     if not gaps["records"]:
         return []
     among = "of them have" if gaps["missing_is_sensitive"] else "more have"
-    counts = "which is said to be a secret" if gaps["missing_is_sensitive"] else "which is not taken for a secret"
+    counts = "which is declared sensitive" if gaps["missing_is_sensitive"] else "which is not treated as sensitive"
     return [f"{gaps['records']:,} {among} no value, like all of their class, {counts}"]
 
 
@@ -138,8 +138,8 @@ def _similarity(models: Any) -> Table:
     return Table(columns, tuple(rows), title="Similarity attack", bars=frozenset({"semantic rate"}))
 
 
-def _linkage(found: Any) -> Table:
-    ways = {name: entry for name, entry in found.items() if isinstance(entry, dict)}
+def _linkage(linkage: Any) -> Table:
+    ways = {name: entry for name, entry in linkage.items() if isinstance(entry, dict)}
     controls = any(entry.get("control") for entry in ways.values())
     counts = "people" if any("persons" in entry for entry in ways.values()) else "records"
     columns: tuple[str, ...] = ("linkage", "linked", "95% interval", "second nearest", "by chance", counts)
@@ -155,7 +155,7 @@ def _linkage(found: Any) -> Table:
 
 
 def _linkage_row(entry: Any) -> tuple[Any, ...]:
-    """Return a way's figures; interval disclosure links nothing, its share of values disclosed stands in the same place."""
+    """Return a way's figures; interval disclosure links nothing, its share of values disclosed is in the same place."""
     bounds = entry.get("interval")
     shown = None if bounds is None else f"{number(bounds['low'])} to {number(bounds['high'])}"
     linked = entry.get("linked", entry.get("value"))
@@ -165,55 +165,57 @@ def _linkage_row(entry: Any) -> tuple[Any, ...]:
     return (linked, shown, entry.get("linked_second"), entry.get("baseline"), entry.get("records"), control)
 
 
-def _notes(found: Attack) -> list[str]:
+def _notes(attack: Attack) -> list[str]:
     notes = []
-    if found.alignment is None:
+    if attack.alignment is None:
         notes.append("It was not said which record is which; attacks that need it were not made (`id`, `link` or `same_order`).")
-        notes += synthetic_notes(found.synthetic)
+        notes += synthetic_notes(attack.synthetic)
     else:
-        told = found.alignment.to_dict()
+        alignment = attack.alignment.to_dict()
         notes.append(
-            f"{counted(told['aligned'], 'record')} aligned by {told['by']}; {told['dropped']:,} of the original not released, "
-            f"{told['added']:,} of the release without an original."
+            f"{counted(alignment['aligned'], 'record')} aligned by {alignment['by']}; {alignment['dropped']:,} of the original "
+            f"not released, {alignment['added']:,} of the release without an original."
         )
-    unit = unit_of(found.made.person)
-    notes += _known(found.identity["known"], unit) + _grey_box(found.identity["grey_box"], unit) + _new(found)
+    unit = unit_of(attack.made.person)
+    notes += _known(attack.identity["known"], unit) + _grey_box(attack.identity["grey_box"], unit) + _new(attack)
     if unit == "persons":
         notes.append(
             "Unique, certainly disclosed and linked are counted in people: an intruder knows one record of a person, whichever "
             "tells most. Rates are of records."
         )
-    if found.made.dropped:
-        notes.append(f"{counted(found.made.dropped, 'record')} of the release with a null in a named column left out.")
-    if found.suppressed:
+    if attack.made.dropped:
+        notes.append(f"{counted(attack.made.dropped, 'record')} of the release with a null in a named column left out.")
+    if attack.suppressed:
         notes.append(
-            f"{counted(found.suppressed, 'record')} of the release without any key value: one class in the rates; not among the "
+            f"{counted(attack.suppressed, 'record')} of the release without any key value: one class in the rates; not among the "
             "unique, the certainly disclosed and the classes in which belief shifts."
         )
-    if found.skewness["by_sensitive"]:
+    if attack.skewness["by_sensitive"]:
         notes.append("Skewness is the rate in the original minus that in the release; it is no risk and not in the global mean.")
     return notes
 
 
-def _new(found: Attack) -> list[str]:
-    counts = {row["release"]: row["new"] for row in found.identity["white_box"]["by_attribute"]}
-    counts |= {name: entry["new"] for name, entry in found.skewness["by_sensitive"].items()}
-    told = [
+def _new(attack: Attack) -> list[str]:
+    counts = {row["release"]: row["new"] for row in attack.identity["white_box"]["by_attribute"]}
+    counts |= {name: entry["new"] for name, entry in attack.skewness["by_sensitive"].items()}
+    novelties = [
         f"{name} ({counted(new['values'], 'value')}, {counted(new['records'], 'record')})"
         for name, new in counts.items()
         if new and new["values"]
     ]
-    return [f"New in the release, neither original values nor generalisations of such: {', '.join(told)}."] if told else []
+    return (
+        [f"New in the release, neither original values nor generalisations of such: {', '.join(novelties)}."] if novelties else []
+    )
 
 
 def _known(known: Any, unit: Unit) -> list[str]:
     if known["k_known"] is None:
         return []
-    told = (
+    sentence = (
         f"Someone who knows a person's true key finds {known['k_known']:,} or more {_fitting(unit)} fit it, and exactly one "
         f"for {known['covered_once']:,} of {counted(known['records'], 'record')}."
     )
-    return [told]
+    return [sentence]
 
 
 def _fitting(unit: Unit) -> str:
@@ -226,14 +228,14 @@ def _grey_box(grey: Any, unit: Unit) -> list[str]:
     if structure := grey.get("structure"):
         inside, linked = (f"{structure[name]:.2%}" for name in ("inside", "linked"))
         by_chance, by_guess = (f"{structure[name]:.2%}" for name in ("inside_baseline", "baseline"))
-        told = (
+        sentence = (
             f"Grey box, no column in common: by structure alone {inside} of the release have their external record in the "
             f"matched cluster (by chance {by_chance}), and {linked} are linked to it (by chance {by_guess})."
         )
-        return [told]
-    found = (
+        return [sentence]
+    rows = (
         f"Grey box, by {' + '.join(grey['common'])}: of {counted(grey['external_records'], 'external record')} "
         f"{grey['matched']:,} may belong to some {noun(unit, one=True)} of the release, {grey['matched_once']:,} to one only; "
         f"a guess among them is right for {grey['expected_share']:.2%} of them at best."
     )
-    return [found]
+    return [rows]

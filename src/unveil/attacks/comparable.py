@@ -123,8 +123,8 @@ class ComparablePartitions(Result):
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per candidate."""
         names = ("blocks", "rate", "adjusted", "bias", "same_block")
-        found: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in self.candidates] for name in names}
-        return {**found, "proposed": [one is self.proposed for one in self.candidates]}
+        columns: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in self.candidates] for name in names}
+        return {**columns, "proposed": [one is self.proposed for one in self.candidates]}
 
     def view(self) -> View:
         """Return what a person should see."""
@@ -146,7 +146,7 @@ class ComparablePartitions(Result):
         if self.proposed is None:
             return (
                 f"Under every partition more than {self.tolerance:.0%} of the rate is what chance gives: what is left of the "
-                "original cannot be told from chance, or there are too few records to tell."
+                "original cannot be distinguished from chance, or there are too few records to tell."
             )
         return (
             "bias: the rate that a random pairing of the same blocks gives. Proposed is the finest partition of whose rate at "
@@ -260,7 +260,7 @@ def _measured(table: CodedTable, partition: Partition) -> ComparablePartition:
     """Measure original blocks given released blocks."""
     counts = count_table(table, {_BEFORE: partition, _AFTER: partition})
     made = Provenance(table.records, "drop", table.dropped, (_AFTER,), (_BEFORE,), version=__version__)
-    found = rate_of(counts, [_AFTER], [_BEFORE], made)
+    rate = rate_of(counts, [_AFTER], [_BEFORE], made)
     before, after = counts.over(_BEFORE).n, counts.over(_AFTER).n
     original, release = (
         np.array(column.values, dtype=object)[codes] for column, codes in zip(counts.columns, counts.codes, strict=True)
@@ -268,9 +268,9 @@ def _measured(table: CodedTable, partition: Partition) -> ComparablePartition:
     return ComparablePartition(
         partition,
         blocks=len(before),
-        rate=found.value,
-        adjusted=0.0 if found.adjusted is None else found.adjusted,
-        bias=expected_information_bits(after, before) / found.entropy,
+        rate=rate.value,
+        adjusted=0.0 if rate.adjusted is None else rate.adjusted,
+        bias=expected_information_bits(after, before) / rate.entropy,
         same_block=float(counts.n[original == release].sum() / counts.records),
     )
 

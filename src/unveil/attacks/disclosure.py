@@ -1,4 +1,4 @@
-"""What do the protected key attributes say about the secrets? Homogeneity, background knowledge, skewness and similarity.
+"""What do the protected key attributes disclose? Homogeneity, background knowledge, skewness and similarity.
 
 Homogeneity: the Discrimination Rate of each sensitive attribute given the key. Background knowledge: what is still missing,
 1 - DR, and which single piece of knowledge would disclose most. Skewness: what the protection changed in the rate, and how far
@@ -45,31 +45,35 @@ def homogeneity(
 ) -> dict[str, Any]:
     """Measure every sensitive attribute given the key, by attribute and together, and who is disclosed for certain.
 
-    Classes in which nobody has a value disclose none: they are counted apart, unless it is a secret that the value is missing.
+    Classes in which nobody has a value disclose none: they are counted apart, unless a missing value is itself sensitive.
     """
-    found = {}
+    sections = {}
     for name in sensitive:
         spread, secret = classes.spreads[name], name in missing_is_sensitive
         whole, *alone = rates([(release, some, [name]) for some in (keys, *([key] for key in keys))])
-        found[name] = {
+        sections[name] = {
             **whole,
             "by_attribute": [{"release": key, **figures} for key, figures in zip(keys, alone, strict=True)],
             "certain": _counted(classes, spread.certain(missing_is_sensitive=secret)),
             "without_value": {**_counted(classes, spread.valueless), "missing_is_sensitive": secret},
         }
-    return {"risk": mean([entry["value"] for entry in found.values()]), "by_sensitive": found}
+    return {"risk": mean([entry["value"] for entry in sections.values()]), "by_sensitive": sections}
 
 
 def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> dict[str, Any]:
-    """Count some classes and the records that hold their key; where persons are told apart, them too, and the share of them."""
-    found = {"classes": int(which.sum()), "records": int(classes.own[which].sum()), "share": classes.among(which) / classes.every}
-    return found if classes.owners is None else found | {"persons": classes.among(which)}
+    """Count some classes and the records that hold their key; where persons are distinguished, also these and their share."""
+    counts = {
+        "classes": int(which.sum()),
+        "records": int(classes.own[which].sum()),
+        "share": classes.among(which) / classes.every,
+    }
+    return counts if classes.owners is None else counts | {"persons": classes.among(which)}
 
 
-def background(found: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
+def background(rates: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
     """Say what is missing to full disclosure, and which single piece of knowledge would disclose most."""
     answer = {}
-    for name, entry in found["by_sensitive"].items():
+    for name, entry in rates["by_sensitive"].items():
         rows = [{"release": row["release"], **_missing(row)} for row in entry["by_attribute"]]
         secret = bool(entry["without_value"]["missing_is_sensitive"])
         known = knowledge(classes.spreads[name], missing_is_sensitive=secret)
@@ -95,7 +99,7 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     spread
         How a sensitive attribute spreads over the classes.
     missing_is_sensitive
-        Whether it is a secret that a value is missing; if not, nobody becomes certain by having none.
+        Whether it is sensitive information that a value is missing; if not, nobody becomes certain by having none.
 
     Returns
     -------
@@ -132,12 +136,12 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
-def skewness(pair: Pair, found: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
+def skewness(pair: Pair, sections: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
     """Compare the rates before with those after, which homogeneity found, and show the class in which belief shifts most."""
     before = [pair.original_of(name) for name in pair.sensitive]
     answer = {
         name: {
-            **_differences(pair, hidden, found["by_sensitive"][name]),
+            **_differences(pair, hidden, sections["by_sensitive"][name]),
             "belief": _shift(classes, classes.spreads[name]),
             "new": new,
         }
@@ -183,8 +187,8 @@ def _by_value(
         for old, new, n in pairs
         if old in rates_of[0] and new in rates_of[1]
     ]
-    told = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
-    return {"by_value": Rows(told, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])}
+    compared = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
+    return {"by_value": Rows(compared, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])}
 
 
 def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:

@@ -94,26 +94,26 @@ def _placed(measured: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def _attributes(pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None) -> list[dict[str, Any]]:
     """Measure original attributes, each given its protected one: within the original where it holds both, else by alignment."""
-    found: dict[ColumnPair, dict[str, Any]] = {}
+    by_pair: dict[ColumnPair, dict[str, Any]] = {}
     questions: dict[ColumnPair, Question] = {}
     own = {} if blocks is None else {**blocks, **{f"{name} of the original": block for name, block in blocks.items()}}
     for one in columns:
         generalised = one.release != one.original and one.release in pair.original.names
         if one.original not in pair.original.names:
-            found[one] = {"value": None, "reason": "the original does not hold this attribute"}
+            by_pair[one] = {"value": None, "reason": "the original does not hold this attribute"}
         elif generalised and (pair.alignment is None or one.release not in pair.release.names):
             questions[one] = (pair.original.table([one.original, one.release]), [one.release], [one.original])
-            found[one] = {"within": "original"}
+            by_pair[one] = {"within": "original"}
         elif pair.alignment is None:
-            found[one] = {"value": None, "reason": _NEEDS_ALIGNMENT}
+            by_pair[one] = {"value": None, "reason": _NEEDS_ALIGNMENT}
         else:
-            found[one] = {}
-    beside = [one for one, figures in found.items() if not figures]
+            by_pair[one] = {}
+    beside = [one for one, figures in by_pair.items() if not figures]
     for one, table in zip(beside, pair.aligned_each([[one] for one in beside]), strict=True):
         questions[one] = (table, [one.release], [f"{one.original} of the original"])
     for one, figures in zip(questions, rates(list(questions.values()), partitions=own), strict=True):
-        found[one] |= figures
-    return [found[one] for one in columns]
+        by_pair[one] |= figures
+    return [by_pair[one] for one in columns]
 
 
 def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict
 def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> dict[str, Any]:
     """Measure the release's key against the identity of its records: the rate, uniques, and each attribute alone.
 
-    The rate is of records; uniques and the matches expected are of persons where they are told apart.
+    The rate is of records; uniques and the matches expected are of persons where they are distinguished.
     """
     uniques = classes.among(classes.size == 1)
     whole, *alone = rates([(release, some, ()) for some in (keys, *([name] for name in keys))], values=False)
@@ -237,8 +237,8 @@ class _Fit:
         place: dict[Any, int] = {cell.point: code for code, cell in enumerate(cells)}
         place |= {cell.text: code for code, cell in enumerate(cells)}
         place[None] = -1
-        found = (-1 if one.value is None else place.get(one.text, place.get(one.point, -1)) for one in values)
-        same = np.fromiter(found, dtype=np.int64, count=len(values))
+        places = (-1 if one.value is None else place.get(one.text, place.get(one.point, -1)) for one in values)
+        same = np.fromiter(places, dtype=np.int64, count=len(values))
         covered = np.zeros((len(values), len(covers) + 1), dtype=bool)
         wide = np.full(len(released), len(covers), dtype=np.int64)
         for number, (code, within) in enumerate(covers.items()):
@@ -300,11 +300,11 @@ def _compared(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64]
 
 def _matches(known: Counts, alike: NDArray[np.int64]) -> dict[str, Any]:
     """Count the external records that find one record, or any; one that finds m is linked rightly with 1 / m at best."""
-    found = alike > 0
-    expected = float((known.n[found] / alike[found]).sum())
+    matched = alike > 0
+    expected = float((known.n[matched] / alike[matched]).sum())
     return {
         "external_records": known.records,
-        "matched": int(known.n[found].sum()),
+        "matched": int(known.n[matched].sum()),
         "matched_once": int(known.n[alike == 1].sum()),
         "expected_links": expected,
         "expected_share": expected / known.records,

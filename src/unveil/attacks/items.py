@@ -33,11 +33,11 @@ class KnownItems(Result):
     attribute, records, m
         The column of sets, how many records it has, and how many items are known at most.
     worst
-        For 1 to m items the share of records that some so many of their items, the worst for them, single out.
+        For 1 to m items the share of records that some set of that many of their items singles out.
     drawn
-        For 1 to m items the chance that so many items, drawn at random from a random record, single it out.
+        For 1 to m items the chance that this many items, drawn at random from a random record, single it out.
     least
-        For 1 to m items the fewest records that hold some so many: k of k^m-anonymity.
+        For 1 to m items the fewest records that hold some set of that many items: k of k^m-anonymity.
     """
 
     attribute: str
@@ -76,7 +76,7 @@ class KnownItems(Result):
 
 @checked_arguments
 def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";") -> KnownItems:
-    """Say how many records are singled out by whoever knows a few of their items.
+    """Say how many records are singled out by anyone who knows a few of their items.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";")
     m
         The most items that are known.
     separator
-        What stands between the items of a text.
+        What is between the items of a text.
 
     References
     ----------
@@ -106,16 +106,19 @@ def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";")
     records = open_microdata(data)
     require_columns((attribute,), records.names)
     sets = [items_of(value, between) for value in records.column(attribute).to_list()]
-    found = supports(sets, [1] * len(sets), most)
-    rates = [_rates(sets, found, known) for known in range(1, most + 1)]
-    least = [min((n for items, n in found.items() if len(items) <= known), default=len(sets)) for known in range(1, most + 1)]
+    support = supports(sets, [1] * len(sets), most)
+    rates = [_rates(sets, support, known) for known in range(1, most + 1)]
+    least = [min((n for items, n in support.items() if len(items) <= known), default=len(sets)) for known in range(1, most + 1)]
     worst, drawn = zip(*rates, strict=True)
     return KnownItems(attribute, len(sets), most, worst, drawn, tuple(least))
 
 
-def _rates(sets: Sequence[Items], found: Counter[Items], known: int) -> tuple[float, float]:
+def _rates(sets: Sequence[Items], support: Counter[Items], known: int) -> tuple[float, float]:
     """Return the shares of records that their worst items, and items drawn at random, single out."""
     alone = np.array(
-        [np.mean([found[some] == 1 for some in combinations(items, min(known, len(items)))]) if items else 0.0 for items in sets]
+        [
+            np.mean([support[some] == 1 for some in combinations(items, min(known, len(items)))]) if items else 0.0
+            for items in sets
+        ]
     )
     return float(np.mean(alone > 0.0)), float(alone.mean())

@@ -65,12 +65,12 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
         ways["interval_rank"] = lambda _: linker.by_interval("rank")
         ways["interval_deviation"] = lambda _: linker.by_interval("deviation")
     ways["probabilistic"] = lambda _: linker.by_agreement()
-    found = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
+    sections = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
     if method is not None:
-        found["known_method"] = linker.by_method(method)
-    shares = {name: way["linked"] for name, way in found.items() if way.get("linked") is not None}
+        sections["known_method"] = linker.by_method(method)
+    shares = {name: way["linked"] for name, way in sections.items() if way.get("linked") is not None}
     strongest = max(shares, key=lambda name: shares[name], default=None)
-    return {"attributes": [[one.original, one.release] for one in pairs], "strongest": strongest, **found}
+    return {"attributes": [[one.original, one.release] for one in pairs], "strongest": strongest, **sections}
 
 
 def by_structure(pair: Pair, external: Source, seed: int) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def by_structure(pair: Pair, external: Source, seed: int) -> dict[str, Any]:
     alignment = align(external, release, identity=identity)
     truth = () if alignment is None else alignment.truth
     one, other = (_placed_columns(source, identity) for source in (external, release))
-    found = structure_linkage(one, other, truth, seed=seed)
-    return {"common": [], "external_records": found.originals, "structure": found.to_dict()}
+    rates = structure_linkage(one, other, truth, seed=seed)
+    return {"common": [], "external_records": rates.originals, "structure": rates.to_dict()}
 
 
 def _placed_columns(source: Source, identity: str) -> list[NDArray[Any]]:
@@ -123,10 +123,10 @@ def _outsiders(control: Data, names: list[str]) -> Any:
     for name in names:
         if name not in source.names:
             raise ColumnNotFoundError(f"the control: {ColumnNotFoundError.among(name, source.names)}")
-    found = source.collect(names)
-    if not found.height:
+    records = source.collect(names)
+    if not records.height:
         raise EmptyDataError.no_records("the control")
-    return found
+    return records
 
 
 def _has_nulls(series: Any) -> bool:
@@ -134,7 +134,7 @@ def _has_nulls(series: Any) -> bool:
 
 
 def _of_persons(way: dict[str, Any]) -> dict[str, Any]:
-    """Return a way of linking with the rates of persons first, where they are told apart; those of records stay within."""
+    """Return a way of linking with the rates of persons first, where they are distinguished; those of records stay within."""
     if "persons" not in way:
         return way
     by_person = way["persons"]
@@ -175,13 +175,13 @@ class _Linker:
         """Link to the nearest record."""
         release = self.release[self.rows.tolist()] if len(self.rows) < self.alignment.release_records else self.release
         truth = self.alignment.truth[self.rows]
-        found = distance_linkage(
+        rates = distance_linkage(
             self.original, release, truth, attributes=self.attributes, distance=distance, control=self.control,
             persons=self.whose, progress=progress,
         )  # fmt: skip
         sampled = len(self.rows) < self.alignment.release_records
-        told = {"linked": found.value, "sampled": sampled, "as_categories": self._as_categories(found.made), **found.to_dict()}
-        return _of_persons(told)
+        section = {"linked": rates.value, "sampled": sampled, "as_categories": self._as_categories(rates.made), **rates.to_dict()}
+        return _of_persons(section)
 
     def _as_categories(self, made: Mapping[str, Any]) -> list[str]:
         """Return the numbers that were compared as categories, since the release has words for them."""
@@ -203,8 +203,8 @@ class _Linker:
         """Link by the weight of agreements; a generalised or suppressed value agrees with nothing but itself."""
         used = self.pairs[:_MOST_PATTERNS]
         codes = [common_codes(self.original[pair.original], self.release[pair.release]) for pair in used]
-        found = probabilistic_linkage(
+        linked = probabilistic_linkage(
             [one for one, _ in codes], [other for _, other in codes], self.alignment.truth, persons=self.whose
         )
-        told = {**found.to_dict(), "records": found.releases, "attributes": [pair.original for pair in used]}
-        return _of_persons(told)
+        section = {**linked.to_dict(), "records": linked.releases, "attributes": [pair.original for pair in used]}
+        return _of_persons(section)

@@ -1,6 +1,6 @@
 r"""What does it give away that a table was generalised no further than it had to be? The minimality attack (Wong et al. 2007).
 
-Someone who has the keys of everybody in the table, and knows the hierarchies and what was asked for, knows that each
+Someone who has the keys of everybody in the table, and knows the hierarchies and the requirements, knows that each
 generalisation just below the release failed. Assignments of the sensitive values to the people of a class under which one of them
 would have done are ruled out. With E the event that all of them failed, and every assignment within the released classes equally
 likely beforehand, the belief that a person of cell x (the people whom no lower generalisation tells apart) has the value s is
@@ -46,11 +46,11 @@ _UNLIKE = (
 )
 _IMPOSSIBLE = (
     "under no assignment of the sensitive values does every generalisation just below the release fail what is said to have been "
-    "asked for; the release was not made so, or its levels were bounded."
+    "required; the release was not made so, or its levels were bounded."
 )
 _TOO_RARE = (
     "in none of the assignments drawn at random does every generalisation just below the release fail what is said to have been "
-    "asked for; it happens too rarely to be drawn. Attack a part of the table, or a release with smaller classes."
+    "required; it happens too rarely to be drawn. Attack a part of the table, or a release with smaller classes."
 )
 _MOST_ERROR = 0.05
 """The largest standard error of a belief; cells with a larger one are left out, with the shares of their released class."""
@@ -72,7 +72,7 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Minimality:
-    """Attack a full-domain generalisation, knowing that no lower one met what was asked for.
+    """Attack a full-domain generalisation, knowing that no lower one met the requirements.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     hierarchies
         The hierarchies of the key attributes, by the original's column; those of the studies unless given.
     k, l, alpha
-        What was asked for: records in every class, distinct sensitive values in every class, and the largest share of one value
+        The requirements: records in every class, distinct sensitive values in every class, and the largest share of one value
         in a class.
     seed
         The seed of the assignments drawn for classes with more than 5,000 tables of counts.
@@ -113,25 +113,25 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     >>> attacks.minimality(people, release, "town", "illness", hierarchies={"town": towns}, l=2)
     Minimality(illness: belief of up to 1.0000, 0.3333 by the release alone; 2 of 6 people)
     """
-    asked = ClassRule(
+    rule = ClassRule(
         checked_count("k", k, least=1), checked_count("l", l, least=1), checked_number("alpha", alpha, above=0.0, most=1.0)
     )
     random = np.random.default_rng(checked_seed(seed))
-    if asked == ClassRule(1, 1, 1.0):
+    if rule == ClassRule(1, 1, 1.0):
         raise ArgumentError("nothing is said of what the release had to meet; give k, l or alpha.")
     with paired(original, release, key=key, sensitive=sensitive, mapping=mapping, hierarchies=hierarchies) as pair:
         if len(pair.sensitive) != 1:
             raise ArgumentError(f"the attack is on one sensitive attribute, and {len(pair.sensitive)} are named; name one.")
         secret, known = pair.sensitive[0], _Known.of(pair)
-    if asked.fails(known.held[None]).any():
-        raise ArgumentError("the release does not meet what is said to have been asked for; look at k, l and alpha.")
-    below = [one for one in known.below if not asked.fails_by_size(np.bincount(one, known.sizes))]
+    if rule.fails(known.held[None]).any():
+        raise ArgumentError("the release does not meet the requirements that are stated; look at k, l and alpha.")
+    below = [one for one in known.below if not rule.fails_by_size(np.bincount(one, known.sizes))]
     if len(below) > _MOST_BELOW:
         raise ArgumentError(f"{len(below)} key attributes could be less general; at most {_MOST_BELOW} are taken into account.")
-    found = beliefs(known.sizes, known.of_class, known.held, below, asked, random)
-    if found.possible <= 0.0:
-        raise ArgumentError(_TOO_RARE if found.drawn else _IMPOSSIBLE)
-    return _answer(secret, known, found, len(known.below) - len(below))
+    belief = beliefs(known.sizes, known.of_class, known.held, below, rule, random)
+    if belief.possible <= 0.0:
+        raise ArgumentError(_TOO_RARE if belief.drawn else _IMPOSSIBLE)
+    return _answer(secret, known, belief, len(known.below) - len(below))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,11 +221,11 @@ def _truth(whole: Counts, released: Counts, of_cell: NDArray[np.int64]) -> NDArr
     return truth
 
 
-def _answer(sensitive: str, known: _Known, found: Belief, by_size: int) -> Minimality:
+def _answer(sensitive: str, known: _Known, outcome: Belief, by_size: int) -> Minimality:
     """Compare the beliefs with the shares in the released classes."""
     share = (known.held / known.held.sum(axis=1, keepdims=True))[known.of_class]
-    left_out = found.error > _MOST_ERROR
-    belief, error = np.where(left_out[:, None], share, found.posterior), np.where(left_out, 0.0, found.error)
+    left_out = outcome.error > _MOST_ERROR
+    belief, error = np.where(left_out[:, None], share, outcome.posterior), np.where(left_out, 0.0, outcome.error)
     top, before = belief.max(axis=1), share.max(axis=1)
     right = [None if known.truth is None else _right(one, known.truth) for one in (belief, share)]
     certain = [int(known.sizes[one >= 1.0 - _SAME].sum()) for one in (top, before)]
@@ -233,7 +233,7 @@ def _answer(sensitive: str, known: _Known, found: Belief, by_size: int) -> Minim
         sensitive=sensitive, levels=known.levels, records=int(known.sizes.sum()), belief=float(top.max()),
         belief_baseline=float(before.max()), certain=certain[0], certain_baseline=certain[1], right=right[0],
         right_baseline=right[1], raised=int(known.sizes[top > before + _SAME + 3.0 * error].sum()),
-        below=len(known.below), by_size=by_size, possible=found.possible, drawn=found.drawn, error=float(error.max()),
+        below=len(known.below), by_size=by_size, possible=outcome.possible, drawn=outcome.drawn, error=float(error.max()),
         left_out=int(known.sizes[left_out].sum()),
     )  # fmt: skip
 

@@ -32,8 +32,8 @@ def new_values(pair: Pair, columns: Sequence[tuple[str | None, str]]) -> list[di
     ]
     known = pair.original.counted([original for original, _ in there])
     shown = pair.release.counted([released for _, released in there])
-    found = {one: _new(known[one[0]], shown[one[1]], pair.hierarchy(one[0])) for one in there}
-    return [None if original is None else found.get((original, released)) for original, released in columns]
+    by_pair = {one: _new(known[one[0]], shown[one[1]], pair.hierarchy(one[0])) for one in there}
+    return [None if original is None else by_pair.get((original, released)) for original, released in columns]
 
 
 def _new(known: Counts, shown: Counts, hierarchy: Hierarchy | None) -> dict[str, int]:

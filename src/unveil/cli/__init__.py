@@ -48,7 +48,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _words(arguments: Sequence[str] | None) -> tuple[list[str], bool]:
-    """Return the words of the command line without `--debug`, which may stand anywhere before `--`, and whether it does."""
+    """Return the words of the command line without `--debug`, which may be anywhere before `--`, and whether it does."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     end = words.index("--") if "--" in words else len(words)
     rest = [word for word in words[:end] if word != "--debug"]

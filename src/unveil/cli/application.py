@@ -63,8 +63,8 @@ app = Program(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         from unveil import __version__
 
         sys.stdout.write(f"unveil {__version__}\n")
@@ -74,6 +74,6 @@ def _version(asked: bool) -> None:
 @app.callback()
 def unveil(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure; before or behind the verb.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure; before or after the verb.")] = False,
 ) -> None:
     """See what a table of personal data gives away before you publish it."""

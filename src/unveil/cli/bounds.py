@@ -13,7 +13,7 @@ __all__ = ["Bounds", "bounds_of"]
 
 Bounds = Annotated[
     list[str] | None,
-    typer.Option("--bounds", metavar="COLUMN=LOW:HIGH", help="What a value may be at least and at most."),
+    typer.Option("--bounds", metavar="COLUMN=LOW:HIGH", help="The smallest and the largest possible value."),
 ]
 
 

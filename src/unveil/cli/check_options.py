@@ -70,13 +70,13 @@ class TrialOptions:
         """Open the release, with the project of its policy where none is named; return the policy too."""
         from unveil.assess.policy.check import policy_of
 
-        asked, own = (None, None) if self.policy is None else policy_of(self.policy)
+        policy, own = (None, None) if self.policy is None else policy_of(self.policy)
         reading = self.reading if self.reading.project is not None or own is None else replace(self.reading, project=own.path)
         roles = NamedRoles(self.key, self.sensitive, nulls=self.nulls, keep=self.keep)
         inputs = gather(self.release, reading, roles, partial=True)
-        if asked is None and inputs.project is not None and inputs.project.policy:
-            asked = inputs.project.policy
-        return inputs, asked
+        if policy is None and inputs.project is not None and inputs.project.policy:
+            policy = inputs.project.policy
+        return inputs, policy
 
     def meanings(self, inputs: Inputs) -> dict[str, Any]:
         """Return whose record it is, which the original may say, and how values of sensitive attributes lie to one another."""
@@ -99,12 +99,12 @@ class OriginalOptions:
     ] = None
     control: Annotated[
         str | None,
-        typer.Option("--control", metavar="FILE", help="People who took no part, for rules about synthetic data."),
+        typer.Option("--control", metavar="FILE", help="People whose records were not used, for rules about synthetic data."),
     ] = None
     match: MatchOptions = field(default_factory=MatchOptions)
 
     def paired(self, trial: TrialOptions) -> dict[str, Any]:
-        """Return the arguments that pair the release with its original, read as the release is; none: there is no original."""
+        """Return the arguments that pair the release with its original, read as the release is; none without an original."""
         held_out = {} if self.control is None else {"control": trial.reading.source(self.control, "control")}
         if self.original is None:
             return held_out
@@ -123,11 +123,13 @@ class BeforeOptions:
     allow: Annotated[float, typer.Option("--allow", help="By how much a risk may have grown since the baseline.")] = 0.0
     history: Annotated[
         Path | None,
-        typer.Option("--history", metavar="FILE", help="Append this check to a file of runs, and show how the figures went."),
+        typer.Option(
+            "--history", metavar="FILE", help="Append this check to a file of runs, and show how the figures developed."
+        ),
     ] = None
     record: Annotated[
         Path | None,
-        typer.Option("--record", metavar="FILE", help="The record of the release; none: RELEASE.unveil.json beside it."),
+        typer.Option("--record", metavar="FILE", help="The record of the release; default: RELEASE.unveil.json beside it."),
     ] = None
     waivers: Annotated[
         Path | None,
@@ -163,14 +165,14 @@ class VerdictOptions:
     ] = None
     sheet: Annotated[
         Path | None,
-        typer.Option("--sheet", metavar="FILE", help="Write one page for whoever decides: .html or .txt.", callback=_sheet),
+        typer.Option("--sheet", metavar="FILE", help="Write one page for the decision maker: .html or .txt.", callback=_sheet),
     ] = None
     as_json: Json = False
     out: Out = None
     spreadsheet_safe: SpreadsheetSafe = True
 
     def give(self, verdict: Verdict, signer: Callable[[list[Path]], None] | None) -> None:
-        """Write the verdict in every form asked for, signed where that is asked, all or none."""
+        """Write the verdict in every requested form, signed where that is requested, all or none."""
         with together():
             if self.junit is not None:
                 from unveil.assess.policy.junit import junit

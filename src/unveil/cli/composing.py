@@ -1,4 +1,4 @@
-"""How the verbs that try mechanisms and their parameters do so."""
+"""Options of the verbs that try mechanisms and their parameters."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def composed(
     if inputs.key is None or inputs.sensitive is None:
         raise ArgumentError("mechanisms are judged by what the key tells of the sensitive columns; name --key and --sensitive.")
     wanted = [*inputs.planned_needs(), *(Need.parse(text) for text in needs or ())]
-    told = {"identifiers": search.options(inputs)["identifiers"], "time_limit": search.time_limit or _SECONDS, **limits}
+    options = {"identifiers": search.options(inputs)["identifiers"], "time_limit": search.time_limit or _SECONDS, **limits}
     with showing_progress():
-        made = compose(inputs.study, inputs.key, wanted, sensitive=inputs.sensitive, **order.options(), **told)
+        made = compose(inputs.study, inputs.key, wanted, sensitive=inputs.sensitive, **order.options(), **options)
     if to.out is not None or to.link is not None:
         to.write(made.chosen)
     give(made, as_json=as_json, out=None)
 
 
 def _refuse_unfit(*groups: ClassModelOptions | SearchOptions) -> None:
-    """Refuse what only generalisations can be told."""
+    """Refuse settings that only generalisations have."""
     for options in groups:
         for one in fields(options):
             if one.name not in _FITTING and getattr(options, one.name) not in (None, one.default):

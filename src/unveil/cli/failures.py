@@ -1,6 +1,6 @@
-"""What a run that failed says in one line, and with which exit code it ends.
+"""Failures of the command line: one line for each, and its exit code.
 
-The words of an exception that nobody expected may hold data values, so it is told by its type and place.
+The words of an exception that nobody expected may hold data values, so only its type and place are reported.
 """
 
 from __future__ import annotations

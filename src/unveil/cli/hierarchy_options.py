@@ -20,22 +20,22 @@ __all__ = ["RuleOptions"]
 
 @dataclass(frozen=True, slots=True)
 class RuleOptions:
-    """The one rule that a hierarchy is built by, and its details; none: a rule is proposed."""
+    """The one rule that a hierarchy is built by, and its details; without one, a rule is proposed."""
 
     interval: Annotated[str | None, typer.Option(metavar="W1,W2,...", help="Intervals of these widths, growing.")] = None
     origin: Annotated[str | None, typer.Option(metavar="X", help="Where an interval begins; 0 when not given.")] = None
     bottom: Annotated[str | None, typer.Option(metavar="X", help="All below it is one group.")] = None
     top: Annotated[str | None, typer.Option(metavar="X", help="All from it on is one group.")] = None
-    groups: Annotated[str | None, typer.Option(metavar="N1,N2,...", help="Groups of so many neighbours, growing.")] = None
-    order: Annotated[str | None, typer.Option(metavar="V1,V2,...", help="The values in order; none: their own.")] = None
+    groups: Annotated[str | None, typer.Option(metavar="N1,N2,...", help="Groups of this many neighbours, growing.")] = None
+    order: Annotated[str | None, typer.Option(metavar="V1,V2,...", help="The values in order; default: their own.")] = None
     redact: Annotated[str | None, typer.Option(metavar="SIDE", help="Mask codes from the right or the left.")] = None
     characters: Annotated[
-        str | None, typer.Option(metavar="N1,N2,...", help="Characters masked at each level; none: one more each.")
+        str | None, typer.Option(metavar="N1,N2,...", help="Characters masked at each level; default: one more each.")
     ] = None
     mask: Annotated[str | None, typer.Option(metavar="CHAR", help="The mask; * when not given.")] = None
     pad: Annotated[str | None, typer.Option(metavar="CHAR", help="Fills shorter codes up; the mask when not given.")] = None
     pad_side: Annotated[
-        str | None, typer.Option("--pad-side", metavar="SIDE", help="Where to fill up; none: the side that is masked.")
+        str | None, typer.Option("--pad-side", metavar="SIDE", help="Where to fill up; default: the side that is masked.")
     ] = None
     postal: Annotated[
         str | None,
@@ -79,18 +79,18 @@ class RuleOptions:
         }
 
 
-def _rule(asked: dict[str, tuple[str | None, dict[str, str | None]]], order: tuple[Any, ...] | None) -> Builder | None:
+def _rule(choices: dict[str, tuple[str | None, dict[str, str | None]]], order: tuple[Any, ...] | None) -> Builder | None:
     """Return the one rule that the options name; none of them: none."""
-    named = [option for option, (steps, _) in asked.items() if steps is not None]
+    named = [option for option, (steps, _) in choices.items() if steps is not None]
     if len(named) > 1:
         raise ArgumentError(f"a hierarchy is built by one rule; {' and '.join(named)} are two.")
-    for option, (steps, extras) in asked.items():
+    for option, (steps, extras) in choices.items():
         lone = [extra for extra, given in extras.items() if given is not None]
         if lone and steps is None:
             raise ArgumentError(f"{lone[0]} goes with {option}.")
     if not named:
         return None
-    steps, extras = asked[named[0]]
+    steps, extras = choices[named[0]]
     return _built(named[0], steps or "", {name: given for name, given in extras.items() if given is not None}, order)
 
 

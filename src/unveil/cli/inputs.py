@@ -1,4 +1,4 @@
-"""What a command line names: its data, how that is read, and what its columns mean, opened as a study."""
+"""The inputs of a command line: its data, how that is read, and what its columns mean, opened as a study."""
 
 from __future__ import annotations
 

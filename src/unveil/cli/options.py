@@ -76,7 +76,7 @@ Key = Annotated[
 ]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option("--sensitive", metavar="COLUMN", help="The column to protect; none: the identity of the record."),
+    typer.Option("--sensitive", metavar="COLUMN", help="The column to protect; default: the identity of the record."),
 ]
 PartitionFile = Annotated[
     list[str] | None,
@@ -98,10 +98,11 @@ ClassNullPolicy = Annotated[
 Identity = Annotated[bool, typer.Option("--identity", help="Measure against record identity, whatever the project says.")]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COLUMN", help="A column of sampling weights.")]
 Person = Annotated[
-    str | None, typer.Option("--person", metavar="COLUMN", help="Whose record it is: k, uniques and risks count persons.")
+    str | None, typer.Option("--person", metavar="COLUMN", help="The column of persons: k, uniques and risks then count persons.")
 ]
 Household = Annotated[
-    str | None, typer.Option("--household", metavar="COLUMN", help="Who lives together: household risk, and k for households.")
+    str | None,
+    typer.Option("--household", metavar="COLUMN", help="The column of households: adds household risk, and k for households."),
 ]
 Keep = Annotated[
     list[str] | None,
@@ -112,9 +113,7 @@ ProjectFile = Annotated[
     Path | None,
     typer.Option("--project", metavar="FILE", help="A project file; its data, roles and policies are the defaults."),
 ]
-Separator = Annotated[
-    str | None, typer.Option("--separator", metavar="CHAR", help="What separates fields; found when not given.")
-]
+Separator = Annotated[str | None, typer.Option("--separator", metavar="CHAR", help="The field separator; detected by default.")]
 Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="The file's encoding; UTF-8 when not given.")]
 Seed = Annotated[
     int | None,
@@ -132,7 +131,7 @@ ReleaseKeyFile = Annotated[
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="A secret key: only whoever has it can repeat the draws of the release; pseudonyms are hashed with it.",
+        help="A secret key: only someone who has it can repeat the draws of the release; pseudonyms are hashed with it.",
     ),
 ]
 Missing = Annotated[

@@ -1,4 +1,4 @@
-"""Would a verb write over what it reads? Then it is refused: an answer never takes the place of the data."""
+"""A guard against overwriting: an answer never takes the place of the data that a verb reads."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class MatchOptions:
         None
     )
     link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
-    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both are in the same order.")] = False
 
     def pairs(self, columns: Sequence[str]) -> list[tuple[str, str]]:
         """Return the columns of the original that have another name in the release, with that name."""

@@ -65,7 +65,7 @@ def ending() -> tuple[str, int]:
 
 @contextlib.contextmanager
 def listening(*, debug: bool) -> Iterator[None]:
-    """Hear the signals that ask the process to end, except those that whoever started it has it ignore."""
+    """Hear the signals that ask the process to end, except those that its parent has it ignore."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     threading.Thread(target=_watch, args=(reader,), name="unveil-signals", daemon=True).start()

@@ -90,7 +90,7 @@ class SearchOptions:
         list[str] | None, typer.Option("--identifier", metavar="COLUMN", help="A column that names people: left out.")
     ] = None
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop searching, and give what was found.")
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="When to stop searching, and return the best so far.")
     ] = None
     node_limit: Annotated[
         int | None, typer.Option("--node-limit", min=1, metavar="N", help="Look at no more generalisations than this.")

@@ -170,24 +170,24 @@ class ModelOptions(ClassModelOptions):
 
 def hierarchies(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
     """Return the hierarchies of the sensitive columns: the project's, and those named as COLUMN=FILE."""
-    found: dict[str, Hierarchy] = {}
+    by_column: dict[str, Hierarchy] = {}
     for name in sensitive:
         tree = project.hierarchy(name) if project is not None and name in project.attributes else None
         if tree is not None:
-            found[name] = tree
-    return found | trees(given, sensitive)
+            by_column[name] = tree
+    return by_column | trees(given, sensitive)
 
 
 def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
     """Return the orders of the sensitive columns: the project's, and those named as COLUMN=V1,V2,..."""
-    found: dict[str, Sequence[Any]] = {}
+    by_column: dict[str, Sequence[Any]] = {}
     for name in sensitive:
         attribute = project.attributes.get(name) if project is not None else None
         if attribute is not None and attribute.order:
-            found[name] = attribute.order
+            by_column[name] = attribute.order
     for column, values in (pair_of(text, sensitive, "--order", "COLUMN=V1,V2,...") for text in given or ()):
-        found[column] = [value.strip() for value in values.split(",")]
-    return found
+        by_column[column] = [value.strip() for value in values.split(",")]
+    return by_column
 
 
 def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
@@ -195,33 +195,33 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
     from unveil.partitions import Partition
     from unveil.sources import datasets
 
-    found: dict[str, dict[str, Partition]] = {}
+    models: dict[str, dict[str, Partition]] = {}
     for text in given or ():
         name, colon, rest = text.partition(":")
         if not colon or not name or "=" not in rest:
             raise ArgumentError(f"--partition takes NAME:COLUMN=FILE, not {shown(text)}.")
         column, file = pair_of(rest, columns, "--partition", "NAME:COLUMN=FILE")
-        if column in found.get(name, {}):
+        if column in models.get(name, {}):
             raise ArgumentError(
                 f"--partition {shown(name)} names column {shown(column)} twice; one model has one partition of it."
             )
         built_in = file in datasets.partitions() and not Path(file).exists()
-        found.setdefault(name, {})[column] = (
+        models.setdefault(name, {})[column] = (
             datasets.partition(file)
             if built_in
             else Partition.read(note_read(f"partition {name} of {column}", file), column=column)
         )
-    return found
+    return models
 
 
 def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models that a project names: the partitions of its sensitive columns."""
-    found: dict[str, dict[str, Partition]] = {}
+    models: dict[str, dict[str, Partition]] = {}
     for column in sensitive if project is not None else ():
         attribute = project.attributes.get(column) if project is not None else None
         for name, blocks in (attribute.partitions if attribute is not None else {}).items():
-            found.setdefault(name, {})[column] = blocks
-    return found
+            models.setdefault(name, {})[column] = blocks
+    return models
 
 
 def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:

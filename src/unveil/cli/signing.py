@@ -30,7 +30,7 @@ class SignOptions:
     ] = None
     passphrase_file: Annotated[
         Path | None,
-        typer.Option("--passphrase-file", metavar="FILE", help="The passphrase of the key; none: asked for in a terminal."),
+        typer.Option("--passphrase-file", metavar="FILE", help="The passphrase of the key; default: asked for in a terminal."),
     ] = None
     verify: Annotated[
         Path | None,
@@ -52,7 +52,7 @@ class SignOptions:
             raise ArgumentError("--passphrase-file opens a private key, and none is named; name it with --sign-key.")
 
     def verified(self) -> Signature | None:
-        """Return what became of the signature to verify; None where that is not asked for."""
+        """Return what became of the signature to verify; None where none is requested."""
         if self.verify is None or self.public_key is None:
             return None
         from unveil.releases import verify
@@ -74,7 +74,7 @@ class SignOptions:
         return sign
 
     def _passphrase(self) -> bytes:
-        """Return the passphrase, which never stands on the command line: there everybody on the machine could read it."""
+        """Return the passphrase, which is never on the command line: there everybody on the machine could read it."""
         if self.passphrase_file is not None:
             try:
                 return self.passphrase_file.read_bytes().rstrip(b"\r\n")

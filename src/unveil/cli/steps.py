@@ -27,7 +27,7 @@ __all__ = ["MechanismOptions", "give_made", "settings_of"]
 
 @dataclass(frozen=True, slots=True)
 class MechanismOptions:
-    """A mechanism to protect by, its columns, and what it is told."""
+    """A mechanism to protect by, its columns, and its settings."""
 
     mechanism: Annotated[
         str | None,
@@ -45,7 +45,7 @@ class MechanismOptions:
         list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
     ] = None
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="What the mechanism is told, such as k=5.")
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="A setting of the mechanism, such as k=5.")
     ] = None
     ledger: Annotated[
         Path | None,
@@ -56,7 +56,7 @@ class MechanismOptions:
     ] = None
     neighbours: Annotated[
         str | None,
-        typer.Option("--neighbours", metavar="WORDS", help="Of a new ledger: 'add or remove' (default) or 'change one'."),
+        typer.Option("--neighbours", metavar="WORDS", help="For a new ledger: 'add or remove' (default) or 'change one'."),
     ] = None
     pseudonymize: Annotated[
         list[str] | None,
@@ -136,7 +136,7 @@ def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: 
 
 
 def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Return what a mechanism is told, from the texts of --set."""
+    """Return the settings of a mechanism, from the texts of --set."""
     return dict(_setting(text) for text in texts or ())
 
 

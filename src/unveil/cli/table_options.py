@@ -27,12 +27,12 @@ _NO_RULE = "nothing says which cells are sensitive; give a --rule, such as thres
 
 @dataclass(frozen=True, slots=True)
 class TabulationOptions:
-    """Which columns span the table, what stands in its cells, and which totals are part of it."""
+    """Which columns span the table, what is in its cells, and which totals are part of it."""
 
     by: Annotated[
         list[str] | None, typer.Option("--by", metavar="COLUMN", help="A dimension of the table; repeat it for more.")
     ] = None
-    value: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column whose sums stand in the cells.")] = None
+    value: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column whose sums are in the cells.")] = None
     holding: Annotated[str | None, typer.Option(metavar="COLUMN", help="Which records belong to one contributor.")] = None
     request: Annotated[str | None, typer.Option(metavar="COLUMN", help="Who asked for protection (for --rule request).")] = None
     hierarchy: Annotated[
@@ -72,15 +72,15 @@ class TabulationOptions:
 
         file, place = str(published.audit), published.original or source.data
         trees = hierarchies_of(self.hierarchy, self.by or ())
-        found = {"figures": published.figures, "value": self.value, "hierarchies": trees, "total": self.total, **aims.aim()}
+        options = {"figures": published.figures, "value": self.value, "hierarchies": trees, "total": self.total, **aims.aim()}
         if place is None:
             self._refuse_of_records(protection.apriori)
-            return tables.audit(file, by=self.by, rules=protection.rules, signed=self.signed, **found)
+            return tables.audit(file, by=self.by, rules=protection.rules, signed=self.signed, **options)
         inputs = replace(source, data=place).gathered()
-        by = self.by or list(dimensions_of(file, published.figures or self.value, found["on"]))
+        by = self.by or list(dimensions_of(file, published.figures or self.value, options["on"]))
         made = replace(self, by=by).built(inputs.source, inputs, protection.rules, self.value)
         decided = _apriori(protection.apriori, made)
-        return tables.audit(file, by=by, original=made, rules=protection.rules, apriori=decided, **found)
+        return tables.audit(file, by=by, original=made, rules=protection.rules, apriori=decided, **options)
 
     def _refuse_of_records(self, apriori: Path | None) -> None:
         """Refuse what says something of records, or of true figures, where only a published table is given."""
@@ -102,14 +102,14 @@ class TabulationOptions:
 class AimOptions:
     """What is protected, against whom, and how far."""
 
-    on: Annotated[str | None, typer.Option(metavar="count|value", help="What is protected; none: what the rules speak of.")] = (
-        None
-    )
+    on: Annotated[
+        str | None, typer.Option(metavar="count|value", help="What is protected; default: what the rules are about.")
+    ] = None
     attacker: Annotated[
         str | None, typer.Option(metavar="LO:HI", help="What everybody knows of each cell, as 0:inf or 50%:150%.")
     ] = None
     zeros: Annotated[str, typer.Option(metavar="publish|suppress|structural", help="What becomes of empty cells.")] = "publish"
-    insiders: Annotated[str, typer.Option(metavar="singletons|none", help="Whether who is alone in a cell knows it.")] = (
+    insiders: Annotated[str, typer.Option(metavar="singletons|none", help="Whether the only contributor to a cell knows it.")] = (
         "singletons"
     )
     level: Annotated[str, typer.Option(metavar="rule|none|NUMBER", help="How far each sensitive cell must stay open.")] = "rule"
@@ -135,7 +135,7 @@ class RecordProtectionOptions:
         list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
     ] = None
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="What the mechanism is told, such as k=5.")
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="A setting of the mechanism, such as k=5.")
     ] = None
     record_id: Annotated[
         str | None, typer.Option("--id", metavar="COLUMN", help="The unique name of a record, for cell keys.")
@@ -187,7 +187,7 @@ class ProtectionOptions:
     ] = None
     protect: Annotated[
         str | None,
-        typer.Option(metavar="WAY", help="suppress, round, adjust, cell-key or small-counts; none: only look."),
+        typer.Option(metavar="WAY", help="suppress, round, adjust, cell-key or small-counts; default: only look."),
     ] = None
     method: Annotated[
         str | None,
@@ -201,7 +201,7 @@ class ProtectionOptions:
         float | None,
         typer.Option("--time-limit", metavar="SECONDS", help="When to stop with the best pattern that passed the audit."),
     ] = None
-    solver: Annotated[str, typer.Option(metavar="auto|scip|highs", help="The solver of the optimum.")] = "auto"
+    solver: Annotated[str, typer.Option(metavar="auto|scip|highs", help="The solver for the optimum.")] = "auto"
     apriori: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Decisions on single cells: a tau-Argus a-priori file (.hst).")
     ] = None
@@ -219,7 +219,7 @@ class ProtectionOptions:
             raise ArgumentError(_NO_RULE)
 
     def suppressed(self, made: CrossTable, cost: Any, aim: dict[str, Any], decided: Any) -> Any:
-        """Suppress cells, or only mark the sensitive ones where no protection was asked for."""
+        """Suppress cells, or only mark the sensitive ones where no protection was requested."""
         chosen: Any = self.method or ("lp" if self.protect else "primary")
         return made.suppress(
             self.rules, method=chosen, cost=self.cost if cost is made else cost, apriori=decided, time_limit=self.time_limit,
@@ -248,7 +248,7 @@ class ProtectionOptions:
         aim: dict[str, Any],
         before: RecordProtectionOptions,
     ) -> Any:
-        """Tabulate, and protect as asked."""
+        """Tabulate, and protect as requested."""
         made = tabulation.built(records, inputs, self.rules, tabulation.value)
         if self.protect == "suppress" or (self.protect is None and (self.rule or self.apriori is not None)):
             own = self.cost in _OWN_COSTS

@@ -1,4 +1,4 @@
-"""How the answer of the verb for tables is given: as JSON, as a file to publish, as a report, or on the terminal."""
+"""Output of the verb for tables: as JSON, as a file to publish, as a report, or on the terminal."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ TableOut = Annotated[
 class TableAnswer:
     """Where the answer goes, and in which form."""
 
-    publish_intervals: Annotated[bool, typer.Option("--publish-intervals", help="Write intervals in the place of blanks.")] = (
-        False
-    )
+    publish_intervals: Annotated[bool, typer.Option("--publish-intervals", help="Write intervals instead of blanks.")] = False
     form: Annotated[str, typer.Option(metavar="long|crosstab", help="The form of the table written.")] = "long"
     as_json: Json = False
     out: TableOut = None
@@ -78,11 +76,11 @@ def level_of(text: str) -> Any:
 
 def hierarchies_of(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Any]:
     """Read COLUMN=FILE; of several files for one column the groups need not be nested."""
-    found: dict[str, list[Any]] = {}
+    hierarchies: dict[str, list[Any]] = {}
     for text in texts or ():
         column, file = pair_of(text, columns, "--hierarchy", "COLUMN=FILE")
-        found.setdefault(column, []).append(Path(file))
-    return {column: files[0] if len(files) == 1 else files for column, files in found.items()}
+        hierarchies.setdefault(column, []).append(Path(file))
+    return {column: files[0] if len(files) == 1 else files for column, files in hierarchies.items()}
 
 
 def contributors_of(rules: Sequence[str]) -> int:

@@ -37,7 +37,7 @@ Setting = Annotated[
     list[str] | None, typer.Option("--setting", metavar="NAME=VALUE", help="A property of the Kafka client; repeat it.")
 ]
 SettingsFile = Annotated[
-    Path | None, typer.Option("--settings-file", metavar="FILE", help="Properties of the Kafka client, NAME=VALUE by line.")
+    Path | None, typer.Option("--settings-file", metavar="FILE", help="Properties of the Kafka client, one NAME=VALUE per line.")
 ]
 
 
@@ -47,21 +47,22 @@ class WindowOptions:
 
     key: Key = None
     key_set: Annotated[
-        list[str] | None, typer.Option("--key-set", metavar="A,B", help="A further key, measured beside the first; repeat it.")
+        list[str] | None,
+        typer.Option("--key-set", metavar="A,B", help="Another key, measured in addition to the first; repeat it."),
     ] = None
     sensitive: Sensitive = None
     window: Annotated[
         str, typer.Option("--window", metavar="N|TIME|all", help="The last N records, or those of the last 30s, 15m, 1h, 7d.")
     ] = "10000"
     every: Annotated[
-        str | None, typer.Option("--every", metavar="N|TIME", help="When figures are due; none: ten times a window.")
+        str | None, typer.Option("--every", metavar="N|TIME", help="When figures are due; default: ten times a window.")
     ] = None
     time: Annotated[
         str | None, typer.Option("--time", metavar="COLUMN", help="The records' own times; a window by time needs it.")
     ] = None
     lateness: Annotated[str, typer.Option(metavar="TIME", help="How late a record may come and still count.")] = "0s"
     late: Annotated[str, typer.Option(metavar="RULE", help="What becomes of later ones: drop, or add from then on.")] = "drop"
-    person: Annotated[str | None, typer.Option(metavar="COLUMN", help="Who the records are of: figures then count persons.")] = (
+    person: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of persons: figures then count persons.")] = (
         None
     )
     partition: PartitionFile = None
@@ -132,7 +133,7 @@ class StreamSourceOptions:
     follow: Annotated[bool, typer.Option("--follow/--no-follow", help="Whether to wait for more at the end of the source.")] = (
         True
     )
-    from_now: Annotated[bool, typer.Option("--from-now", help="Of a topic or stream, only what comes from now on.")] = False
+    from_now: Annotated[bool, typer.Option("--from-now", help="Read only what comes from now on (topics and streams).")] = False
     setting: Setting = None
     settings_file: SettingsFile = None
     avro: Annotated[
@@ -171,14 +172,14 @@ class AlarmOptions:
 
         if self.policy is None and (plan is None or not plan.policy):
             return None
-        asked = policy_of(self.policy)[0] if self.policy is not None else plan.policy if plan is not None else None
+        policy = policy_of(self.policy)[0] if self.policy is not None else plan.policy if plan is not None else None
 
         def judge(window: Window) -> dict[str, bool | str]:
             if window.share < 1.0:
-                rules = () if asked is None else asked.in_force()
+                rules = () if policy is None else policy.in_force()
                 return {f"{rule.name} {rule.requirement}": _OF_A_SAMPLE for rule in rules}
             verdict = check(
-                window.frame(), asked, key=settings["key"][0], sensitive=settings["sensitive"], person=settings["person"]
+                window.frame(), policy, key=settings["key"][0], sensitive=settings["sensitive"], person=settings["person"]
             )
             return {
                 f"{outcome.rule.name} {outcome.rule.requirement} ({outcome.of})": outcome.why or "it is not decided"
@@ -198,7 +199,8 @@ class KeepingOptions:
         str | None, typer.Option("--lines", metavar="SINK", help="Append the JSON lines to a file, kafka://... or redis://...")
     ] = None
     malformed: Annotated[
-        str | None, typer.Option("--malformed", metavar="SINK", help="Keep records apart that cannot be read; none: count them.")
+        str | None,
+        typer.Option("--malformed", metavar="SINK", help="Write records that cannot be read here; default: only count them."),
     ] = None
     checkpoint: Annotated[
         Path | None, typer.Option("--checkpoint", metavar="FILE", help="Keep the state here; the same command then goes on.")
@@ -303,13 +305,13 @@ def client_settings(texts: list[str] | None, file: Path | None) -> dict[str, str
         except (OSError, UnicodeDecodeError):
             raise ArgumentError(f"the settings file {shown(file)} cannot be read.") from None
         rows = [line.strip() for line in own if line.strip() and not line.lstrip().startswith("#")] + rows
-    found = {}
+    settings = {}
     for row in rows:
         name, equals, value = row.partition("=")
         if not equals or not name.strip():
             raise ArgumentError("a setting of the client reads NAME=VALUE, as in security.protocol=SASL_SSL.")
-        found[name.strip()] = value.strip()
-    return found
+        settings[name.strip()] = value.strip()
+    return settings
 
 
 def _fingerprint(source: str, settings: Mapping[str, Any], alarms: AlarmOptions, kept: KeepingOptions) -> dict[str, Any]:

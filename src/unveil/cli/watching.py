@@ -130,7 +130,7 @@ def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            with contextlib.suppress(ValueError):  # not in the main thread: whoever runs this hears signals
+            with contextlib.suppress(ValueError):  # not in the main thread: the caller hears signals
                 before[number] = signal.signal(number, hear)
     try:
         yield heard

@@ -1,4 +1,4 @@
-"""The words of the command line: where the library speaks of an argument, the command line has an option."""
+"""The words of the command line: where the library names an argument, the command line has an option."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class Counts:
         )
 
     def in_order(self) -> Counts:
-        """Return the table with the values of every column in order, where blocks stand in the order of their partition."""
+        """Return the table with the values of every column in order, where blocks are in the order of their partition."""
         columns, codes = [], []
         for column, old in zip(self.columns, self.codes, strict=True):
             values, place, _ = united(column.values, ())
@@ -349,7 +349,7 @@ def _with_amounts(
     if weights is not None:
         raise ArgumentError("amounts of weighted records are not kept; count without weights, or tabulate the records.")
     if twice := [name for name in values if name in names]:
-        raise ArgumentError(f"column {shown(twice[0])} is counted over, so it is no amount; name it once.")
+        raise ArgumentError(f"column {shown(twice[0])} is counted over, so it is not an amount; name it once.")
     known: dict[str, Amounts] = {}
     for name in values:
         table, amounts = amounts_of(data, names, name, nulls=nulls, top=top)
@@ -392,13 +392,13 @@ def split_each(
     questions: Iterable[tuple[CodedTable, Sequence[str], Sequence[str]]], partitions: Mapping[str, Partition]
 ) -> list[Split]:
     """Count what is known and what is hidden of several tables; columns with a partition by its blocks."""
-    found = []
+    splits = []
     for table, known, hidden in questions:
         by_name = {column.name: column for column in table.columns}
         chosen = replace(table, columns=tuple(by_name[name] for name in (*known, *hidden)))
         blocks = {name: block for name, block in partitions.items() if name in (*known, *hidden)}
-        found.append(count_table(chosen, blocks).split(known, hidden))
-    return found
+        splits.append(count_table(chosen, blocks).split(known, hidden))
+    return splits
 
 
 def _integer_sums(of_cell: NDArray[np.int64], n: NDArray[np.int64], number: int) -> NDArray[np.int64]:

@@ -85,9 +85,9 @@ def ranked(cell: NDArray[np.int64], size: NDArray[np.float64], cells: int, top: 
     cell, size = cell[order], size[order]
     rank = np.arange(len(cell)) - np.searchsorted(cell, cell)
     kept = rank < top
-    found = np.zeros((cells, top))
-    found[cell[kept], rank[kept]] = size[kept]
-    return found
+    largest = np.zeros((cells, top))
+    largest[cell[kept], rank[kept]] = size[kept]
+    return largest
 
 
 def numbers_of(column: Coded) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ class ByNumber:
         self._oldest, self._held = self.counts.slide(codes, self._ring, self._oldest, self._held)
 
     def take_out(self, places: NDArray[np.int64]) -> None:
-        """Take out the latest records that stand at these places."""
+        """Take out the latest records at these places."""
         _require_held(self.counts, places)
         ring = self._in_order()
         kept = ring[~_latest(ring, places)]
@@ -194,7 +194,7 @@ class ByTime:
         self._runs = kept
 
     def take_out(self, places: NDArray[np.int64]) -> None:
-        """Take out the latest records that stand at these places."""
+        """Take out the latest records at these places."""
         _require_held(self.counts, places)
         run = self._in_order()
         ones = np.ones(int(run.amounts.sum()), dtype=np.int64)
@@ -242,7 +242,7 @@ def _require_held(counts: MovingCounts, places: NDArray[np.int64]) -> None:
 
 
 def _latest(held: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark, for each place as often as it is named, the latest records that stand there."""
+    """Mark, for each place as often as it is named, the latest records that are there."""
     wanted = dict(zip(*(array.tolist() for array in np.unique(places, return_counts=True)), strict=True))
     marked = np.zeros(len(held), dtype=bool)
     for at in np.flatnonzero(np.isin(held, places))[::-1].tolist():

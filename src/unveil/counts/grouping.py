@@ -210,15 +210,15 @@ def _extended(key: NDArray[Any] | None, codes: Sequence[Codes], sizes: Sequence[
 def _digits(keys: NDArray[np.int64], sizes: Sequence[int]) -> list[Codes]:
     """Return the digits of each key, column by column; unsigned division by a constant is what numpy does fastest."""
     rest: NDArray[Any] = keys.astype(np.uint32 if math.prod(sizes) <= 1 << 32 else np.uint64)
-    found: list[Codes] = []
+    columns: list[Codes] = []
     for size in reversed(sizes):
         digits = np.empty(len(rest), dtype=_smallest(size))
         for piece in _pieces(len(rest)):
             above = rest[piece] // rest.dtype.type(size)
             digits[piece] = rest[piece] - above * rest.dtype.type(size)
             rest[piece] = above
-        found.append(digits)
-    return found[::-1]
+        columns.append(digits)
+    return columns[::-1]
 
 
 def _smallest(size: int) -> np.dtype[Any]:

@@ -1,13 +1,13 @@
-"""On which smallest sets of columns does a record stand alone? A search over all of them, compiled.
+"""On which smallest sets of columns is a record unique? A search over all of them, compiled.
 
 A minimal sample unique of a record is a set of columns on which no other record shares its values, while on every smaller
 set within it some other does. Columns are numbered by rising cardinality, a set of them is a binary number, and the walk
 goes up through the numbers, so that every set comes before those that contain it. Each set splits the classes of the set
-without its lowest column. A cell that comes to stand alone leaves the classes; if it holds one record and none of its
+without its lowest column. A cell that becomes unique leaves the classes; if it holds one record and none of its
 minimal uniques found so far lies within the set, the set is one more.
 
 Two things keep the walk short. Cells that no column still to come tells apart are taken together (they stay as neighbours
-that others are compared with, but can never stand alone), and a class without a record that could stand alone is dropped.
+that others are compared with, but can never be unique), and a class without a record that could be unique is dropped.
 Cells are in the order of their codes from the first column on, and splitting keeps that order, so such cells are neighbours.
 """
 
@@ -57,7 +57,7 @@ _BEGIN, _END, _FIRST, _RUNS, _SET, _NEXT, _LOWEST = range(7)
 the next column to add, and the column at which to stop."""
 
 _DEPTH, _USED, _DONE = range(3)
-"""The state of the walk: the frame it stands in (below 0 at the end), the blocks in use, the sets of columns done."""
+"""The state of the walk: the frame it is in (below 0 at the end), the blocks in use, the sets of columns done."""
 
 _PAUSED, _NO_BLOCKS, _NO_ROOM = range(3)
 """Why the walk stopped: its budget is spent (or all is done), too few blocks are left, or too little room for classes."""
@@ -122,7 +122,7 @@ def find_minimal_uniques(
 
 
 class _Walk:
-    """The walk through the sets of columns: where it stands, and what it has found."""
+    """The walk through the sets of columns: where it is, and what it has found."""
 
     def __init__(self, rows: NDArray[Any], n: NDArray[np.int64], values: int, max_size: int) -> None:
         columns, cells = rows.shape

@@ -1,4 +1,4 @@
-"""Who holds which class? Pairs of a class and an owner, a person or a household: all that counts owners follows from them.
+"""Owners of classes: pairs of a class and a person or household, from which every count of owners follows.
 
 A person who has several records in a class is in it once; one whose records lie in several classes is in each of them.
 """
@@ -47,8 +47,8 @@ class Owners:
 
         Examples
         --------
-        >>> found = Owners.of(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), 2, 2)
-        >>> found.sizes.tolist(), found.among(np.array([False, True])), found.worst(found.sizes).tolist()
+        >>> owners = Owners.of(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), 2, 2)
+        >>> owners.sizes.tolist(), owners.among(np.array([False, True])), owners.worst(owners.sizes).tolist()
         ([2, 1], 1, [1, 1])
         """
         _, pairs = group([of_cell, who], [classes, owners])

@@ -1,4 +1,4 @@
-"""How often does each key occur? A compiled loop that counts keys as they come, without widening them first.
+"""A compiled loop that counts keys as they come, without widening them first.
 
 Loading numba takes longer than most counts; `grouping` calls this where numba is loaded anyway, or where there are so many rows
 that it pays.

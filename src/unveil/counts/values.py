@@ -1,4 +1,4 @@
-"""Which value of one table is which of another? Values of count tables matched, and put in one order.
+"""Values of two count tables matched, and put in one order.
 
 Python takes 1, True and 1.0 for equal, and 1.10 for 1.1; a column of mixed objects holds each of them as a value of its own. So
 where a table has values that are equal to Python, they are matched by type and text; all others are matched as Python does.
@@ -20,7 +20,7 @@ __all__ = ["places_among", "united"]
 
 
 def places_among(known: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int64]:
-    """Return where each value stands among the known ones; -1 where it is none of them.
+    """Return where each value is among the known ones; -1 where it is none of them.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def places_among(known: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int6
 
 
 def united(mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[Sequence[Any], NDArray[Any], NDArray[Any]]:
-    """Return the values of two columns in the order of one column that holds both, and where each one's stand in it."""
+    """Return the values of two columns in the order of one column that holds both, and where each one's are in it."""
     equal = len(set(mine)) < len(mine) or len(set(theirs)) < len(theirs)
     both = encode_values([*mine, *theirs], as_objects=equal)
     return both.values, both.codes[: len(mine)], both.codes[len(mine) :]

@@ -112,7 +112,7 @@ def _most_frequent(hashes: NDArray[np.uint64], n: NDArray[np.int64], most: int) 
 
 
 def _known_as(value: Any) -> Hashable:
-    """Return what a value is told apart by: Python takes True for 1."""
+    """Return what a value is distinguished by: Python takes True for 1."""
     return (value,) if isinstance(value, bool) else value
 
 
@@ -123,7 +123,7 @@ def _texts(values: Sequence[Any]) -> bool | None:
 
 
 def _mixed(values: Sequence[Any]) -> bool:
-    """Whether truth values stand among others."""
+    """Whether truth values are among others."""
     return len({isinstance(value, bool) for value in values if value is not None}) > 1
 
 
@@ -307,7 +307,7 @@ class MovingCounts:
         return places
 
     def held_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records stand at each place; none at -1."""
+        """Return how many records are at each place; none at -1."""
         return np.where(places < 0, 0, self._n[places])
 
     def table(self) -> Counts:

@@ -86,7 +86,7 @@ def slide_records(
 ) -> tuple[int, int, int, int]:
     """Count records one by one, each taking the place of the oldest once the ring is full.
 
-    Returns the record reached, the rows used, where the oldest record stands in the ring, and how many it holds.
+    Returns the record reached, the rows used, where the oldest record is in the ring, and how many it holds.
     """
     size = len(ring)
     for at in range(start, len(codes)):

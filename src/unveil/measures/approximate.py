@@ -202,20 +202,20 @@ def approximate_rate(
     if not isinstance(source, StreamSource | EngineSource):
         return discrimination_rate(source, keys, secrets or None)
     require_columns([*keys, *secrets], source.names)
-    found = sample(source, keys, secrets, max_distinct, seed)
-    if not found.level:
-        return discrimination_rate(TallySource("the data", found.cells), keys, secrets or None)
-    made = Provenance(found.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
-    return _estimated(found, made, max_distinct)
+    sampled = sample(source, keys, secrets, max_distinct, seed)
+    if not sampled.level:
+        return discrimination_rate(TallySource("the data", sampled.cells), keys, secrets or None)
+    made = Provenance(sampled.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+    return _estimated(sampled, made, max_distinct)
 
 
-def _estimated(found: Sampled, made: Provenance, max_distinct: int) -> ApproximateRate:
+def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> ApproximateRate:
     """SampleEstimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
-    share, records = 2.0**-found.level, found.records
-    entropy = math.log2(records) if found.secrets is None or found.secrets.n is None else entropy_bits(found.secrets.n)
+    share, records = 2.0**-sampled.level, sampled.records
+    entropy = math.log2(records) if sampled.secrets is None or sampled.secrets.n is None else entropy_bits(sampled.secrets.n)
     if entropy == 0:
         raise UndefinedMeasureError("the Discrimination Rate is undefined: the sensitive column holds one value only.")
-    drawn, large = (_uncertain(tally, made.key, made.sensitive) for tally in (found.cells, found.certain))
+    drawn, large = (_uncertain(tally, made.key, made.sensitive) for tally in (sampled.cells, sampled.certain))
     if len(drawn[0]) < _FEWEST:
         raise ArgumentError(
             f"with max_distinct {max_distinct:,} fewer than {_FEWEST} classes of the key can be drawn, too few for an estimate; "

@@ -64,13 +64,13 @@ class ByValue:
         rows = np.arange(len(self.dr)) if order is None else order
         hidden = np.zeros(len(rows), dtype=bool) if self.hidden is None else self.hidden[rows]
         uncounted = hidden & (self.classes.n[rows] >= self.small)
-        found: dict[str, list[Any]] = {}
+        columns: dict[str, list[Any]] = {}
         for column, codes in zip(self.classes.columns, self.classes.codes, strict=True):
-            found[_called(column.name)] = _without([column.values[code] for code in codes[rows].tolist()], hidden, MASK)
-        found["count"] = _without(self.classes.n[rows].tolist(), uncounted, None)
-        found["dr"] = _without(self.dr[rows].tolist(), uncounted, None)
-        found["posterior"] = self.posterior[rows].tolist()
-        return found
+            columns[_called(column.name)] = _without([column.values[code] for code in codes[rows].tolist()], hidden, MASK)
+        columns["count"] = _without(self.classes.n[rows].tolist(), uncounted, None)
+        columns["dr"] = _without(self.dr[rows].tolist(), uncounted, None)
+        columns["posterior"] = self.posterior[rows].tolist()
+        return columns
 
     def to_rows(self) -> Rows:
         """Return one object per class, riskiest first."""
@@ -93,18 +93,18 @@ def telling_values(counts: Counts, keys: Sequence[str], sensitive: str) -> dict[
     They are values of a key attribute that give a sensitive value away, and sensitive values that few hold besides those of whom
     they are given away, by a key attribute alone or by all of them.
     """
-    found: dict[str, set[Any]] = {name: set() for name in (sensitive, *keys)}
+    values: dict[str, set[Any]] = {name: set() for name in (sensitive, *keys)}
     for split in counts.splits([(key, [sensitive]) for key in {*((name,) for name in keys), tuple(keys)}]):
         n, classes, hidden = split.counts.n, split.known, split.hidden
         if hidden is None:
             continue
         given_away = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
         others = np.bincount(hidden.of_cell, weights=np.where(given_away, 0.0, n), minlength=len(hidden))
-        found[sensitive].update(_values(hidden, others < SMALL))
+        values[sensitive].update(_values(hidden, others < SMALL))
         if len(classes.columns) == 1:
             telling = np.bincount(classes.of_cell, weights=given_away, minlength=len(classes)) > 0
-            found[classes.columns[0].name].update(_values(classes, telling))
-    return found
+            values[classes.columns[0].name].update(_values(classes, telling))
+    return values
 
 
 def _values(classes: Classes, which: NDArray[np.bool_]) -> Iterator[Any]:

@@ -65,9 +65,9 @@ class DiscriminationRate(Result):
     adjusted
         The rate with what chance would give removed; None against record identity, and with weights (`adjusted_reason`).
     interval
-        A confidence interval of the population's rate, where one was asked for and can be trusted.
+        A confidence interval of the population's rate, where one was requested and can be trusted.
     interval_reason
-        Why there is no interval although one was asked for; None otherwise.
+        Why there is no interval although one was requested; None otherwise.
     table
         The rate of each value of the key.
     made
@@ -157,23 +157,23 @@ class DiscriminationRate(Result):
         return f"{in_line(self.made.key, ' + ')} -> {in_line(self.made.sensitive, ' + ') or 'record identity'}"
 
     def _figures(self) -> list[Figure]:
-        found = [Figure("Discrimination Rate", self.value, _KIND_MEANING[self.kind])]
+        figures = [Figure("Discrimination Rate", self.value, _KIND_MEANING[self.kind])]
         if self.interval is not None:
             inner = f"{number(self.interval.low)} to {number(self.interval.high)}"
-            found.append(
+            figures.append(
                 Figure(f"{100.0 * self.interval.confidence:.4g}% interval", inner, "of the rate in the population sampled")
             )
         if self.adjusted is not None:
-            found.append(Figure("adjusted for chance", self.adjusted, "0 is what a random key of these classes gives"))
-        found.append(Figure("kind", self.kind))
-        found.append(Figure("H(X)", f"{self.entropy:.4f} bit", "uncertainty before"))
-        found.append(Figure("H(X|Y)", f"{self.conditional_entropy:.4f} bit", "uncertainty once the key is known"))
-        found.append(Figure("I(X;Y)", f"{self.mutual_information:.4f} bit", "what the key tells: the one minus the other"))
+            figures.append(Figure("adjusted for chance", self.adjusted, "0 is what a random key of these classes gives"))
+        figures.append(Figure("kind", self.kind))
+        figures.append(Figure("H(X)", f"{self.entropy:.4f} bit", "uncertainty before"))
+        figures.append(Figure("H(X|Y)", f"{self.conditional_entropy:.4f} bit", "uncertainty once the key is known"))
+        figures.append(Figure("I(X;Y)", f"{self.mutual_information:.4f} bit", "what the key tells: the one minus the other"))
         if self.distortion is not None and self.distortion.squared_error is not None:
             before = number(self.distortion.variance or 0.0)
-            found.append(Figure("squared error", self.distortion.squared_error, f"of the best guess; {before} without the key"))
-        found.append(Figure("records", self.records, f"in {counted(len(self.table.classes), 'class', 'classes')} of the key"))
-        return found
+            figures.append(Figure("squared error", self.distortion.squared_error, f"of the best guess; {before} without the key"))
+        figures.append(Figure("records", self.records, f"in {counted(len(self.table.classes), 'class', 'classes')} of the key"))
+        return figures
 
     def _notes(self) -> list[str]:
         notes = [_HOW_TO_READ, *([] if self.made.person is None else [RATE_OF_RECORDS])]
@@ -332,7 +332,7 @@ def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: b
     if counts.weight is not None:
         return result
     if not adjust:
-        return replace(result, adjusted_reason="not asked for")
+        return replace(result, adjusted_reason="not requested")
     adjusted = adjusted_rate(result.value, entropy, classes.n, hidden.n)
     reason = None if adjusted is not None else "a random key of these classes would determine it as well"
     return replace(result, adjusted=adjusted, adjusted_reason=reason)
@@ -341,7 +341,7 @@ def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: b
 def undefined_reason(counts: Counts, secrets: Sequence[str]) -> str | None:
     """Return why H(X) is zero, or None where it is not."""
     if not secrets:
-        one = "there is one record only, an anonymity set of one: whoever knows it is there has identified it directly"
+        one = "there is one record only, an anonymity set of one: anyone who knows it is there has identified it directly"
         return one if counts.records == 1 else None
     for at in (counts.names.index(name) for name in secrets):
         if len(counts.columns[at].values) > 1:
@@ -355,14 +355,14 @@ def undefined_reason(counts: Counts, secrets: Sequence[str]) -> str | None:
 
 def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[str]) -> dict[str, Partition]:
     """Return the partitions by column, refusing one for a column that is not measured."""
-    found = {}
+    checked = {}
     for name, spec in (partitions or {}).items():
         if name not in columns:
             raise ArgumentError(
                 f"a partition is given for column {shown(name)}, which is not among those measured: {listed(columns)}."
             )
-        found[name] = Partition.of(spec, column=name)
-    return found
+        checked[name] = Partition.of(spec, column=name)
+    return checked
 
 
 def _rate_against_records(counts: Counts, classes: Classes, made: Provenance) -> DiscriminationRate:

@@ -1,7 +1,7 @@
 """How far apart are two distributions of a sensitive attribute? Earth mover distances, from 0 (equal) to 1 (as far as can be).
 
-`p` and `q` are distributions over the same values, the last axis running over the values, so that `p` may hold one row a
-class. Larger is more disclosure.
+`p` and `q` are distributions over the same values, the last axis running over the values, so that `p` may hold one row per class.
+Larger is more disclosure.
 """
 
 from __future__ import annotations

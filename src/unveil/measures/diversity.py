@@ -1,4 +1,4 @@
-"""How varied, and how different from the whole table, are the secrets within each class? One figure a class.
+"""How varied, and how different from the whole table, are the sensitive values within each class? One figure per class.
 
 Every function takes a `Spread` and gives an array with one entry a class. p is the share of a value in the class, q its
 share in the whole table (or a reference table).
@@ -49,12 +49,12 @@ def recursive_c(spread: Spread, length: int) -> NDArray[np.float64]:
     With the counts in falling order, :math:`r_1 < c (r_l + \dots + r_m)`, so the infimum is
     :math:`r_1 / (r_l + \dots + r_m)`, and infinite for a class of fewer than l values.
     """
-    found = np.full(len(spread.starts), np.inf)
+    constants = np.full(len(spread.starts), np.inf)
     enough = spread.distinct >= length
     first, end = spread.starts[enough], (spread.starts + spread.distinct)[enough]
     sums = np.concatenate([[0.0], np.cumsum(spread.falling)])
-    found[enough] = spread.falling[first] / (sums[end] - sums[first + length - 1])
-    return found
+    constants[enough] = spread.falling[first] / (sums[end] - sums[first + length - 1])
+    return constants
 
 
 def basic_beta(spread: Spread) -> NDArray[np.float64]:
@@ -116,7 +116,7 @@ def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.f
     Parameters
     ----------
     spread
-        A spread whose values stand in their order.
+        A spread whose values are in their order.
     gaps
         The distance of each value to the next, one entry less than values, summing to 1.
     """
@@ -142,10 +142,10 @@ def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.f
 
 def hierarchical_closeness(spread: Spread, levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
     """Return the earth mover distance in a tree: the mean over the levels below the root of the variation between subtrees."""
-    found = np.zeros(len(spread.starts))
+    closeness = np.zeros(len(spread.starts))
     for groups in levels:
-        found += variational_closeness(_merged(spread, groups))
-    return found / len(levels)
+        closeness += variational_closeness(_merged(spread, groups))
+    return closeness / len(levels)
 
 
 def _merged(spread: Spread, groups: NDArray[np.int64]) -> Spread:

@@ -1,9 +1,9 @@
-"""Who looks alike, and which secrets do they hold? Equivalence classes with the spread of each sensitive attribute.
+"""Who looks alike, and which sensitive values do they hold? Equivalence classes with the spread of each sensitive attribute.
 
 A class is a combination of values of the key; its records look alike to an intruder. Where a column says whose record it is, the
 size of a class is the number of persons in it: somebody with three records there is in it once, and may be in others as well.
 Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted apart
-and form no class unless asked for. With nulls as wildcards a class holds every record whose key matches, so classes overlap.
+and form no class unless requested. With nulls as wildcards a class holds every record whose key matches, so classes overlap.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Spread:
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
-        """Which classes give a value of the attribute away to whoever knows that a person is in them."""
+        """Which classes give a value of the attribute away to anyone who knows that a person is in them."""
         cells = disclosing(self.n, self.size[self.of_class], self.whole[self.value])
         return np.asarray(np.logical_or.reduceat(cells, self.starts))
 
@@ -96,7 +96,7 @@ class Spread:
         return np.asarray((self.distinct == 1) & missing[self.value[self.starts]])
 
     def certain(self, *, missing_is_sensitive: bool = False) -> NDArray[np.bool_]:
-        """Return which classes hold one value only; that nobody has one counts where it is a secret itself that it is missing."""
+        """Return which classes hold one value only, or none where a missing value is sensitive."""
         alone = self.distinct == 1
         return np.asarray(alone if missing_is_sensitive else alone & ~self.valueless)
 
@@ -118,8 +118,8 @@ class Equivalence:
     classes
         The key's combinations; `classes.n` are the records that hold each, each record once.
     size, mass
-        The records that look alike to an intruder, or the persons where they are told apart, and the weight of the records: those
-        of the class, or all that match (wildcard).
+        The records that look alike to an intruder, or the persons where they are distinguished, and the weight of the records:
+        those of the class, or all that match (wildcard).
     spreads
         The sensitive attributes by name, several also jointly.
     records, suppressed
@@ -147,7 +147,7 @@ class Equivalence:
 
     @property
     def unit(self) -> Unit:
-        """What is counted: persons where they are told apart, else records."""
+        """What is counted: persons where they are distinguished, else records."""
         return "records" if self.owners is None else "persons"
 
     @property
@@ -300,7 +300,7 @@ def _with_matches(
 def _whole(
     hidden: Classes, reference: Counts, names: Sequence[str]
 ) -> tuple[Sequence[Any], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the values of the whole table in order, where those of the classes stand among them, and their shares."""
+    """Return the values of the whole table in order, where those of the classes are among them, and their shares."""
     whole = reference.classes(names)
     mine, theirs = _values(hidden), _values(whole)
     place = places_among(theirs, mine)

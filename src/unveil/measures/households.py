@@ -1,8 +1,8 @@
-r"""How safe is a household? Whoever finds one member has found them all.
+r"""How safe is a household? Anyone who finds one member has found them all.
 
 The risk of a household is that at least one member is re-identified, :math:`1 - \prod_i (1 - r_i)`, its members being found
 independently of each other (Franconi and Polettini 2004). The risk of a member is that of the prosecutor, or with sampling
-weights the individual risk. Members are persons where they are told apart, else records.
+weights the individual risk. Members are persons where they are distinguished, else records.
 
 k for households has two readings, and both are given. `k`: the fewest households that a class of the key spreads over, for an
 intruder who knows one member. `k_whole`: the fewest households that are alike as a whole, having the same number of members in
@@ -40,7 +40,7 @@ class Homes:
     ----------
     of_class, home, member
         One entry for each class, household and member with a record there: all three as numbers; members are numbered where
-        persons are told apart.
+        persons are distinguished.
     n
         The records of each entry.
     classes
@@ -55,15 +55,15 @@ class Homes:
 
     @classmethod
     def of(cls, counts: Counts, keys: Sequence[str], household: str, person: str | None) -> Homes:
-        """Sort the cells of a count table by class, household and, where they are told apart, person."""
+        """Sort the cells of a count table by class, household and, where they are distinguished, person."""
         classes, names = counts.classes(keys), [household, *([] if person is None else [person])]
         places = [counts.names.index(name) for name in names]
         codes: list[Codes] = [classes.of_cell, *(counts.codes[at] for at in places)]
         sizes = [len(classes), *(len(counts.columns[at].values) for at in places)]
         of_entry, held = group(codes, sizes)
-        found = [one.astype(np.int64) for one in held]
-        n = summed(of_entry, counts.n, len(found[0])).astype(np.int64)
-        return cls(found[0], found[1], found[2] if person is not None else None, n, len(classes))
+        columns = [one.astype(np.int64) for one in held]
+        n = summed(of_entry, counts.n, len(columns[0])).astype(np.int64)
+        return cls(columns[0], columns[1], columns[2] if person is not None else None, n, len(classes))
 
     def member_risk(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the prosecutor's risk of the member behind every entry: of a person, the highest over all their classes."""
@@ -84,7 +84,7 @@ class Homes:
         note
             What is to be said of it.
         by_record
-            Whether every record is a member, though persons may be told apart, as where weights estimate the risk of a record.
+            Whether every record is a member, though persons may be distinguished, as where weights estimate the risk of a record.
         """
         if by_record or self.member is None:
             together = household_risk(np.repeat(risk, self.n), np.repeat(self.home, self.n))

@@ -263,7 +263,7 @@ def individual_risk(sample: ArrayLike, population: ArrayLike, *, method: RiskMet
 def household_risk(risk: ArrayLike, household: ArrayLike) -> HouseholdRisk:
     r"""Return, for each record, the risk that anyone of its household is re-identified: :math:`1 - \prod_i (1 - r_i)`.
 
-    The members are taken as re-identified independently of each other; whoever finds one has found them all.
+    The members are taken as re-identified independently of each other; anyone who finds one has found them all.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def population_sizes(sample: Counts, population: Counts) -> NDArray[np.int64]:
 
 
 def _placed(known: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
-    """Return where each value stands among the known ones, new ones after them, and how many there are in all."""
+    """Return where each value is among the known ones, new ones after them, and how many there are in all."""
     codes = places_among(known, values)
     new = np.flatnonzero(codes < 0)
     codes[new] = len(known) + np.arange(len(new))

@@ -40,7 +40,7 @@ _FEWEST_PER_VALUE = 20
 _LARGE_CLASS = 200
 """From this size on the bias of a class is that of Miller and Madow."""
 _MOST_GROUPS = 24
-"""Class sizes, and shares of sensitive values, are put together into so many groups at most, on a logarithmic scale."""
+"""Class sizes, and shares of sensitive values, are put together into this many groups at most, on a logarithmic scale."""
 _MIXTURES = np.linspace(0.0, 1.0, 9)
 """How much of its own value a class has, in the populations with the largest bias."""
 _RATES = 201
@@ -197,11 +197,11 @@ def _uneven_bias(
         [_missing_bits(np.array([size]), held.mean) @ held.times for size in np.rint(groups.mean).astype(np.int64)]
     )
     bias = mass * of_size / entropy
-    told = np.concatenate([[0.0], np.cumsum(mass[order])])
+    cumulated = np.concatenate([[0.0], np.cumsum(mass[order])])
     left = np.concatenate([[0.0], np.cumsum(bias[order])])
     varied = max(0.0, 1.0 - float(sizes.mean()) / max(float(sizes.var()), _TINY))
     total = float(bias.sum())
-    return np.asarray((1.0 - varied) * (1.0 - theta) * total + varied * (total - np.interp(theta, told, left)))
+    return np.asarray((1.0 - varied) * (1.0 - theta) * total + varied * (total - np.interp(theta, cumulated, left)))
 
 
 def _few_values_bias(
@@ -235,7 +235,7 @@ def _missing_bits(sizes: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[n
 
 
 def _expected_bits(size: int, p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the expected plug-in term of values of these shares, in a class of so many records."""
+    """Return the expected plug-in term of values of these shares, in a class of this many records."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     k = np.arange(1, size)  # a value that every record holds, or none, has the term zero

@@ -1,6 +1,6 @@
 """How many records hold some items together? Supports of small sets of items, in a column of sets.
 
-A set is written as a list, or as a text whose items stand between separators. An item held twice is held once.
+A set is written as a list, or as a text whose items are between separators. An item held twice is held once.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _MOST_SUBSETS = 30_000_000
 
 
 def checked_separator(separator: Any) -> str:
-    """Return what stands between items, or refuse it."""
+    """Return what is between items, or refuse it."""
     if not isinstance(separator, str) or not separator:
-        raise ArgumentError("the separator is the text that stands between items, such as ';'.")
+        raise ArgumentError("the separator is the text between items, such as ';'.")
     return separator
 
 
 def items_of(value: Any, separator: str) -> Items:
-    """Return the items of a set: of a list its entries, of a text what stands between separators; of a null none.
+    """Return the items of a set: of a list its entries, of a text what is between separators; of a null none.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def is_collection(value: Any) -> bool:
 
 
 def subsets(items: Items, most: int) -> Iterator[Items]:
-    """Give the subsets of at least one and at most so many items."""
+    """Give the subsets of at least one and at most this many items."""
     for size in range(1, min(most, len(items)) + 1):
         yield from combinations(items, size)
 
 
 def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counter[Items]:
-    """Return how many records hold each set of at most so many items that any record holds.
+    """Return how many records hold each set of at most So many items that any record holds.
 
     Parameters
     ----------
@@ -78,24 +78,24 @@ def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counte
             f"the sets have {cost:,} subsets of at most {most} items, and up to {_MOST_SUBSETS:,} are counted; ask for a lower "
             "m, or group items first."
         )
-    found: Counter[Items] = Counter()
+    counts: Counter[Items] = Counter()
     for items, n in zip(sets, records, strict=True):
         for known in subsets(items, most):
-            found[known] += n
-    return found
+            counts[known] += n
+    return counts
 
 
 def least_supports(sets: Sequence[Items], records: Sequence[int], most: int) -> NDArray[np.int64]:
-    """Return for each set how few records hold what somebody may know of it: at most so many of its items.
+    """Return for each set how few records hold what somebody may know of it: at most this many of its items.
 
-    Whoever knows more leaves fewer records, so the largest subsets decide. Of an empty set nothing can be known: all are left.
+    Anyone who knows more leaves fewer records, so the largest subsets decide. Of an empty set nothing can be known: all are left.
 
     Examples
     --------
     >>> least_supports([("a", "b"), ("a",), ()], [1, 3, 2], 2).tolist()
     [1, 4, 6]
     """
-    found, everybody = supports(sets, records, most), sum(records)
+    support, everybody = supports(sets, records, most), sum(records)
     decisive = (combinations(items, min(most, len(items))) for items in sets)
-    least = [min(map(found.__getitem__, known)) if items else everybody for items, known in zip(sets, decisive, strict=True)]
+    least = [min(map(support.__getitem__, known)) if items else everybody for items, known in zip(sets, decisive, strict=True)]
     return np.array(least, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How many of a sample's uniques are unique in the population? A log-linear model of the table they stand in.
+"""How many of a sample's uniques are unique in the population? A log-linear model of the table they are in.
 
 A cell that holds one record is safe where its neighbours are full and at risk where they are empty. A log-linear model
 borrows that from the margins of the table: it expects lambda_k records of the sample in cell k, so lambda_k / pi people of
@@ -33,9 +33,9 @@ _MOST_CELLS = 5_000_000
 _BLOCK = 2**20
 """The cells of a table that are looked at together."""
 _FEW, _NODES = 200.0, 64
-"""Up to so many people E(1/F) is an integral over so many nodes; above, its expansion is as good."""
+"""Up to this many people E(1/F) is an integral over this many nodes; above, its expansion is as good."""
 _MOST_CYCLES, _CLOSE_ENOUGH = 200, 1e-6
-"""Iterative fitting ends when no margin is further than this from its count, in records, or after so many cycles."""
+"""Iterative fitting ends when no margin is further than this from its count, in records, or after this many cycles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class LoglinearUniqueness:
     population_unique_share, correct_match_share
         Both as shares of the sample uniques; None where there are none.
     unique_cells
-        Where the sample uniques stand among the cells given.
+        Where the sample uniques are among the cells given.
     uniqueness, match
         For each of them, P(F = 1 | f = 1) and E(1/F | f = 1).
     converged, cycles, deviation
@@ -158,7 +158,7 @@ def loglinear_uniqueness(
     Parameters
     ----------
     codes
-        For each column the code of every non-empty cell; each cell stands once.
+        For each column the code of every non-empty cell; each cell occurs once.
     sizes
         How many values each column has.
     n
@@ -374,6 +374,6 @@ def _margin(
 
 def _scale(table: NDArray[np.float64], summed: tuple[int, ...], wanted: NDArray[np.float64]) -> float:
     """Scale a table in place to one of its margins; return how far the worst entry of the margin was off before."""
-    found = table.sum(axis=summed, keepdims=True)
-    table *= np.divide(wanted, found, out=np.zeros_like(found), where=found > 0.0)
-    return float(np.abs(found - wanted).max())
+    margin = table.sum(axis=summed, keepdims=True)
+    table *= np.divide(wanted, margin, out=np.zeros_like(margin), where=margin > 0.0)
+    return float(np.abs(margin - wanted).max())

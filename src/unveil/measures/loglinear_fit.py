@@ -140,14 +140,14 @@ def _sums(mu: NDArray[np.float64], f: NDArray[np.float64], pi: float) -> NDArray
     weight = people * np.exp(-mu)
     residual = f - mu
     square = residual**2 - f
-    found = []
+    sums = []
     for first, second in (_derivatives_of_uniqueness(unseen), _derivatives_of_match(unseen)):
         linear = -weight * (1.0 - pi) * first
         curved = weight * (1.0 - pi) ** 2 * second / (2.0 * pi)
         # f is Poisson: its residual has the variance mu, the square 2 mu^2, and the two do not vary together
         variance = (linear**2 * mu + 2.0 * (curved * mu) ** 2).sum()
-        found.append([(linear * residual + curved * square).sum(), variance])
-    return np.array(found)
+        sums.append([(linear * residual + curved * square).sum(), variance])
+    return np.array(sums)
 
 
 def _derivatives_of_uniqueness(u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

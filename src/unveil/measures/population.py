@@ -122,7 +122,7 @@ def population_uniqueness(
     There is one solution or none.
 
     **Dankar's rule** [5]_. With a sampling fraction of at most 0.1, Pitman; above, the smaller of Zayatz and SNB. Where the
-    model it asks for has no answer, Zayatz stands in, as in ARX.
+    model it asks for has no answer, Zayatz is used instead, as in ARX.
 
     Parameters
     ----------

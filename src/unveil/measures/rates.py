@@ -42,17 +42,17 @@ def rates(
     adjust: bool = True,
 ) -> list[dict[str, Any]]:
     """Measure several rates; one that is undefined is a null with its reason."""
-    found: list[dict[str, Any]] = []
+    sections: list[dict[str, Any]] = []
     made = Provenance(0, "category", version=__version__)
     for (table, _, _), split in zip(questions, split_each(questions, partitions or {}), strict=True):
         try:
             one = split_rate(split, made, adjust=adjust, values=values)
         except UndefinedMeasureError as error:
-            found.append({"value": None, "reason": str(error), "kind": None, "records": table.records, "by_value": []})
+            sections.append({"value": None, "reason": str(error), "kind": None, "records": table.records, "by_value": []})
             continue
         answer = {"value": one.value, "kind": one.kind, "adjusted": one.adjusted, "records": table.records}
-        found.append(answer | {"by_value": one.by_value} if values else answer)
-    return found
+        sections.append(answer | {"by_value": one.by_value} if values else answer)
+    return sections
 
 
 def columns_of(table: CodedTable, names: Sequence[str]) -> CodedTable:

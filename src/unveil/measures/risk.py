@@ -5,8 +5,8 @@ journalist only knows that the target is in the population from which the file w
 population that look like it. The marketer wants to re-identify as many as possible: the share expected to be right.
 Higher is more risk.
 
-Where persons are told apart, it is persons who look alike, and the intruder knows one record of a person, whichever tells most:
-the risk of a person is the highest over the classes that they have a record in.
+Where persons are distinguished, it is persons who look alike, and the intruder knows one record of a person, whichever tells
+most: the risk of a person is the highest over the classes that they have a record in.
 """
 
 from __future__ import annotations

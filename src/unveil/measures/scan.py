@@ -122,9 +122,9 @@ class Scan(Result):
     def _notes(self) -> tuple[str, ...]:
         notes = []
         if self.minimal_identifiers:
-            found = "; ".join(" + ".join(key) for key in self.minimal_identifiers[:5])
+            minimal = "; ".join(" + ".join(key) for key in self.minimal_identifiers[:5])
             more = len(self.minimal_identifiers) - 5
-            notes.append(f"Minimal identifiers: {found}{f'; and {more:,} more' if more > 0 else ''}.")
+            notes.append(f"Minimal identifiers: {minimal}{f'; and {more:,} more' if more > 0 else ''}.")
         else:
             notes.append(
                 f"No subset{f' of up to {self.max_size} attributes' if self.max_size else ''} determines {self._target()}."
@@ -192,10 +192,10 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     Examples
     --------
     >>> import unveil
-    >>> found = unveil.scan("paper-4", key=["ZIP", "Age", "Salary"], sensitive="Disease")
-    >>> found
+    >>> scan = unveil.scan("paper-4", key=["ZIP", "Age", "Salary"], sensitive="Disease")
+    >>> scan
     Scan(7 subsets -> Disease: 2 minimal identifiers)
-    >>> found.minimal_identifiers
+    >>> scan.minimal_identifiers
     (('Salary',), ('ZIP', 'Age'))
     """
     with studied(data, key=key, sensitive=sensitive, partitions=partitions, nulls=nulls, weights=weights) as study:
@@ -203,12 +203,12 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
         left_out = {*names_of(hidden), study.weights, *study.identifiers}
         keys, secrets = sides_of(study.key or [name for name in study.names if name not in left_out], hidden)
         checked_partitions(partitions, (*keys, *secrets))
-        asked = study.changed(key=keys, sensitive=secrets)
+        subject = study.changed(key=keys, sensitive=secrets)
         largest = _checked_size(len(keys), max_size)
         if threads is not None:
             checked_count("threads", threads, least=1, most=_MOST_THREADS)
-        kept = _checkpoint(asked, max_size, checkpoint, resume=resume)
-        return scanned(asked, max_size, _Way(largest, threads, kept))
+        kept = _checkpoint(subject, max_size, checkpoint, resume=resume)
+        return scanned(subject, max_size, _Way(largest, threads, kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ def _counted(study: Study) -> tuple[Counts, int, float]:
 def _checkpoint(
     study: Study, max_size: int | None, place: str | os.PathLike[str] | None, *, resume: bool
 ) -> ScanCheckpoint | None:
-    """Return the file that keeps what is done, if one is asked for; it fits the question, and the data as its file is now."""
+    """Return the file that keeps what is done, if one is requested; it fits the question, and the data as its file is now."""
     if place is None and not resume:
         return None
     question: dict[str, Any] = {"key": list(study.key), "sensitive": list(study.sensitive), "max_size": max_size}
@@ -272,8 +272,8 @@ def _checkpoint(
     question |= {"partitions": jsonable({name: block.to_dict() for name, block in blocks.items()}), "version": __version__}
     data = Path(study.place)
     if data.is_file():
-        found = data.stat()
-        question |= {"file size": found.st_size, "file time": found.st_mtime_ns}
+        status = data.stat()
+        question |= {"file size": status.st_size, "file time": status.st_mtime_ns}
     return ScanCheckpoint(Path(place) if place is not None else default_place(study.place), question, resume)
 
 
@@ -293,8 +293,8 @@ def _checked_size(attributes: int, max_size: int | None) -> int:
 def _minimal(subsets: Sequence[Subset], place: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
     """Return the identifiers of which no smaller subset identifies; those with one attribute less are enough to tell."""
     identifying = {frozenset(subset.key) for subset in subsets if subset.kind == "identifier"}
-    minimal = [found for found in identifying if not any(found - {name} in identifying for name in found)]
-    in_order = [tuple(sorted(found, key=place.__getitem__)) for found in minimal]
+    minimal = [members for members in identifying if not any(members - {name} in identifying for name in members)]
+    in_order = [tuple(sorted(members, key=place.__getitem__)) for members in minimal]
     return tuple(sorted(in_order, key=lambda key: (len(key), [place[name] for name in key])))
 
 

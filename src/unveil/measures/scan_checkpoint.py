@@ -67,12 +67,12 @@ class ScanCheckpoint:
             )
         return {int(mask): figures for mask, *figures in held["subsets"]}
 
-    def keep(self, found: Mapping[int, list[Any]], *, now: bool = False) -> None:
+    def keep(self, rows: Mapping[int, list[Any]], *, now: bool = False) -> None:
         """Write the subsets done, if it is time for it."""
         start = time.monotonic()
         if start < self._due and not now:
             return
-        subsets = [[mask, *figures] for mask, figures in list(found.items())]
+        subsets = [[mask, *figures] for mask, figures in list(rows.items())]
         with atomic_write(self.path) as file:
             file.write(json.dumps({"form": _FORM, "question": self.question, "subsets": subsets}).encode())
         every = active_run().limits.checkpoint_every
@@ -92,21 +92,23 @@ class ScanCheckpoint:
                 return dict(held)
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        raise DataFileError(f"{self.path}: this is no checkpoint of a scan, or it is damaged; remove it, or name another file.")
+        raise DataFileError(
+            f"{self.path}: this is not a checkpoint of a scan, or it is damaged; remove it, or name another file."
+        )
 
 
 def default_place(place: str) -> Path:
     """Return where the checkpoint of a scan of a file is kept, if none is named: beside the file."""
     if not Path(place).exists():
-        raise ArgumentError(f"{place} is no file, so name one for the checkpoint (checkpoint) to go on with the scan later.")
+        raise ArgumentError(f"{place} is not a file, so name one for the checkpoint (checkpoint) to go on with the scan later.")
     return Path(f"{place.rstrip('/')}.unveil-scan")
 
 
 def _digest(counts: Counts) -> str:
     """Return a fingerprint of the combinations and how often each occurs."""
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for column in counts.columns:
-        found.update(f"{column.name}\0{len(column.values)}\0".encode())
+        digest.update(f"{column.name}\0{len(column.values)}\0".encode())
     for array in (*counts.codes, counts.n, counts.mass):
-        found.update(array.tobytes())
-    return found.hexdigest()
+        digest.update(array.tobytes())
+    return digest.hexdigest()

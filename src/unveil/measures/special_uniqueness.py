@@ -111,7 +111,7 @@ class SpecialUniques:
     def minimal_uniques(self, cell: int) -> list[tuple[str, ...]]:
         """Return the minimal sample uniques of a cell, smallest first, attributes in the order they were named."""
         sets = self.found.sets[self.found.starts[cell] : self.found.starts[cell + 1]]
-        inside = [[at for at in range(len(self.key)) if found >> at & 1] for found in sets.tolist()]
+        inside = [[at for at in range(len(self.key)) if columns >> at & 1] for columns in sets.tolist()]
         inside.sort(key=lambda places: (len(places), places))
         return [tuple(self.key[at] for at in places) for places in inside]
 
@@ -160,7 +160,7 @@ class SpecialUniques:
             "score": self.exact_score(cell),
             "dis_score": float(self.dis_score[cell]),
             "msu_by_size": _by_size(self.msu_by_size[cell]),
-            "smallest_msu": [list(found) for found in minimal if len(found) == len(minimal[0])],
+            "smallest_msu": [list(subset) for subset in minimal if len(subset) == len(minimal[0])],
         }
 
 
@@ -268,9 +268,9 @@ def _scored(counts: Counts, largest: int, fraction: float) -> SpecialUniques:
     from unveil.counts.minimal_uniques import find_minimal_uniques
 
     sizes = [len(column.values) for column in counts.columns]
-    found = find_minimal_uniques(counts.codes, sizes, counts.n, max_size=largest)
+    uniques = find_minimal_uniques(counts.codes, sizes, counts.n, max_size=largest)
     points = _points(len(sizes))
-    score = found.by_size @ points
+    score = uniques.by_size @ points
     dis = dis_risk(counts.n, fraction)
     total = float(score.sum())
     return SpecialUniques(
@@ -278,12 +278,12 @@ def _scored(counts: Counts, largest: int, fraction: float) -> SpecialUniques:
         max_size=largest,
         dis_fraction=fraction,
         dis=dis,
-        found=found,
-        msu=np.diff(found.starts).astype(np.int32),
-        msu_by_size=found.by_size,
+        found=uniques,
+        msu=np.diff(uniques.starts).astype(np.int32),
+        msu_by_size=uniques.by_size,
         score=score,
         dis_score=_dis_scores(score, dis, len(sizes)),
-        contribution=(found.by_column @ points) / total if total else np.zeros(len(sizes)),
+        contribution=(uniques.by_column @ points) / total if total else np.zeros(len(sizes)),
     )
 
 

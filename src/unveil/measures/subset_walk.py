@@ -87,14 +87,14 @@ class Rates:
         self.secret_entropy = entropy_bits(counts.classes(secrets).mass) if secrets else None
         self.all_single = _all_single(counts.records, self.within)
 
-    def of(self, found: Refinement) -> tuple[float, IdentifierKind, float]:
+    def of(self, refinement: Refinement) -> tuple[float, IdentifierKind, float]:
         """Return rate and kind against the target, and the rate against record identity."""
-        identity_kind = self._identity_kind(found)
-        identity = self._rate((found.class_sum - self.within) / self.identity_uncertainty, identity_kind)
+        identity_kind = self._identity_kind(refinement)
+        identity = self._rate((refinement.class_sum - self.within) / self.identity_uncertainty, identity_kind)
         if self.secret_entropy is None:
             return identity, identity_kind, identity
-        kind = self._secret_kind(found)
-        return self._rate(found.uncertainty / self.mass / self.secret_entropy, kind), kind, identity
+        kind = self._secret_kind(refinement)
+        return self._rate(refinement.uncertainty / self.mass / self.secret_entropy, kind), kind, identity
 
     @staticmethod
     def _rate(uncertain: float, kind: IdentifierKind) -> float:
@@ -103,20 +103,24 @@ class Rates:
         return 0.0 if kind == "zero-identifier" else min(1.0, max(0.0, 1.0 - uncertain))
 
     @staticmethod
-    def _identity_kind(found: Refinement) -> IdentifierKind:
-        if found.classes == found.settled_single:
+    def _identity_kind(refinement: Refinement) -> IdentifierKind:
+        if refinement.classes == refinement.settled_single:
             return "identifier"
-        if found.classes == 1:
+        if refinement.classes == 1:
             return "zero-identifier"
-        return "partial-identifier" if found.settled_single else "sketchy-identifier"
+        return "partial-identifier" if refinement.settled_single else "sketchy-identifier"
 
     @staticmethod
-    def _secret_kind(found: Refinement) -> IdentifierKind:
-        if found.mixed == 0:
+    def _secret_kind(refinement: Refinement) -> IdentifierKind:
+        if refinement.mixed == 0:
             return "identifier"
-        if found.independent:
+        if refinement.independent:
             return "zero-identifier"
-        return "partial-identifier" if found.pure or found.settled_single or found.settled_multiple else "sketchy-identifier"
+        return (
+            "partial-identifier"
+            if refinement.pure or refinement.settled_single or refinement.settled_multiple
+            else "sketchy-identifier"
+        )
 
 
 def _all_single(records: int, within: float) -> Refinement:
@@ -151,7 +155,7 @@ class Walk:
         self._waiting: set[Future[None]] = set()
 
     def run(self, threads: int | None) -> list[Subset]:
-        """Visit all subsets, with the threads asked for, or two where they help."""
+        """Visit all subsets, with the requested threads, or two where they help."""
         if threads is None:
             cost = len(self._counts) * self._total
             threads = 2 if cost > _THREADS_PAY and (self._run.limits.threads or os.cpu_count() or 1) > 1 else 1
@@ -277,10 +281,10 @@ def _by_cost(counts: Counts, keys: Sequence[str]) -> list[str]:
     return sorted(keys, key=spread.__getitem__)
 
 
-def _below_each(found: Iterable[int]) -> dict[int, int]:
+def _below_each(masks: Iterable[int]) -> dict[int, int]:
     """Count for every subset those found that lie below it on the walk, itself included."""
     below: dict[int, int] = {}
-    for mask in found:
+    for mask in masks:
         above = mask
         while above:
             below[above] = below.get(above, 0) + 1
@@ -318,8 +322,8 @@ class _Node:
 
 def _bits(mask: int) -> list[int]:
     """Return the positions of the ones of a binary number."""
-    found = []
+    bits = []
     while mask:
-        found.append((mask & -mask).bit_length() - 1)
+        bits.append((mask & -mask).bit_length() - 1)
         mask &= mask - 1
-    return found
+    return bits

@@ -40,11 +40,11 @@ class TextLeaks(Result):
     attribute, records
         The column of texts, and how many records have one.
     known
-        For each column of known identifiers the share of records in whose text its value, or a word of it, still stands.
+        For each column of known identifiers the share of records in whose text its value, or a word of it, is still left.
     any_known
-        The share of records in whose text any of them stands; None where no column is named.
+        The share of records in whose text any of them occurs; None where no column is named.
     distinctive
-        The share of records whose text holds a word that stands in the texts of one person (or record) only.
+        The share of records whose text holds a word in the texts of one person (or record) only.
     words
         How many such words a record's text holds on average.
     """
@@ -76,10 +76,10 @@ class TextLeaks(Result):
 
     def view(self) -> View:
         """Return what a person should see."""
-        known = () if self.any_known is None else (Figure("a known identifier stands in", self.any_known),)
+        known = () if self.any_known is None else (Figure("a known identifier is in", self.any_known),)
         figures = (
             *known,
-            Figure("a word of one person only stands in", self.distinctive),
+            Figure("a word of one person only is in", self.distinctive),
             Figure("such words a text", self.words),
         )
         table = Table(("known", "share of texts"), tuple(self.known.items()), bars=frozenset({"share of texts"}))
@@ -99,8 +99,8 @@ def text_leaks(
     attribute
         The column of texts.
     known
-        Columns that tell of the same record who it is of or what is known of them: name, town, date of birth. A value stands in
-        the text where it stands as it is, in another writing of a date, or by one of its words of three letters or more.
+        Columns that tell of the same record who it is of or what is known of them: name, town, date of birth. A value is in
+        the text where it occurs as it is, in another writing of a date, or by one of its words of three letters or more.
     person
         The column that says whose record it is; none: every record is another person's.
     original
@@ -123,7 +123,7 @@ def text_leaks(
         raise ArgumentError(f"{shown(attribute)} is the column of texts; name others as known.")
     if texts.records != about.records:
         raise ArgumentError(
-            f"the texts are {texts.records:,} records and the original has {about.records:,}: they must stand in the same order."
+            f"the texts are {texts.records:,} records and the original has {about.records:,}: they must be in the same order."
         )
     values = [None if value is None else str(value) for value in texts.column(attribute).to_list()]
     return leaks_of(attribute, values, about, names, person)
@@ -142,13 +142,13 @@ def leaks_of(
     words = _own_words([str(texts[at]) for at in there], [owners[at] for at in there])
     together = np.logical_or.reduce(list(stands.values())) if stands else None
     return TextLeaks(
-        attribute, len(there), {name: _mean(found) for name, found in stands.items()},
+        attribute, len(there), {name: _mean(shares) for name, shares in stands.items()},
         None if together is None else _mean(together), _mean(words > 0), _mean(words),
     )  # fmt: skip
 
 
 def known_forms(value: Any) -> list[str]:
-    """Return how a known value may stand in a text: as it is, by its words, or, of a date, as people write it.
+    """Return how a known value may be in a text: as it is, by its words, or, of a date, as people write it.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def _stands(text: str, value: Any) -> bool:
 
 
 def _own_words(texts: Sequence[str], owners: Sequence[Any]) -> NDArray[np.int64]:
-    """Return how many words of each text stand in the texts of its owner only."""
+    """Return how many words of each text are in the texts of its owner only."""
     said = [set(map(str.casefold, _WORD.findall(_MARK.sub(" ", text)))) for text in texts]
     by: dict[str, set[Any]] = {}
     for words, owner in zip(said, owners, strict=True):
@@ -203,5 +203,5 @@ def _written_days(day: dt.date) -> list[str]:
     return list(dict.fromkeys(written))
 
 
-def _mean(found: NDArray[Any]) -> float:
-    return float(found.mean()) if len(found) else 0.0
+def _mean(shares: NDArray[Any]) -> float:
+    return float(shares.mean()) if len(shares) else 0.0

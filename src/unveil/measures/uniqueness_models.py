@@ -350,7 +350,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float 
 
 
 def _harmonic_rise(x: float, terms: int) -> float:
-    """Return 1/x + 1/(x + 1) + ..., so many terms, for x > 0: a difference of digamma functions."""
+    """Return 1/x + 1/(x + 1) + ..., this many terms, for x > 0: a difference of digamma functions."""
     if x < _STIRLING:
         from scipy.special import digamma
 

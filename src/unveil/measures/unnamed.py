@@ -61,15 +61,15 @@ class Unmeasured:
         >>> str(Unmeasured("Salary", 305, 311, "persons"))
         'Salary, unique for 305 of 311 people'
         """
-        told = f"{in_line([self.column])}, unique for {self.unique:,} of {people(self.of, self.unit)}"
+        sentence = f"{in_line([self.column])}, unique for {self.unique:,} of {people(self.of, self.unit)}"
         if self.with_key is None or self.with_key == self.by_key:
-            return told
-        return f"{told} (with the key {self.with_key:,}, by the key alone {self.by_key or 0:,})"
+            return sentence
+        return f"{sentence} (with the key {self.with_key:,}, by the key alone {self.by_key or 0:,})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
-        found = {"column": self.column, "unique": self.unique, "of": self.of, "unit": self.unit}
-        return found if self.with_key is None else found | {"by_key": self.by_key, "with_key": self.with_key}
+        document = {"column": self.column, "unique": self.unique, "of": self.of, "unit": self.unit}
+        return document if self.with_key is None else document | {"by_key": self.by_key, "with_key": self.with_key}
 
 
 def singled_out(
@@ -96,15 +96,15 @@ def singled_out(
     alone = study.each(others, owners=owners)
     by_key = unique_by(study, key, person)[0] if key else None
     beside = study.each(list(alone), beside=key, owners=owners) if key and not study.source.can_count else {}
-    found = {}
+    unmeasured = {}
     for name, table in alone.items():
         unique, of = _uniques(table, person, nulls=False)
         with_key = _uniques(beside[name], person)[0] if name in beside else None
-        found[name] = Unmeasured(name, unique, of, unit_of(person), by_key, with_key)
+        unmeasured[name] = Unmeasured(name, unique, of, unit_of(person), by_key, with_key)
     if person is not None and person in columns:
         unique, of = unique_by(study, [person], person)
-        found[person] = Unmeasured(person, unique, of, unit_of(person))
-    return {name: found[name] for name in columns if name in found}
+        unmeasured[person] = Unmeasured(person, unique, of, unit_of(person))
+    return {name: unmeasured[name] for name in columns if name in unmeasured}
 
 
 def unique_by(study: Study, columns: Sequence[str], person: str | None = None) -> tuple[int, int]:
@@ -144,7 +144,7 @@ def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tu
     of_row, _ = group([one.codes for one in coded], [len(one.values) for one in coded])
     number = int(of_row.max(initial=-1)) + 1
     who = table.columns[-1]
-    found = Owners.of(of_row, who.codes, number, len(who.values))
+    owned = Owners.of(of_row, who.codes, number, len(who.values))
     named = np.zeros(number, dtype=bool)
     named[of_row[told]] = True
-    return found.among(named & (found.sizes == 1)), found.number
+    return owned.among(named & (owned.sizes == 1)), owned.number

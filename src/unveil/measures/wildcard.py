@@ -108,8 +108,8 @@ def wildcard_matches(classes: Classes, *, alpha: float = 1.0) -> Matches:
     >>> import polars as pl, unveil
     >>> people = pl.DataFrame({"sex": ["m", "m", "m"], "school": ["long", "short", None]})
     >>> key = unveil.count(people, ["sex", "school"]).classes(["sex", "school"])
-    >>> found = wildcard_matches(key, alpha=0.5)
-    >>> list(zip(found.of_class.tolist(), found.other.tolist(), found.share.tolist()))
+    >>> matches = wildcard_matches(key, alpha=0.5)
+    >>> list(zip(matches.of_class.tolist(), matches.other.tolist(), matches.share.tolist()))
     [(0, 0, 1.0), (0, 2, 0.5), (1, 1, 1.0), (1, 2, 0.5), (2, 0, 1.0), (2, 1, 1.0), (2, 2, 1.0)]
     """
     share = _checked(alpha)
@@ -136,7 +136,7 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
     classes
         The classes of the key; in each column the null, if there is one, is the last value.
     amounts
-        One number a class, such as ``classes.n`` or ``classes.mass``.
+        One number per class, such as ``classes.n`` or ``classes.mass``.
     alpha
         From 0 to 1: how much a class with a null counts for others.
 
@@ -180,11 +180,11 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
 def _ordered_pairs(classes: Classes, patterns: _Patterns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List every pair of classes that match, each with itself included, sorted as one number a pair."""
     number = max(len(classes), 1)
-    found = [np.arange(len(classes)) * (number + 1)]
+    places = [np.arange(len(classes)) * (number + 1)]
     for block in _blocks(classes, patterns):
-        asked, other = block.pairs()
-        found.append(asked * number + other)
-    pairs = np.concatenate(found)
+        first, other = block.pairs()
+        places.append(first * number + other)
+    pairs = np.concatenate(places)
     pairs.sort()
     return np.divmod(pairs, number)
 
@@ -218,9 +218,9 @@ class _Patterns:
         """Find the patterns that occur."""
         nullable = [at for at, column in enumerate(classes.columns) if len(column.values) and column.values[-1] is None]
         flags = [classes.codes[at] == len(classes.columns[at].values) - 1 for at in nullable]
-        of_class, found = _distinct(flags, len(classes))
-        null = np.zeros((len(found), len(classes.columns)), dtype=bool)
-        null[:, nullable] = found
+        of_class, patterns = _distinct(flags, len(classes))
+        null = np.zeros((len(patterns), len(classes.columns)), dtype=bool)
+        null[:, nullable] = patterns
         return cls(null, of_class, np.asarray(null.any(axis=1))[of_class])
 
 
@@ -275,37 +275,37 @@ def _blocks(classes: Classes, patterns: _Patterns) -> Iterator[_Block]:
         return
     for pattern, null in enumerate(patterns.null):
         held = np.flatnonzero(~null)
-        asked = np.flatnonzero(patterns.of_class == pattern)
+        wanted = np.flatnonzero(patterns.of_class == pattern)
         form_of_pattern, forms = _distinct(list(patterns.null[:, held].T), len(patterns.null))
         form = form_of_pattern[patterns.of_class]
-        form[asked] = -1
-        step = max(1, _BLOCK // len(asked))
+        form[wanted] = -1
+        step = max(1, _BLOCK // len(wanted))
         for start in range(0, len(forms), step):
             active_run().check()
             others = np.flatnonzero((form >= start) & (form < start + step))
             if len(others):
-                yield _block(classes, held, asked, others, forms[start : start + step])
+                yield _block(classes, held, wanted, others, forms[start : start + step])
 
 
 def _block(
-    classes: Classes, held: NDArray[np.int64], asked: NDArray[np.int64], others: NDArray[np.int64], forms: NDArray[np.bool_]
+    classes: Classes, held: NDArray[np.int64], wanted: NDArray[np.int64], others: NDArray[np.int64], forms: NDArray[np.bool_]
 ) -> _Block:
     """Give the others numbers by their codes in the columns held, the asked by theirs with each form's nulls put in."""
     codes, sizes = [], []
     for column, hidden in zip(held.tolist(), forms.T, strict=True):
         size, own = len(classes.columns[column].values), classes.codes[column]
         null = own.dtype.type(size - 1)
-        codes.append(np.concatenate([np.where(hidden[:, None], null, own[asked]).ravel(), own[others]]))
+        codes.append(np.concatenate([np.where(hidden[:, None], null, own[wanted]).ravel(), own[others]]))
         sizes.append(size)
-    lookups = len(forms) * len(asked)
+    lookups = len(forms) * len(wanted)
     numbers = group(codes, sizes)[0] if codes else np.zeros(lookups + len(others), dtype=np.int64)
-    asked_as = numbers[:lookups].reshape(len(forms), len(asked))
-    return _Block(asked, others, asked_as, numbers[lookups:], int(numbers.max()) + 1)
+    asked_as = numbers[:lookups].reshape(len(forms), len(wanted))
+    return _Block(wanted, others, asked_as, numbers[lookups:], int(numbers.max()) + 1)
 
 
 def _distinct(flags: list[NDArray[np.bool_]], rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Give each combination of flags that occurs a number; return that of each row, and the combinations."""
     if not flags or not rows:
         return np.zeros(rows, dtype=np.int64), np.zeros((min(rows, 1), len(flags)), dtype=bool)
-    of_row, found = group([flag.view(np.uint8) for flag in flags], [2] * len(flags))
-    return of_row, np.stack(found, axis=1).astype(bool)
+    of_row, number = group([flag.view(np.uint8) for flag in flags], [2] * len(flags))
+    return of_row, np.stack(number, axis=1).astype(bool)

@@ -1,4 +1,4 @@
-"""What if key and secret are published apart? Anatomy: two tables that meet in groups of many secrets."""
+"""What if key and sensitive attribute are published separately? Anatomy: two tables joined by groups of many sensitive values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COUNT = "count"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anatomy(Protection):
-    """Two tables that together keep every value and hide which secret belongs to whom.
+    """Two tables that together keep every value and hide whose sensitive value is whose.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Anatomy(Protection):
     quasi_records, sensitive_records
         The two tables; `quasi` and `sensitive` give them in the caller's library.
     figures
-        The groups, their smallest number of secrets, and the largest share that a secret has in its group.
+        The groups, their smallest number of sensitive values, and the largest share that a value has in its group.
     """
 
     key: tuple[str, ...]
@@ -63,7 +63,7 @@ class Anatomy(Protection):
 
     @property
     def sensitive(self) -> Any:
-        """The sensitive table: how often each secret occurs in each group."""
+        """The sensitive table: how often each sensitive value occurs in each group."""
         return self.sensitive_records.native()
 
     @property
@@ -75,7 +75,7 @@ class Anatomy(Protection):
     def guarantee(self) -> str:
         """What the two tables promise together."""
         share = number(self.figures["largest_share"])
-        return f"nobody who has both tables and knows a person's key learns the secret with a probability above {share}"
+        return f"nobody who has both tables and knows a person's key learns the sensitive value with a probability above {share}"
 
     def treated(self, release: Release[Any]) -> tuple[str, ...]:
         """Return the columns of the two tables."""
@@ -94,7 +94,7 @@ class Anatomy(Protection):
 
         .. math:: \sum_g \frac{n_g(\text{key}) \; c_g(\text{secret})}{n_g}
 
-        n_g(key) are the group's records that meet the conditions on the key, c_g(secret) its secrets that meet theirs.
+        n_g(key) are the group's records that meet the conditions on the key, c_g(secret) its sensitive values that meet theirs.
 
         Parameters
         ----------
@@ -157,11 +157,11 @@ def anatomize(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Anatomy]:
-    r"""Split a table in two that meet in groups of at least l secrets each.
+    r"""Split a table in two that meet in groups of at least l sensitive values each.
 
-    Groups are made from the l secrets that are most frequent among the records left, one record of each, as long as l secrets
-    are left; then every record left over joins a group without its secret. So within a group every secret occurs once, and
-    nobody's is known with a probability above 1/l. That is possible when no secret is held by more than one record in l:
+    Groups are made from the l sensitive values that are most frequent among the records left, one record of each, as long as l
+    values are left; then every record left over joins a group without its value. So within a group every sensitive value occurs
+    once, and nobody's is known with a probability above 1/l. That is possible when no value is held by more than one record in l:
 
     .. math:: \max_x n_x \le N / l
 
@@ -172,11 +172,11 @@ def anatomize(
     key
         The attributes of the quasi-identifier table. Columns named on neither side are in neither table.
     sensitive
-        The secret.
+        The sensitive attribute.
     l
-        The least number of distinct secrets in a group.
+        The least number of distinct sensitive values in a group.
     groups
-        A column that says which group each record belongs to, instead of making groups; each must have l secrets.
+        A column that says which group each record belongs to, instead of making groups; each must have l sensitive values.
     group
         The name of the group column in the two tables.
     nulls
@@ -185,7 +185,8 @@ def anatomize(
         Whether the records of the quasi-identifier table stay in their order; else they are shuffled. The sensitive table is in
         random order, and groups are numbered at random, either way.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     References
     ----------
@@ -202,7 +203,7 @@ def anatomize(
         raise ArgumentError("anatomy takes one sensitive attribute.")
     for name in (group, _COUNT):
         if name in (*keys, *secrets) or group == _COUNT:
-            raise ArgumentError(f"a column {shown(name)} would stand twice in a table; give the group column another name.")
+            raise ArgumentError(f"a column {shown(name)} would occur twice in a table; give the group column another name.")
     chance, chosen = chance_of(seed, key_file), choose(data, [*keys, *secrets], nulls)
     records = chosen.records
     require_countable(secrets[0], records.column(secrets[0]))
@@ -214,7 +215,7 @@ def anatomize(
     (of_pair, value), n = tally([of_record, secret.codes], [int(of_record.max()) + 1, len(secret.values)])
     figures = _figures(of_record, of_pair.astype(np.int64), n)
     if figures["least_distinct"] < least:
-        raise ArgumentError(f"a group has {figures['least_distinct']:,} distinct secrets, and l is {least:,}; mend the groups.")
+        raise ArgumentError(f"a group has {figures['least_distinct']:,} distinct values, and l is {least:,}; mend the groups.")
     first = np.empty(len(secret.values), dtype=np.int64)
     first[secret.codes[::-1]] = np.arange(records.records)[::-1]
     rows = np.arange(records.records) if keep_order else random.permutation(records.records)
@@ -262,11 +263,11 @@ def _made(codes: NDArray[Any], least: int, random: np.random.Generator) -> NDArr
     counts = np.bincount(codes)
     if counts.max() * least > len(codes):
         raise ArgumentError(
-            f"one secret is held by {counts.max():,} of {len(codes):,} records, more than one in l = {least:,}; "
+            f"one sensitive value is held by {counts.max():,} of {len(codes):,} records, more than one in l = {least:,}; "
             f"l can be at most {len(codes) // counts.max():,} here."
         )
     order = random.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]  # by secret, and in random order within
+    order = order[np.argsort(codes[order], kind="stable")]  # by sensitive value, and in random order within
     buckets = [bucket.tolist() for bucket in np.split(order, np.cumsum(counts)[:-1])]
     of_record = np.full(len(codes), -1, dtype=np.int64)
     heap = [(-len(bucket), secret) for secret, bucket in enumerate(buckets) if bucket]
@@ -287,6 +288,6 @@ def _made(codes: NDArray[Any], least: int, random: np.random.Generator) -> NDArr
 
 
 def _without(members: Sequence[set[int]], secret: int, random: np.random.Generator) -> int:
-    """Return a random group that lacks a secret."""
+    """Return a random group that lacks a sensitive value."""
     lacking = [at for at, secrets in enumerate(members) if secret not in secrets]
     return lacking[int(random.integers(len(lacking)))]

@@ -23,16 +23,16 @@ Query: TypeAlias = Mapping[str, Any]
 
 def matching(records: Microdata, query: Query) -> NDArray[np.bool_]:
     """Return which records meet every condition of a query; a null meets only the value None."""
-    found = np.ones(records.records, dtype=bool)
+    matched = np.ones(records.records, dtype=bool)
     for name, condition in query.items():
         column = encode(records.column(name))
         met = _test(name, condition)
-        found &= np.array([met(value) for value in column.values], dtype=bool)[column.codes]
-    return found
+        matched &= np.array([met(value) for value in column.values], dtype=bool)[column.codes]
+    return matched
 
 
 def other_side(names: tuple[str, ...], others: tuple[str, ...], what: str) -> None:
-    """Refuse a column that stands on both sides."""
+    """Refuse a column on both sides."""
     if both := set(names) & set(others):
         raise ArgumentError(f"column {shown(min(both))} is named among the attributes and as {what}; name it on one side only.")
 

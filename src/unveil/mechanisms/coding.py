@@ -1,4 +1,4 @@
-"""What if the very large and the very small are not told apart? Top and bottom coding."""
+"""What if the very large and the very small are not distinguished? Top and bottom coding."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the order: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the order (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -94,13 +95,13 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     checked_word("replacement", replacement, _REPLACEMENTS)
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     options = {"top": top, "bottom": bottom, "top_share": top_share, "bottom_share": bottom_share}
-    asked = {what: by_attribute(given, chosen.names, what) for what, given in options.items()}
+    by_option = {what: by_attribute(given, chosen.names, what) for what, given in options.items()}
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"top": {}, "top_coded": {}, "bottom": {}, "bottom_coded": {}, "skipped": chosen.skipped}
     for name in chosen.names:
         column = chosen.column(name)
         values = numbers(column, "top and bottom coding")
-        limits = _limits(name, values, {what: given.get(name) for what, given in asked.items()})
+        limits = _limits(name, values, {what: given.get(name) for what, given in by_option.items()})
         beyond = {"top": values > limits["top"], "bottom": values < limits["bottom"]}
         columns[name] = _coded(column, values, limits, beyond, replacement)
         for side, rows in beyond.items():
@@ -111,25 +112,25 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     return treated("top and bottom coding", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
-def _limits(name: str, values: NDArray[np.float64], asked: Mapping[str, Any]) -> dict[str, float]:
-    """Return both limits, infinite where none is asked for."""
+def _limits(name: str, values: NDArray[np.float64], options: Mapping[str, Any]) -> dict[str, float]:
+    """Return both limits, infinite where none is requested."""
     ordered = np.sort(values[~np.isnan(values)])
-    found = {"top": np.inf, "bottom": -np.inf}
-    for side in found:
-        limit, share = asked[side], asked[f"{side}_share"]
+    limits = {"top": np.inf, "bottom": -np.inf}
+    for side in limits:
+        limit, share = options[side], options[f"{side}_share"]
         if limit is not None and share is not None:
             raise ArgumentError(f"{side} and {side}_share are both given for {shown(name)}; give one of them.")
         if limit is not None:
-            found[side] = checked_number(f"{side} of {shown(name)}", limit)
+            limits[side] = checked_number(f"{side} of {shown(name)}", limit)
         if share is not None and len(ordered):
             most = int(checked_number(f"{side}_share of {shown(name)}", share, above=0.0, most=1.0) * len(ordered))
             at = min(most, len(ordered) - 1)
-            found[side] = float(ordered[len(ordered) - 1 - at] if side == "top" else ordered[at])
-    if all(given is None for given in asked.values()):
+            limits[side] = float(ordered[len(ordered) - 1 - at] if side == "top" else ordered[at])
+    if all(given is None for given in options.values()):
         raise ArgumentError(f"attribute {shown(name)} has no limit; give top, bottom, top_share or bottom_share.")
-    if found["bottom"] > found["top"]:
+    if limits["bottom"] > limits["top"]:
         raise ArgumentError(f"the bottom limit of {shown(name)} lies above the top limit; exchange them.")
-    return found
+    return limits
 
 
 def _coded(

@@ -38,7 +38,7 @@ def equal_to_others(chosen: Chosen, release: Microdata, holdout: Data | None) ->
     release
         The synthetic records.
     holdout
-        Records of the same population that are not among the original ones; none: the shares stand alone.
+        Records of the same population that are not among the original ones; none: the shares are given alone.
     """
     shares = equal_shares(chosen.records, release, chosen.names)
     if holdout is None:

@@ -77,8 +77,8 @@ class Chosen:
         The settings are all that the mechanism was given: two releases under one key file that differ in anything must not share
         draws, or one of them shows what was drawn for the other.
         """
-        asked = {"attributes": list(self.names), "settings": dict(settings)}
-        return chance.draws(mechanism, asked, self.records.fingerprint() if chance.keyed else b"")
+        request = {"attributes": list(self.names), "settings": dict(settings)}
+        return chance.draws(mechanism, request, self.records.fingerprint() if chance.keyed else b"")
 
 
 def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
@@ -91,12 +91,12 @@ def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
         raise ArgumentError(f"column {shown(twice)} is named twice; name it once.")
     require_columns(names, records.names)
     missing = {name: _missing(records.column(name)) for name in names}
-    found = {name: int(cells.sum()) for name, cells in missing.items() if cells.any()}
+    nulls_in = {name: int(cells.sum()) for name, cells in missing.items() if cells.any()}
     rows = np.arange(records.records)
-    if not found or nulls == "keep":
+    if not nulls_in or nulls == "keep":
         return Chosen(records, names, rows, 0)
     if nulls == "error":
-        places = ", ".join(f"{shown(name)} ({n:,})" for name, n in found.items())
+        places = ", ".join(f"{shown(name)} ({n:,})" for name, n in nulls_in.items())
         raise NullsError(
             f"nulls found in {places}; nulls='keep' leaves them as they are, nulls='skip' leaves out the records that have one."
         )

@@ -2,8 +2,8 @@ r"""How often may a synthetic record equal a person who is unique? As often as c
 
 How often that is, is learnt from the original alone: trees are grown on one half of the records, and of the unique people of
 either half it is counted how many their draws reproduce; then the other way round. With :math:`a` of the half that was learnt
-and :math:`b` of the other, all but a share :math:`b / a` of the reproductions are copies. Each unique person may stand in the
-release with this probability (less two standard deviations), drawn once; records that equal one who may not are drawn again.
+and :math:`b` of the other, all but a share :math:`b / a` of the reproductions are copies. Each unique person may be in the
+release with this probability (less two standard deviations), drawn once; records that equal one who may not be drawn again.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def by_chance(attributes: Sequence[LearntAttribute], leaf: int, random: np.rando
     seen = unseen = 0
     for learnt, other in (halves, halves[::-1]):
         trees = SequentialTrees([one.at(learnt) for one in attributes], leaf, random)
-        found = people.reproduced(learnt[trees.draw(records, random)])
-        seen, unseen = seen + int(np.count_nonzero(found[learnt])), unseen + int(np.count_nonzero(found[other]))
+        reproduced = people.reproduced(learnt[trees.draw(records, random)])
+        seen, unseen = seen + int(np.count_nonzero(reproduced[learnt])), unseen + int(np.count_nonzero(reproduced[other]))
     if not seen or not unseen:
         return 0.0 if seen else 1.0
     doubt = _DEVIATIONS * math.sqrt(1.0 / seen + 1.0 / unseen)
@@ -50,7 +50,7 @@ def by_chance(attributes: Sequence[LearntAttribute], leaf: int, random: np.rando
 def drawn_without_copies(
     trees: SequentialTrees, attributes: Sequence[LearntAttribute], wanted: int, share: float, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], int, int]:
-    """Draw records of which none equals a unique person who may not stand in the release.
+    """Draw records of which none equals a unique person who may not be in the release.
 
     Parameters
     ----------

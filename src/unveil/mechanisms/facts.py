@@ -1,4 +1,4 @@
-"""What kind of protection is each mechanism? Facts that every registration carries, for the taxonomy and for whoever chooses.
+"""What kind of protection is each mechanism? Facts that every registration carries, for the taxonomy and for users who choose.
 
 - **Perturbative**: released values may be false; otherwise they are true, but fewer or coarser.
 - **Drawn**: chance decides, so that two releases differ; otherwise the mechanism is deterministic (the order of records apart).
@@ -64,7 +64,7 @@ class MechanismFacts:
 def _recoding(about: str, intruder: str, section: str, page: str) -> MechanismFacts:
     return MechanismFacts(
         home="unveil", about=about, family="masking", perturbative=False, drawn=False, data="any, by a hierarchy",
-        counters="identity; attribute with l, t or beta", guarantee="the models asked for: k, l, t, ...", intruder=intruder,
+        counters="identity; attribute with l, t or beta", guarantee="the required models: k, l, t, ...", intruder=intruder,
         section=section, page=f"anonymise/{page}.md",
     )  # fmt: skip
 
@@ -152,10 +152,10 @@ FACTS: dict[str, MechanismFacts] = {
         section="2.6.5", page="mechanisms/pram.md",
     ),
     "anatomize": MechanismFacts(
-        home="anatomy", about="keys and secrets in two tables, joined by groups", family="masking",
+        home="anatomy", about="keys and sensitive values in two tables, joined by groups", family="masking",
         perturbative=False, drawn=True, data="names as secrets", counters="attribute",
-        guarantee="nobody's secret is known with more than 1/l",
-        intruder="assigns 0.270 of secrets right (l = 4; by chance 0.25)",
+        guarantee="nobody's sensitive value is known with more than 1/l",
+        intruder="assigns 0.270 of sensitive values right (l = 4; by chance 0.25)",
         section="2.5.4", page="mechanisms/anatomy.md",
     ),
     "dp_count": MechanismFacts(
@@ -203,7 +203,7 @@ FACTS: dict[str, MechanismFacts] = {
     "redact_text": MechanismFacts(
         home="redaction", about="names, addresses, numbers in texts become their kind", family="masking",
         perturbative=False, drawn=False, data="free text", counters="direct identification",
-        guarantee=_NOTHING, intruder="what is told in other words, and rare words, remain",
+        guarantee=_NOTHING, intruder="what is said in other words, and rare words, remain",
         section="-", page="mechanisms/redaction.md",
     ),
     "pseudonymize": MechanismFacts(
@@ -215,7 +215,7 @@ FACTS: dict[str, MechanismFacts] = {
     "synthesize": MechanismFacts(
         home="synthesis", about="records of people who do not exist, from trees", family="synthetic",
         perturbative=True, drawn=True, data="any", counters="identity and attribute",
-        guarantee=_NOTHING, intruder="no promise; copies of uniques stand beside a hold-out",
+        guarantee=_NOTHING, intruder="no promise; copies of uniques are compared with a hold-out",
         section="2.6.7", page="mechanisms/synthetic-data.md",
     ),
     "massc": MechanismFacts(

@@ -77,7 +77,8 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -284,6 +285,6 @@ def _risk(chosen: Chosen, homes: _Homes, levels: Sequence[str], risky: Sequence[
     """Return the highest risk of each household's members: one over the records of the same place and risk columns."""
     of_record, classes = strata_of(chosen, [*levels, *risky])
     size = np.bincount(of_record, minlength=classes)
-    found = np.zeros(len(homes))
-    np.maximum.at(found, homes.of_record, 1.0 / size[of_record])
-    return found
+    risk = np.zeros(len(homes))
+    np.maximum.at(risk, homes.of_record, 1.0 / size[of_record])
+    return risk

@@ -97,7 +97,8 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -108,8 +109,8 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     Raises
     ------
     ArgumentError
-        If an attribute is no number, the amount is not above 0, the covariance is no covariance matrix, or a sub-population has
-        fewer than two records with all values.
+        If an attribute is not a number, the amount is not above 0, the covariance is not a covariance matrix, or a sub-population
+        has fewer than two records with all values.
 
     Notes
     -----
@@ -256,7 +257,7 @@ def _checked(covariance: Any, width: int) -> Matrix:
     try:
         matrix = np.asarray(covariance, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError("the covariance is no matrix of numbers; give a row of numbers an attribute.") from None
+        raise ArgumentError("the covariance is not a matrix of numbers; give one row of numbers per attribute.") from None
     if matrix.shape != (width, width) or not np.isfinite(matrix).all():
         raise ArgumentError(
             f"the covariance must be a matrix of {width} x {width} finite numbers; it has the shape {matrix.shape}."
@@ -284,7 +285,7 @@ def _normal_scores(values: NDArray[np.float64], random: np.random.Generator) -> 
 
 
 def _values_at(scores: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values that stand at these normal scores in an attribute's distribution."""
+    """Return the values at these normal scores in an attribute's distribution."""
     from scipy.special import ndtr
 
     present = np.sort(values[~np.isnan(values)])

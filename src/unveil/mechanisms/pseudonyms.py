@@ -33,7 +33,7 @@ __all__ = ["pseudonymize"]
 _SHORTEST, _LONGEST = 16, 64
 """Hexadecimal digits of a pseudonym."""
 _LABEL = (
-    "The records are pseudonymised, not anonymous: whoever has the key, or knows a person's other attributes, can find the "
+    "The records are pseudonymised, not anonymous: anyone who has the key, or knows a person's other attributes, can find the "
     "person. They are still personal data."
 )
 
@@ -77,7 +77,7 @@ def pseudonymize(
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed
         For tests: the numbers, and the order of the records, can then be repeated. With numbers, a key file makes them repeatable
-        for whoever has it.
+        for anyone who has it.
 
     Notes
     -----

@@ -24,7 +24,7 @@ __all__ = ["redact_text"]
 
 _NO_PROMISE = (
     "Nobody can promise that a redacted text names nobody: no list of names is consulted, and what a text tells in other words "
-    "stays. Read a sample, and look at the words that stand in one person's text only."
+    "stays. Read a sample, and look at the words in one person's text only."
 )
 
 
@@ -53,7 +53,7 @@ def redact_text(
         What to recognise, of "email", "url", "mac-address", "ip-address", "iban", "card-number", "date", "national-number",
         "phone", "postal-address", "postcode", "person-name" and "number"; none: all.
     known
-        Columns that tell of the same record who it is of, such as name, town and date of birth: where a value stands in the
+        Columns that tell of the same record who it is of, such as name, town and date of birth: where a value is in the
         record's own text, whole, by a word of it, or as another writing of a date, the column's name in brackets takes its place.
     person
         The column that says whose record it is, for the figures; none: every record is another person's.
@@ -62,14 +62,15 @@ def redact_text(
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the order: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the order (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
     Release
         With the figures `replaced`, how much was found of each kind, and before and after: `known_before` and `known_after`, the
         shares of texts in which a known identifier of their record stands, `distinctive_before` and `distinctive_after`, those
-        with a word that stands in one person's texts only.
+        with a word in one person's texts only.
 
     Examples
     --------
@@ -93,8 +94,8 @@ def redact_text(
     after = [None if text is None else _redacted(text, wanted, _own(values, at), replaced) for at, text in enumerate(texts)]
     leaks = [leaks_of(attribute, some, chosen.records, names, person) for some in (texts, after)]
     figures: dict[str, Any] = {"replaced": dict(replaced)}
-    for when, found in zip(("before", "after"), leaks, strict=True):
-        figures |= {f"known_{when}": found.any_known, f"distinctive_{when}": found.distinctive}
+    for when, leak in zip(("before", "after"), leaks, strict=True):
+        figures |= {f"known_{when}": leak.any_known, f"distinctive_{when}": leak.distinctive}
     settings = {"kinds": list(wanted), "known": list(names), "person": person, "nulls": nulls}
     released = {attribute: type(column)(attribute, after)}
     return treated("redaction", chosen, released, settings, figures, chance, keep_order=keep_order, notes=(_NO_PROMISE,))
@@ -106,7 +107,7 @@ def _own(values: Mapping[str, Sequence[Any]], at: int) -> dict[str, list[str]]:
 
 def _redacted(text: str, kinds: Sequence[str], known: Mapping[str, list[str]], replaced: Counter[str]) -> str:
     """Redact one text: what is recognised first, then what is known of its record."""
-    found, counts = redacted(text, kinds)
+    clean, counts = redacted(text, kinds)
     replaced.update(counts)
     for name, forms in known.items():
         mark = f"[{name}]"
@@ -117,5 +118,5 @@ def _redacted(text: str, kinds: Sequence[str], known: Mapping[str, list[str]], r
             replaced[name] += 1
             return mark
 
-        found = mark_or(forms).sub(put, found)
-    return found
+        clean = mark_or(forms).sub(put, clean)
+    return clean

@@ -1,4 +1,4 @@
-"""What if only round values are told? Rounding to the multiples of a base, or to given values; to the nearest or at random."""
+"""What if only round values are released? Rounding to multiples of a base, or to given values, to the nearest or at random."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def round_values(
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------

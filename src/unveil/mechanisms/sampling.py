@@ -58,7 +58,8 @@ def sample(
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -106,10 +107,10 @@ def _wanted(share: float | None, size: int | None, records: int) -> int:
         raise ArgumentError("give the share of records to keep or their number (size), and not both.")
     if size is not None:
         return checked_count("size", size, least=1, most=records, of="records")
-    found = round(checked_number("share", share, above=0.0, most=1.0) * records)
-    if not found:
-        raise ArgumentError(f"a share of {share} of {records:,} records is no record; take a larger share.")
-    return found
+    number = round(checked_number("share", share, above=0.0, most=1.0) * records)
+    if not number:
+        raise ArgumentError(f"a share of {share} of {records:,} records leaves no record; take a larger share.")
+    return number
 
 
 def _stratified(stratum: NDArray[np.int64], number: int, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:

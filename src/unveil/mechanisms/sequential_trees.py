@@ -80,7 +80,7 @@ class SequentialTrees:
 
 
 def _grown(known: NDArray[np.float32], target: LearntAttribute, *, leaf: int, seed: int) -> Any:
-    """Grow a tree on codes: those of names are told apart, those of numbers and dates predicted by their rank."""
+    """Grow a tree on codes: those of names are classified, those of numbers and dates predicted by their rank."""
     try:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     except ImportError:

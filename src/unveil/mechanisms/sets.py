@@ -56,13 +56,14 @@ def generalize_sets(
     hierarchy
         Of items: a `Hierarchy` or its file. None, or an item that would become the root: items are left out.
     separator
-        What stands between the items of a text.
+        What is between the items of a text.
     nulls
         ``"error"``: refuse. ``"keep"``: a null is an empty set and stays a null. ``"skip"``: leave out the records that have one.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the order: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the order (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -119,7 +120,7 @@ class _Recoding:
         return tuple(sorted({label for item in items if (label := self._label(item)) is not None}))
 
     def mend(self, k: int, size: int) -> None:
-        """Recode until all sets of so many items that occur are held by k records."""
+        """Recode until all sets of So many items that occur are held by k records."""
         while wrong := self._rare(k, size):
             while wrong:
                 label = max(sorted({label for known in wrong for label in known}), key=lambda one: self._worth(one, wrong))
@@ -144,8 +145,8 @@ class _Recoding:
         written: Counter[Items] = Counter()
         for items, n in self._held.items():
             written[self.of(items)] += n
-        found = supports(list(written), list(written.values()), size)
-        return [known for known, n in found.items() if n < k and len(known) == size]
+        support = supports(list(written), list(written.values()), size)
+        return [known for known, n in support.items() if n < k and len(known) == size]
 
     def _label(self, item: str) -> str | None:
         at = self._at[item]
@@ -176,7 +177,7 @@ class _Recoding:
         return sum(not gone.isdisjoint(known) for known in wrong) / max(cost, 1e-9)
 
     def _cost(self, item: str, at: int | None) -> float:
-        """Return what is lost of one item: the share of others it is no longer told from."""
+        """Return what is lost of one item: the share of others it can no longer be distinguished from."""
         if at is None:
             return 1.0
         return (self._leaves[self._chain[item][at]] - 1) / max(len(self._at) - 1, 1)

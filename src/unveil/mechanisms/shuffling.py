@@ -56,7 +56,7 @@ def shuffle(
     """Put the values of some attributes into other records, so that ranks are related as before.
 
     Every attribute keeps its distribution exactly. Rank correlations, among the attributes and with the columns `given`, are kept
-    on average. Whoever knows a record's columns `given` learns no more of its attributes from the release than these tell.
+    on average. Anyone who knows a record's columns `given` learns no more of its attributes from the release than these tell.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def shuffle(
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -138,9 +139,9 @@ def _correlations(ranked: Matrix) -> Matrix:
     centred = ranked - ranked.mean(axis=0)
     length = np.sqrt((centred**2).sum(axis=0))
     scaled = centred / np.where(length > 0.0, length, 1.0)
-    found = scaled.T @ scaled
-    np.fill_diagonal(found, 1.0)
-    return np.asarray(found)
+    correlations = scaled.T @ scaled
+    np.fill_diagonal(correlations, 1.0)
+    return np.asarray(correlations)
 
 
 def _new_scores(ranked: Matrix, own: int, random: np.random.Generator) -> Matrix:

@@ -25,7 +25,7 @@ def taken_smoothed(column: Any, rows: NDArray[np.int64], random: np.random.Gener
     """Return the values of some records, numbers that occur once replaced.
 
     In the place of such a number comes one drawn evenly from half-way to the next smaller one up to half-way to the next larger
-    (of the smallest and the largest number: from itself), with as many decimals as the column has. What is no number, and what
+    (of the smallest and the largest number: from itself), with as many decimals as the column has. What is not a number, and what
     several people share, is taken as it is.
     """
     values = taken(column, rows)

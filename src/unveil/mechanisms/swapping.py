@@ -61,7 +61,8 @@ def swap(
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -133,7 +134,8 @@ def rank_swap(
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -189,7 +191,7 @@ def strata_of(chosen: Chosen, names: Sequence[str]) -> tuple[NDArray[np.int64], 
 
 
 def _pairs(stratum: NDArray[np.int64], number: int, share: float, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return for every record the one it takes values from: its partner, which stands in the same stratum, or itself."""
+    """Return for every record the one it takes values from: its partner, which is in the same stratum, or itself."""
     size = np.bincount(stratum, minlength=number)
     pairs = np.minimum(np.floor(share * size / 2.0 + random.random(number)).astype(np.int64), size // 2)
     mixed = random.permutation(len(stratum))

@@ -91,12 +91,12 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
         Marginals: whose record it is, and the most records of one person that count, as for `dp_synthesize`.
     holdout
         Records of the same population that are not among `data`, best as many: how many synthetic records equal a record (and a
-        unique record) of these is what chance does, and stands beside the shares of the original.
+        unique record) of these is what chance does, and is given beside the shares of the original.
     nulls
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it. The
-        noise of marginals cannot be repeated; marginals refuse a key file, and a seed unless `testing`.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can. The noise of marginals cannot be repeated; marginals refuse a key file, and a seed unless `testing`.
     testing
         Marginals: whether this is a test, so that the draws may be repeated.
 

@@ -1,8 +1,8 @@
 """What is a privacy model? A figure for every class, the class that decides, and, where a threshold is given, whether it holds.
 
 A model is a small frozen object. Without a threshold it is a measure ("what k does this table have?"), with one a requirement
-("k at least 5?"); both are answered by `measure`. It carries all that others must know of it: how it is asked of a class, whether
-it needs a population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a
+("k at least 5?"); both are answered by `measure`. It carries all that others must know of it: its figure for a class, whether it
+needs a population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a
 class is split. A new model is one file with a subclass, and one line in `models/registry.py`.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCE", "EarthMover", "Measured", "Model", "Place", "SecretModel", "bounded_share", "check_threshold"]
 
 Place: TypeAlias = tuple[str, ...]
-"""Where a model stands in an answer: its name, its sensitive attribute, and its distance or l where there are several."""
+"""Where a model is in an answer: its name, its sensitive attribute, and its distance or l where there are several."""
 
 _LARGEST = 2**63 - 1
 
@@ -50,7 +50,7 @@ class Measured:
     worst_class
         That class: its key values and size; None where no single class decides.
     requirement, met
-        The threshold asked for, and whether the table meets it.
+        The required threshold, and whether the table meets it.
     violating_classes, violating_records
         How many classes, and records in them, do not meet it.
     reason
@@ -67,22 +67,22 @@ class Measured:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
-        found: dict[str, Any] = {"value": jsonable(self.value), "worst_class": jsonable(self.worst_class)}
+        document: dict[str, Any] = {"value": jsonable(self.value), "worst_class": jsonable(self.worst_class)}
         if self.reason is not None:
-            found["reason"] = self.reason
+            document["reason"] = self.reason
         if self.requirement is not None:
-            found["requirement"] = self.requirement
-            found["met"] = self.met
+            document["requirement"] = self.requirement
+            document["met"] = self.met
             if self.violating_classes is not None:
-                found["violations"] = {"classes": self.violating_classes, "records": self.violating_records}
-        return found
+                document["violations"] = {"classes": self.violating_classes, "records": self.violating_records}
+        return document
 
 
 def bounded_share(figures: NDArray[np.float64], wrong: NDArray[np.bool_], bound: float) -> NDArray[np.float64]:
     """Return the share that lasts of a figure that is convex in a class's distribution, and at most 1."""
-    found = np.zeros(len(figures))
-    found[wrong] = (figures[wrong] - bound - TOLERANCE) / (1.0 - bound - TOLERANCE)
-    return np.clip(found, 0.0, 1.0)
+    shares = np.zeros(len(figures))
+    shares[wrong] = (figures[wrong] - bound - TOLERANCE) / (1.0 - bound - TOLERANCE)
+    return np.clip(shares, 0.0, 1.0)
 
 
 def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, whole: bool) -> None:
@@ -165,7 +165,7 @@ class Model:
 
     @property
     def place(self) -> Place:
-        """Where it stands in an answer."""
+        """Where it is in an answer."""
         return (self.name,) if self.secret is None else (self.name, self.secret)
 
     @property
@@ -198,7 +198,7 @@ class Model:
         raise NotImplementedError
 
     def __post_init__(self) -> None:
-        """Refuse a threshold that no table could be asked for."""
+        """Refuse a threshold outside the range of the figure."""
         check_threshold(self.name, self.threshold, self.range, whole=self.whole)
 
     @property
@@ -254,7 +254,7 @@ class SecretModel(Model):
         yield cls(attribute)
 
     def _check_size(self, k: int | None) -> None:
-        """Refuse a least size of a class that is none, or that stands without a threshold and would not be asked for."""
+        """Refuse a least size of a class that is none, or that stands without a threshold and would not be checked."""
         if k is None:
             return
         checked_count(f"the k of {self.name}", k, least=1)

@@ -42,7 +42,7 @@ _MOST_DECISIVE = 64
 @checked_arguments
 @dataclass(frozen=True)
 class KAnonymity(Model):
-    """Every class holds at least k records, or k persons where they are told apart (Samarati 2001, Sweeney 2002).
+    """Every class holds at least k records, or k persons where they are distinguished (Samarati 2001, Sweeney 2002).
 
     Examples
     --------
@@ -63,7 +63,7 @@ class KAnonymity(Model):
 
     @property
     def threshold(self) -> float | None:
-        """The k asked for."""
+        """The required k."""
         return self.k
 
 
@@ -84,7 +84,7 @@ class DistinctLDiversity(SecretModel):
 
     @property
     def threshold(self) -> float | None:
-        """The l asked for."""
+        """The required l."""
         return self.l
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - all of them
@@ -110,18 +110,18 @@ class PSensitiveKAnonymity(SecretModel):
         self._check_size(self.k)
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the number of sensitive values in every class; 0 where the class is smaller than the k asked for."""
+        """Return the number of sensitive values in every class; 0 where the class is smaller than the required k."""
         distinct = self.spread(classes).distinct.astype(np.float64)
         return distinct if self.k is None else np.where(classes.size < self.k - TOLERANCE, 0.0, distinct)
 
     @property
     def least_size(self) -> int | None:
-        """The k asked for."""
+        """The required k."""
         return self.k
 
     @property
     def threshold(self) -> float | None:
-        """The p asked for."""
+        """The required p."""
         return self.p
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - all of them
@@ -154,15 +154,15 @@ class EntropyLDiversity(SecretModel):
 
     @property
     def threshold(self) -> float | None:
-        """The l asked for."""
+        """The required l."""
         return self.l
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the bound for the entropy, which is concave, and lies between 0 and log l where a class violates."""
-        found = np.zeros(len(figures))
+        shares = np.zeros(len(figures))
         if self.l is not None:
-            found[wrong] = 1.0 - np.log(figures[wrong]) / math.log(self.l)
-        return np.clip(found, 0.0, 1.0)
+            shares[wrong] = 1.0 - np.log(figures[wrong]) / math.log(self.l)
+        return np.clip(shares, 0.0, 1.0)
 
 
 @checked_arguments
@@ -191,12 +191,12 @@ class RecursiveLDiversity(SecretModel):
 
     @property
     def threshold(self) -> float | None:
-        """The c asked for."""
+        """The required c."""
         return self.c
 
     @property
     def place(self) -> Place:
-        """Where it stands in an answer: under its l."""
+        """Where it is in an answer: under its l."""
         return (self.name, self.attribute, str(self.l))
 
     @classmethod
@@ -236,18 +236,18 @@ class AlphaK(SecretModel):
         self._check_size(self.k)
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the largest share of a value in every class; infinite where the class is smaller than the k asked for."""
+        """Return the largest share of a value in every class; infinite where the class is smaller than the required k."""
         share = diversity.largest_share(self.spread(classes))
         return share if self.k is None else np.where(classes.size < self.k - TOLERANCE, np.inf, share)
 
     @property
     def least_size(self) -> int | None:
-        """The k asked for."""
+        """The required k."""
         return self.k
 
     @property
     def threshold(self) -> float | None:
-        """The alpha asked for."""
+        """The required alpha."""
         return self.alpha
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -283,7 +283,7 @@ class BasicBetaLikeness(SecretModel):
 
     @property
     def threshold(self) -> float | None:
-        """The beta asked for."""
+        """The required beta."""
         return self.beta
 
 
@@ -304,7 +304,7 @@ class EnhancedBetaLikeness(SecretModel):
 
     @property
     def threshold(self) -> float | None:
-        """The beta asked for."""
+        """The required beta."""
         return self.beta
 
     def reason(self, value: float) -> str | None:
@@ -329,7 +329,7 @@ class DeltaDisclosure(SecretModel):
 
     @property
     def threshold(self) -> float | None:
-        """The delta asked for."""
+        """The required delta."""
         return self.delta
 
     @property

@@ -79,12 +79,12 @@ class TCloseness(SecretModel):
 
     @property
     def threshold(self) -> float | None:
-        """The t asked for."""
+        """The required t."""
         return self.t
 
     @property
     def place(self) -> Place:
-        """Where it stands in an answer: under its distance."""
+        """Where it is in an answer: under its distance."""
         return (self.name, self.attribute, self.distance)
 
     @property

@@ -2,9 +2,9 @@ r"""Requirements that come down to a smallest class: k-map where the population 
 
 **k-map by an estimator** (El Emam and Dankar 2008). If a class has k people in the population, and a share pi of the population
 was sampled, its records in the sample are about Poisson with the mean :math:`\lambda = \pi k`. A class of f records or more is
-taken to have at least k people where so many records would be an accident otherwise: f is the smallest number with
+taken to have at least k people where this many records would be an accident otherwise: f is the smallest number with
 :math:`P(F \ge f) \le \alpha`, the significance. A class is seen only if it has a record, so the zero-truncated estimator asks for
-:math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever asked for.
+:math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever required.
 
 **No attack** (Wan et al. 2015). Who attacks a class of n records finds the right one with the probability 1/n. An attack that
 gains g and costs c does not pay where :math:`g / n < c`.
@@ -38,7 +38,7 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True)
 class _SmallestClass(Model):
-    """A model that is met where every class has so many records; its figure is the size of a class."""
+    """A model that is met where every class has this many records; its figure is the size of a class."""
 
     safe_is_high: ClassVar[bool] = True
     whole: ClassVar[bool] = True
@@ -73,7 +73,7 @@ class EstimatedKMap(_SmallestClass):
     label: ClassVar[str] = "k-map by an estimator"
 
     def __post_init__(self) -> None:
-        """Refuse a fraction that no sample has, a significance that is no share, and an estimator that is not known."""
+        """Refuse a fraction that no sample has, a significance that is not a share, and an estimator that is not known."""
         if self.k is not None:
             checked_count("the k of estimated_k_map", self.k, least=1)
         checked_sampling_fraction(self.sampling_fraction)
@@ -91,8 +91,8 @@ class EstimatedKMap(_SmallestClass):
         mean = self.sampling_fraction * self.k
         seen = -math.expm1(-mean) if self.estimator == "zero-truncated" else 1.0
         allowed = self.significance * seen
-        found = next((f for f in range(1, self.k) if poisson.sf(f - 1, mean) <= allowed), self.k)
-        return int(found)
+        smallest = next((f for f in range(1, self.k) if poisson.sf(f - 1, mean) <= allowed), self.k)
+        return int(smallest)
 
     @property
     def requirement(self) -> str | None:

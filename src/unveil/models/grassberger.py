@@ -58,13 +58,13 @@ class GrassbergerLDiversity(SecretModel):
         """Return e^H of every class; no more than its values, where these are fewer than l."""
         spread = self.spread(classes)
         size = spread.size
-        found = np.exp(_log_like(size) - spread.total(spread.n * _log_like(spread.n)) / size)
+        diversity = np.exp(_log_like(size) - spread.total(spread.n * _log_like(spread.n)) / size)
         few = spread.distinct < (0.0 if self.l is None else self.l)
-        return np.where(few, np.minimum(found, spread.distinct), found)
+        return np.where(few, np.minimum(diversity, spread.distinct), diversity)
 
     @property
     def threshold(self) -> float | None:
-        """The l asked for."""
+        """The required l."""
         return self.l
 
 

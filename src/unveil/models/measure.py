@@ -76,24 +76,24 @@ class Measurement(Result):
 
     @property
     def unit(self) -> Unit:
-        """What is counted: persons where they are told apart, else records."""
+        """What is counted: persons where they are distinguished, else records."""
         return unit_of(self.made.person)
 
     @property
     def number(self) -> int:
-        """How many are counted: persons where they are told apart, else records."""
+        """How many are counted: persons where they are distinguished, else records."""
         return self.made.records if self.persons is None else self.persons
 
     @property
     def everyone(self) -> str:
-        """All that are counted, in words: people where persons are told apart, else records."""
+        """All that are counted, in words: people where persons are distinguished, else records."""
         return people(self.number, self.unit)
 
     @property
     def met(self) -> bool | None:
         """Whether every requirement is met; None where there is none."""
-        asked = [measured.met for measured in self.models.values() if measured.met is not None]
-        return all(asked) if asked else None
+        verdicts = [measured.met for measured in self.models.values() if measured.met is not None]
+        return all(verdicts) if verdicts else None
 
     def __getitem__(self, place: str | tuple[str, ...]) -> Measured:
         """Return one model's answer, such as `["k_anonymity"]` or `["t_closeness", "income", "equal"]`."""
@@ -124,26 +124,26 @@ class Measurement(Result):
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per model."""
-        found = list(self.models.items())
+        rows = list(self.models.items())
         return {
-            "model": [place[0] for place, _ in found],
-            "attribute": [place[1] if len(place) > 1 else None for place, _ in found],
-            "parameter": [place[2] if len(place) > 2 else None for place, _ in found],  # noqa: PLR2004
-            "value": [None if measured.value is None else float(measured.value) for _, measured in found],
-            "class": [_class_text(measured.worst_class) for _, measured in found],
-            "size": [_class_size(measured.worst_class) for _, measured in found],
-            "requirement": [measured.requirement for _, measured in found],
-            "met": [measured.met for _, measured in found],
-            "violating_classes": [measured.violating_classes for _, measured in found],
-            "violating_records": [measured.violating_records for _, measured in found],
-            "reason": [measured.reason for _, measured in found],
+            "model": [place[0] for place, _ in rows],
+            "attribute": [place[1] if len(place) > 1 else None for place, _ in rows],
+            "parameter": [place[2] if len(place) > 2 else None for place, _ in rows],  # noqa: PLR2004
+            "value": [None if measured.value is None else float(measured.value) for _, measured in rows],
+            "class": [_class_text(measured.worst_class) for _, measured in rows],
+            "size": [_class_size(measured.worst_class) for _, measured in rows],
+            "requirement": [measured.requirement for _, measured in rows],
+            "met": [measured.met for _, measured in rows],
+            "violating_classes": [measured.violating_classes for _, measured in rows],
+            "violating_records": [measured.violating_records for _, measured in rows],
+            "reason": [measured.reason for _, measured in rows],
         }
 
     def masked(self, small: int = SMALL) -> Measurement:
         """Return the answer without the values of the classes of fewer than `small` records, and of those that disclose."""
-        found = redacted(self, small, {})
-        told = masks(found) and not masks(self)
-        return replace(found, notes=(*self.notes, masking_in_words(small))) if told else found
+        masked = redacted(self, small, {})
+        changed = masks(masked) and not masks(self)
+        return replace(masked, notes=(*self.notes, masking_in_words(small))) if changed else masked
 
     def view(self) -> View:
         """Return what a person should see."""
@@ -227,10 +227,10 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     Examples
     --------
     >>> import unveil
-    >>> found = unveil.measure("paper-3", key=["ZIP*", "Age*"], sensitive="Disease", models=[unveil.models.KAnonymity(3)])
-    >>> found
+    >>> measurement = unveil.measure("paper-3", key=["ZIP*", "Age*"], sensitive="Disease", models=[unveil.models.KAnonymity(3)])
+    >>> measurement
     Measurement(k = 3, 3 classes, 9 records, requirements met)
-    >>> found["distinct_l_diversity", "Disease"].value
+    >>> measurement["distinct_l_diversity", "Disease"].value
     3
     """
     options = MeasureOptions(

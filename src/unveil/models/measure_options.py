@@ -1,4 +1,4 @@
-"""What a measurement is asked for beyond keys and sensitive attributes."""
+"""What a measurement is to report beyond keys and sensitive attributes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unveil.study import Study
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
-    """What is asked beyond the models of a study: the arguments of `measure` that are not about the data."""
+    """What is requested beyond the models of a study: the arguments of `measure` that are not about the data."""
 
     models: tuple[Model, ...] = ()
     reference: Data | None = None

@@ -25,45 +25,49 @@ _VERDICTS = {
 }
 
 
-def view_of(found: Measurement) -> View:
+def view_of(measurement: Measurement) -> View:
     """Return the figures, a table of requirements where there are any, and a table of models by attribute."""
-    asked = [(place, measured) for place, measured in found.models.items() if measured.requirement is not None]
-    tables = [_requirements(asked)] if asked else []
-    tables.append(_risks(found))
-    plain = [(place, measured) for place, measured in found.models.items() if len(place) == 1]
+    required = [(place, measured) for place, measured in measurement.models.items() if measured.requirement is not None]
+    tables = [_requirements(required)] if required else []
+    tables.append(_risks(measurement))
+    plain = [(place, measured) for place, measured in measurement.models.items() if len(place) == 1]
     tables.append(_models("Classes", plain))
-    attributes = dict.fromkeys(place[1] for place in found.models if len(place) > 1)
-    tables += [_models(f"Sensitive: {name}", [(p, m) for p, m in found.models.items() if name in p[1:2]]) for name in attributes]
-    secrets = " + ".join(found.made.sensitive)
-    title = f"Privacy models and risk: {' + '.join(found.made.key)}" + (f" -> {secrets}" if secrets else "")
-    return View(title, tuple(_figures(found)), tuple(tables), tuple(_notes(found)))
+    attributes = dict.fromkeys(place[1] for place in measurement.models if len(place) > 1)
+    tables += [
+        _models(f"Sensitive: {name}", [(p, m) for p, m in measurement.models.items() if name in p[1:2]]) for name in attributes
+    ]
+    secrets = " + ".join(measurement.made.sensitive)
+    title = f"Privacy models and risk: {' + '.join(measurement.made.key)}" + (f" -> {secrets}" if secrets else "")
+    return View(title, tuple(_figures(measurement)), tuple(tables), tuple(_notes(measurement)))
 
 
-def _figures(found: Measurement) -> list[Figure]:
-    prosecutor = found.risk["prosecutor"]
-    sample = found.uniqueness["sample"]
-    many, classes = noun(found.unit), counted(found.classes, "class", "classes")
+def _figures(measured: Measurement) -> list[Figure]:
+    prosecutor = measured.risk["prosecutor"]
+    sample = measured.uniqueness["sample"]
+    many, classes = noun(measured.unit), counted(measured.classes, "class", "classes")
     figures = [
         Figure(
-            "k", found["k_anonymity"].value, "the smallest class" if found.persons is None else "people in the smallest class"
+            "k",
+            measured["k_anonymity"].value,
+            "the smallest class" if measured.persons is None else "people in the smallest class",
         ),
-        Figure("records", found.made.records, f"in {classes}"),
+        Figure("records", measured.made.records, f"in {classes}"),
         Figure("highest risk", prosecutor["highest"], "prosecutor: the target is known to be in the file"),
         Figure("average risk", prosecutor["average"], f"share of {many} an intruder who links all gets right"),
         Figure(f"{many} at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
         Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the {many}"),
     ]
-    if found.persons is not None:
-        figures.insert(2, Figure("people", found.persons, f"told apart by {found.made.person}"))
-    if "household" in found.risk:
-        figures += _of_households(found.risk["household"])
-    if "loglinear" in found.risk:
-        matches = found.risk["loglinear"]
+    if measured.persons is not None:
+        figures.insert(2, Figure("people", measured.persons, f"identified by {measured.made.person}"))
+    if "household" in measured.risk:
+        figures += _of_households(measured.risk["household"])
+    if "loglinear" in measured.risk:
+        matches = measured.risk["loglinear"]
         figures.append(
             Figure("correct matches", f"{matches['expected']:,.1f}", "expected of the whole file, by a log-linear model")
         )
-    if found.met is not None:
-        figures.insert(0, Figure("requirements", "met" if found.met else "NOT met"))
+    if measured.met is not None:
+        figures.insert(0, Figure("requirements", "met" if measured.met else "NOT met"))
     return figures
 
 
@@ -75,24 +79,24 @@ def _of_households(homes: Mapping[str, Any]) -> list[Figure]:
     ]
 
 
-def _risks(found: Measurement) -> Table:
+def _risks(measured: Measurement) -> Table:
     """Return the risks by intruder, and what weights and a population add."""
     rows: list[tuple[Any, ...]] = []
-    for name, risk in found.risk.items():
+    for name, risk in measured.risk.items():
         average = risk.get("average", risk.get("rate"))
         rows.append((name.replace("_", " "), risk["highest"], average, risk.get("records_above_threshold")))
-    for name, guess in found.vulnerability.items():
+    for name, guess in measured.vulnerability.items():
         rows.append((f"best guess: {name.replace('_', ' ')}", None, guess["posterior"], None))
-    limit = found.risk["prosecutor"]["threshold"]
-    note = f"above: share of {noun(found.unit)} with a risk over {limit:g}; best guess: the chance to be right, on average"
+    limit = measured.risk["prosecutor"]["threshold"]
+    note = f"above: share of {noun(measured.unit)} with a risk over {limit:g}; best guess: the chance to be right, on average"
     return Table(("risk", "highest", "average", "above"), tuple(rows), title="Risk", note=note)
 
 
-def _requirements(asked: Sequence[tuple[tuple[str, ...], Measured]]) -> Table:
+def _requirements(required: Sequence[tuple[tuple[str, ...], Measured]]) -> Table:
     rows = tuple(
         (measured.requirement, place[1] if len(place) > 1 else None, measured.value, "yes" if measured.met else "NO",
          measured.violating_classes, measured.violating_records)
-        for place, measured in asked
+        for place, measured in required
     )  # fmt: skip
     return Table(
         ("requirement", "attribute", "found", "met", "violating classes", "violating records"), rows, title="Requirements"
@@ -118,30 +122,32 @@ def _class(worst: dict[str, Any] | None) -> tuple[Any, Any]:
     return worst["size"], ", ".join(f"{name} = {'null' if value is None else value}" for name, value in worst["key"].items())
 
 
-def _notes(found: Measurement) -> list[str]:
-    notes = list(found.notes)
-    if found.suppressed:
-        notes.append(f"{counted(found.suppressed, 'record')} suppressed in every key attribute: counted apart, without a class.")
-    if found.made.dropped:
-        notes.append(f"{counted(found.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
-    if "individual_exact" in found.risk:
+def _notes(measured: Measurement) -> list[str]:
+    notes = list(measured.notes)
+    if measured.suppressed:
+        notes.append(
+            f"{counted(measured.suppressed, 'record')} suppressed in every key attribute: counted apart, without a class."
+        )
+    if measured.made.dropped:
+        notes.append(f"{counted(measured.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
+    if "individual_exact" in measured.risk:
         notes.append(f"Risk of a record: read the log-linear figure. Individual risk from weights {UNDERSTATES}.")
-        notes.append(_fit_of_matches(found.risk["loglinear"]))
-    if "special" in found.uniqueness:
-        special = found.uniqueness["special"]
+        notes.append(_fit_of_matches(measured.risk["loglinear"]))
+    if "special" in measured.uniqueness:
+        special = measured.uniqueness["special"]
         notes.append(
             f"SUDA: {special['special_uniques']:,} special uniques, highest score {special['max_score']:,}; "
             "the whole answer has all."
         )
-    if "simple" in found.uniqueness:
-        simple = found.uniqueness["simple"]
+    if "simple" in measured.uniqueness:
+        simple = measured.uniqueness["simple"]
         notes.append(
             f"{simple['population_uniques']:,} of {simple['sample_uniques']:,} sample uniques are unique in the population."
         )
-    if "loglinear" in found.uniqueness:
-        notes.append(_loglinear(found.uniqueness["loglinear"]))
-    if "population" in found.uniqueness:
-        chosen = found.uniqueness["population"]["dankar"]
+    if "loglinear" in measured.uniqueness:
+        notes.append(_loglinear(measured.uniqueness["loglinear"]))
+    if "population" in measured.uniqueness:
+        chosen = measured.uniqueness["population"]["dankar"]
         if chosen["value"] is not None:
             notes.append(f"Population uniques: about {chosen['value']:,.0f} ({chosen['model']}, by Dankar's rule).")
     return notes

@@ -29,7 +29,7 @@ class Scale:
     attribute
         The attribute, for messages.
     order
-        Its values from lowest to highest; none: numbers stand in their own order.
+        Its values from lowest to highest; none: numbers are in their own order.
     hierarchy
         A tree over its values.
     """

@@ -21,14 +21,14 @@ __all__ = ["PersonAnonymity", "in_persons"]
 @checked_arguments
 @dataclass(frozen=True)
 class PersonAnonymity(DistinctLDiversity):
-    """Every class holds records of at least l persons, told apart by the attribute."""
+    """Every class holds records of at least l persons, identified by the attribute."""
 
     name: ClassVar[str] = "k_anonymity_in_persons"
     label: ClassVar[str] = "k-anonymity in persons"
 
     @property
     def place(self) -> Place:
-        """Where it stands in an answer: it is about the key alone."""
+        """Where it is in an answer: it is about the key alone."""
         return (self.name,)
 
     @property

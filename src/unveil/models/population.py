@@ -71,7 +71,7 @@ class KMap(Model):
 
     @property
     def threshold(self) -> float | None:
-        """The k asked for."""
+        """The required k."""
         return self.k
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
@@ -121,7 +121,7 @@ class DeltaPresence(Model):
         return None if self.low is None and self.high is None else f"{low:g} <= delta_presence <= {high:g}"
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - the population's
-        """Return the highest chance of presence; the lowest stands in the worst class's description."""
+        """Return the highest chance of presence; the lowest is in the worst class's description."""
         population = _required(self, population)
         chance = population.held / population.counts.n
         worst = int(np.argmax(chance))
@@ -162,7 +162,7 @@ class AverageRisk(Model):
 
     @property
     def threshold(self) -> float | None:
-        """The share asked for."""
+        """The required share."""
         return self.highest
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only

@@ -17,7 +17,7 @@ __all__ = ["masks", "redacted"]
 _Class: TypeAlias = dict[str, Any] | None
 
 
-def redacted(found: Measurement, small: int, hidden: Mapping[str, frozenset[Any]]) -> Measurement:
+def redacted(measured: Measurement, small: int, hidden: Mapping[str, frozenset[Any]]) -> Measurement:
     """Return a measurement whose classes may be shown.
 
     Parameters
@@ -29,22 +29,22 @@ def redacted(found: Measurement, small: int, hidden: Mapping[str, frozenset[Any]
     hidden
         Values of attributes that are masked elsewhere though they are not small; a class that has one would name it.
     """
-    classes = list(_deciding(found))
+    classes = list(_deciding(measured))
     named = {tuple(one["key"].items()) for one in classes if not is_masked(one, small) and not _names_hidden(one, hidden)}
-    left = found.classes - len(named)
+    left = measured.classes - len(named)
     by_elimination = any(is_masked(one, small) for one in classes) and left < small
     hide = partial(without_values, small=small) if by_elimination else partial(_masked, small=small, hidden=hidden)
     return replace(
-        found,
-        models={place: replace(one, worst_class=hide(one.worst_class)) for place, one in found.models.items()},
-        risk={name: _without_values(risk, hide) for name, risk in found.risk.items()},
-        uniqueness=_without_singles(found.uniqueness) if small else found.uniqueness,
+        measured,
+        models={place: replace(one, worst_class=hide(one.worst_class)) for place, one in measured.models.items()},
+        risk={name: _without_values(risk, hide) for name, risk in measured.risk.items()},
+        uniqueness=_without_singles(measured.uniqueness) if small else measured.uniqueness,
     )
 
 
-def masks(found: Measurement) -> bool:
+def masks(measured: Measurement) -> bool:
     """Whether a class that decides is shown without its values."""
-    return any(one.get("masked") for one in _deciding(found))
+    return any(one.get("masked") for one in _deciding(measured))
 
 
 def _without_singles(uniqueness: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -65,10 +65,10 @@ def _masked(shown: _Class, small: int, hidden: Mapping[str, frozenset[Any]]) -> 
     return masked_class(shown, small)
 
 
-def _deciding(found: Measurement) -> Iterator[dict[str, Any]]:
+def _deciding(measured: Measurement) -> Iterator[dict[str, Any]]:
     """Give the classes that decide a model or a risk."""
-    yield from (model.worst_class for model in found.models.values() if model.worst_class is not None)
-    yield from (risk["worst_class"] for risk in found.risk.values() if risk.get("worst_class") is not None)
+    yield from (model.worst_class for model in measured.models.values() if model.worst_class is not None)
+    yield from (risk["worst_class"] for risk in measured.risk.values() if risk.get("worst_class") is not None)
 
 
 def _without_values(risk: Mapping[str, Any], hide: Callable[[_Class], _Class]) -> dict[str, Any]:

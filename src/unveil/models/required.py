@@ -18,12 +18,12 @@ __all__ = ["completed", "measured_models", "nested", "published"]
 
 def completed(models: Sequence[Model], scales: Mapping[str, Scale]) -> dict[Place, Model]:
     """Return the requirements by their place, each once, with what they must know of how values lie to one another."""
-    found: dict[Place, Model] = {}
+    by_place: dict[Place, Model] = {}
     for model in models:
-        if model.place in found:
+        if model.place in by_place:
             raise ArgumentError(f"{' of '.join(model.place[:2])} is required twice; name it once, with the stricter figure.")
-        found[model.place] = model.with_scale(scales)
-    return found
+        by_place[model.place] = model.with_scale(scales)
+    return by_place
 
 
 def measured_models(models: Mapping[Place, Model], classes: Equivalence, population: Population | None) -> dict[Place, Measured]:
@@ -48,10 +48,10 @@ def published(models: Mapping[Place, Measured], *, original: bool = False) -> di
 
 def nested(models: Mapping[Place, Measured]) -> dict[str, Any]:
     """Return the answers as they are written to JSON, one level for each part of their place."""
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for place, measured in models.items():
-        level = found
+        level = tables
         for name in place[:-1]:
             level = level.setdefault(name, {})
         level[place[-1]] = measured.to_dict()
-    return found
+    return tables

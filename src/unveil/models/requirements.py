@@ -61,17 +61,17 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
         "presence": lambda value: parse_presence(str(value)), "average_risk": AverageRisk,
         "no_attack": lambda value: parse_no_attack(str(value)),
     }  # fmt: skip
-    found: list[Model] = []
+    models: list[Model] = []
     for word in MODEL_WORDS:
         value = given.pop(word, None)
         if value is None:
             continue
         if word in several:
             texts = value if isinstance(value, list | tuple) else [value]
-            found += [several[word](str(text), sensitive) for text in texts]
+            models += [several[word](str(text), sensitive) for text in texts]
         else:
-            found.append(single[word](value))
-    return found
+            models.append(single[word](value))
+    return models
 
 
 def _count(value: Any) -> Any:
@@ -214,7 +214,7 @@ def _word(word: str, among: Sequence[Any]) -> Any:
 
 
 def _split(text: str) -> tuple[str, str | None]:
-    """Return what stands before the first colon, and what stands behind it, None where there is no colon."""
+    """Return what comes before the first colon, and what is behind it, None where there is no colon."""
     first, colon, rest = text.partition(":")
     return first.strip(), rest if colon else None
 
@@ -242,21 +242,21 @@ def _number(number: str, option: str, text: str) -> float:
 
 
 def _positive(number: str, option: str, text: str) -> float:
-    found = _number(number, option, text)
-    if not found > 0:
+    value = _number(number, option, text)
+    if not value > 0:
         raise ArgumentError(f"{option} {shown(text)}: the number must be above 0.")
-    return found
+    return value
 
 
 def _share(number: str, option: str, text: str, *, above: bool = False) -> float:
-    found = _number(number, option, text)
-    if not (0 <= found <= 1 or (above and found > 1)):
+    value = _number(number, option, text)
+    if not (0 <= value <= 1 or (above and value > 1)):
         raise ArgumentError(f"{option} {shown(text)}: the number must lie between 0 and 1.")
-    return found
+    return value
 
 
 def _whole(number: str, option: str, text: str) -> int:
-    found = _number(number, option, text)
-    if found < 1 or not found.is_integer():
+    value = _number(number, option, text)
+    if value < 1 or not value.is_integer():
         raise ArgumentError(f"{option} {shown(text)}: the number must be a whole one, at least 1.")
-    return int(found)
+    return int(value)

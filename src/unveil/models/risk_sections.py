@@ -25,14 +25,14 @@ def risks(
     outsider = intruder_risk(classes, alike, threshold).to_dict()
     if population is None:
         outsider["note"] = "no population is given: the file is taken for it"
-    found = {
+    sections = {
         "prosecutor": intruder_risk(classes, classes.size, threshold).to_dict(),
         "journalist": outsider,
         "marketer": dict(outsider),
     }
     if cells is None:
-        return found if homes is None else found | {"household": homes.risk(homes.member_risk(classes), OF_MEMBERS)}
-    return found | _matches(cells) | _individual(classes, homes)
+        return sections if homes is None else sections | {"household": homes.risk(homes.member_risk(classes), OF_MEMBERS)}
+    return sections | _matches(cells) | _individual(classes, homes)
 
 
 def _matches(cells: Counts) -> dict[str, Any]:
@@ -60,13 +60,13 @@ def _individual(classes: Equivalence, homes: Homes | None) -> dict[str, Any]:
 
     exact = individual_risk(classes.own, classes.mass, method="exact")
     rough = individual_risk(classes.own, classes.mass, method="approximate")
-    found: dict[str, Any] = {
+    section: dict[str, Any] = {
         f"individual_{risk.method}": {"highest": risk.highest, "rate": risk.rate, "expected": risk.expected, "note": UNDERSTATES}
         for risk in (exact, rough)
     }
     if homes is not None:
-        found["household"] = homes.risk(exact.risk[homes.of_class], UNDERSTATES, by_record=True)
-    return found
+        section["household"] = homes.risk(exact.risk[homes.of_class], UNDERSTATES, by_record=True)
+    return section
 
 
 def uniqueness(
@@ -78,12 +78,12 @@ def uniqueness(
 ) -> dict[str, Any]:
     """Return sample uniqueness, and what the further inputs allow."""
     alone = classes.among(classes.size <= 1.0)
-    found: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / classes.number, **_told_apart(classes)}}
+    section: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / classes.number, **_told_apart(classes)}}
     if population is not None:
         from unveil.measures.individual import simple_uniqueness
 
         simple = simple_uniqueness(classes.own if classes.owners is None else classes.owners.sizes, population.size)
-        found["simple"] = {
+        section["simple"] = {
             "sample_uniques": simple.sample_uniques,
             "population_uniques": simple.population_uniques,
             "share": simple.share,
@@ -93,15 +93,15 @@ def uniqueness(
     if sampling_fraction is not None:
         from unveil.measures.population import population_uniqueness
 
-        found["population"] = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
+        section["population"] = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
     if options.loglinear is not None:
-        found["loglinear"] = _loglinear(counts.over(keys), sampling_fraction, options.loglinear)
+        section["loglinear"] = _loglinear(counts.over(keys), sampling_fraction, options.loglinear)
     if options.special:
         from unveil.measures.special_uniqueness import special_uniqueness
 
         fraction = 0.01 if sampling_fraction is None else sampling_fraction
-        found["special"] = special_uniqueness(counts, keys, dis_fraction=fraction).to_dict()
-    return found
+        section["special"] = special_uniqueness(counts, keys, dis_fraction=fraction).to_dict()
+    return section
 
 
 def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str) -> dict[str, Any]:
@@ -128,10 +128,10 @@ def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str)
 
 def vulnerabilities(classes: Equivalence) -> dict[str, Any]:
     """Return the Bayes vulnerability of the records and of each sensitive attribute."""
-    found = {"re_identification": vulnerability_of_records(classes).to_dict()}
+    sections = {"re_identification": vulnerability_of_records(classes).to_dict()}
     for name, spread in classes.spreads.items():
-        found[name] = vulnerability_of_secret(spread, classes.own).to_dict()
-    return found
+        sections[name] = vulnerability_of_secret(spread, classes.own).to_dict()
+    return sections
 
 
 def _told_apart(classes: Equivalence) -> dict[str, float]:

@@ -23,9 +23,9 @@ __all__ = ["KmAnonymity"]
 @checked_arguments
 @dataclass(frozen=True)
 class KmAnonymity(Model):
-    """Whoever knows any m items of somebody's set, or fewer, finds at least k records that hold them (Terrovitis 2008).
+    """Anyone who knows any m items of somebody's set, or fewer, finds at least k records that hold them (Terrovitis 2008).
 
-    The attribute stands among the key: a text of items with separators between. The figure of a class is the number of records
+    The attribute is among the key: a text of items with separators between. The figure of a class is the number of records
     that hold what is rarest among m of its items.
 
     Examples
@@ -78,7 +78,7 @@ class KmAnonymity(Model):
 
     @property
     def threshold(self) -> float | None:
-        """The k asked for."""
+        """The required k."""
         return self.k
 
     @property

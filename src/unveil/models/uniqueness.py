@@ -1,7 +1,7 @@
 """How many records are alone? Requirements on the sizes of all classes together: uniques in the sample and in the population.
 
 Neither is a property of one class. A search meets them by suppressing records that are alone, and as few of them as will do.
-They are asked for, and not part of what `measure` says of every table: its section on risks has the same figures.
+They must be requested, and are not part of what `measure` says of every table: its section on risks has the same figures.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class SizesModel(Model):
 
     @property
     def threshold(self) -> float | None:
-        """The share asked for."""
+        """The required share."""
         return self.highest
 
     def share(self, sizes: NDArray[np.int64], records: int) -> float:
-        """Return the figure of classes of these sizes, of a table that has so many records, those suppressed among them."""
+        """Return the figure of classes of these sizes, of a table that has this many records, those suppressed among them."""
         raise NotImplementedError
 
     def excess(self, sizes: NDArray[np.int64], records: int) -> int:
@@ -74,7 +74,7 @@ class SizesModel(Model):
         return high
 
     def figure(self, classes: Equivalence) -> float:
-        """Return the share of a table: of its persons, where they are told apart."""
+        """Return the share of a table: of its persons, where they are distinguished."""
         return self.share(classes.own if classes.owners is None else classes.size.astype(np.int64), classes.every)
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
@@ -153,6 +153,6 @@ class PopulationUniques(SizesModel):
         """Return the estimated share of the population that is unique."""
         if not (sizes == 1).any():
             return 0.0
-        found = population_uniqueness(sizes, population=max(records, round(records / self.sampling_fraction)))
-        estimate = getattr(found, self.estimator)
-        return float((estimate if estimate.share is not None else found.zayatz).share or 0.0)
+        uniqueness = population_uniqueness(sizes, population=max(records, round(records / self.sampling_fraction)))
+        estimate = getattr(uniqueness, self.estimator)
+        return float((estimate if estimate.share is not None else uniqueness.zayatz).share or 0.0)

@@ -1,4 +1,4 @@
-"""Reads and writes the small text files that people keep beside their data.
+"""Small text files that people keep beside their data, read and written.
 
 Reading says in one line what is wrong with a file; writing is whole or not at all.
 """
@@ -49,20 +49,22 @@ def hierarchy_file(folder: PathLike, column: str) -> Path:
         files = sorted(entry for entry in place.iterdir() if entry.suffix.casefold() == ".csv")
     except FileNotFoundError:
         raise DataNotFoundError(f"the folder '{place}' is not there.") from None
-    except (OSError, ValueError) as problem:  # a name with a null byte is no folder's
+    except (OSError, ValueError) as problem:  # a name with a null byte is not a folder's name
         reason = getattr(problem, "strerror", None) or "no folder has such a name"
         raise DataNotFoundError(f"{shown(place)} cannot be read as a folder: {reason}.") from None
-    found = [file for file in files if file.stem == column or file.stem.endswith(f"_hierarchy_{column}")]
-    if len(found) > 1:
-        names = listed(file.name for file in found)
-        raise HierarchyError(f"{place}: {len(found)} files could be the hierarchy of column {shown(column)}: {names}; leave one.")
-    if not found:
+    matching = [file for file in files if file.stem == column or file.stem.endswith(f"_hierarchy_{column}")]
+    if len(matching) > 1:
+        names = listed(file.name for file in matching)
+        raise HierarchyError(
+            f"{place}: {len(matching)} files could be the hierarchy of column {shown(column)}: {names}; leave one."
+        )
+    if not matching:
         known = {file.stem.rpartition("_hierarchy_")[2] for file in files}
         raise DataNotFoundError(
             f"{place}: no hierarchy of column {shown(column)}; it would be '{column}.csv' or '..._hierarchy_{column}.csv'."
             f"{near_miss(column, sorted(known))}"
         )
-    return found[0]
+    return matching[0]
 
 
 def read_text(path: PathLike, error: type[UnveilError]) -> str:
@@ -116,8 +118,8 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twins = len(pairs) - len(found)
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twins = len(pairs) - len(members)
         raise DocumentError(f"{twins:,} {'key stands' if twins == 1 else 'keys stand'} more than once in an object.")
-    return found
+    return members

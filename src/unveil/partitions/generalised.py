@@ -9,10 +9,10 @@ Text                                         Covers
 ``< 40`` ``<= 40``                           everything up to there
 ``2*`` ``355**``                             a code with its last characters masked: those of the same length that begin so;
                                              one of digits is an interval of whole numbers too: 20 to 29, 35500 to 35599
-``{a, b}`` ``a|b``                           one of these values (a value with a comma or a bar cannot stand in one)
+``{a, b}`` ``a|b``                           one of these values (a value with a comma or a bar cannot be in one)
 ``*`` ``***``                                anything: the value is suppressed
 ``{a, b, +7}``                               anything: a list that was cut says that values are missing from it, not which
-any other                                    itself: it is no generalised value
+any other                                    itself: it is not a generalised value
 ===========================================  =====================================================================
 
 The ends of intervals are numbers, ``inf`` and ``-inf``, or dates in ISO 8601. Dates are counted in days since 1970.
@@ -63,7 +63,7 @@ _MASKED = re.compile(r"([^*]+)\*+", re.DOTALL)
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 _REST = re.compile(r"\+\d+", re.ASCII)
 _MOST_DIGITS = 300
-"""A longer code is no number."""
+"""A longer code is not a number."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - by the wall clock
 _DAY = 86400.0
 
@@ -220,17 +220,17 @@ def point_of(value: Any) -> float | None:
 
 
 def _interval(text: str) -> Generalised | None:  # noqa: PLR0911 - one return a form
-    if found := _BRACKETS.fullmatch(text):
-        return _ordered(_end(found[2]), _end(found[3]), with_low=found[1] == "[", with_high=found[4] == "]")
+    if match := _BRACKETS.fullmatch(text):
+        return _ordered(_end(match[2]), _end(match[3]), with_low=match[1] == "[", with_high=match[4] == "]")
     if _MOMENT.fullmatch(text) or _NUMBER.fullmatch(text):
         return None
-    if found := _RANGE.fullmatch(text):
-        return _ordered(_end(found[1]), _end(found[2]))
-    if found := _AND_MORE.fullmatch(text):
-        return _ordered(_end(found[1]), math.inf)
-    if found := _BEYOND.fullmatch(text):
-        end, closed = _end(found[2]), found[1] not in {"<", ">"}
-        if found[1] in {"<", "<=", "\u2264"}:
+    if match := _RANGE.fullmatch(text):
+        return _ordered(_end(match[1]), _end(match[2]))
+    if match := _AND_MORE.fullmatch(text):
+        return _ordered(_end(match[1]), math.inf)
+    if match := _BEYOND.fullmatch(text):
+        end, closed = _end(match[2]), match[1] not in {"<", ">"}
+        if match[1] in {"<", "<=", "\u2264"}:
             return _ordered(-math.inf, end, with_high=closed)
         return _ordered(end, math.inf, with_low=closed)
     return None
@@ -243,18 +243,18 @@ def _ordered(low: float, high: float, *, with_low: bool = True, with_high: bool 
 
 
 def _end(text: str) -> float:
-    if found := _INFINITE.fullmatch(text):
-        return -math.inf if found[1] == "-" else math.inf
+    if match := _INFINITE.fullmatch(text):
+        return -math.inf if match[1] == "-" else math.inf
     point = point_of(text)
     return math.nan if point is None else point
 
 
 def _masked(text: str) -> Generalised | None:
     """Read a masked code; one of digits is the interval of the whole numbers that begin so, too."""
-    found = _MASKED.fullmatch(text)
-    if not found:
+    match = _MASKED.fullmatch(text)
+    if not match:
         return None
-    prefix, length = found[1], len(text)
+    prefix, length = match[1], len(text)
     digits = _DIGITS.fullmatch(prefix)
     if not digits or length > _MOST_DIGITS:
         return Generalised(prefix=prefix, length=length)

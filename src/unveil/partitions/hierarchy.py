@@ -32,7 +32,7 @@ _QUOTED = frozenset('";,\t\r\n\ufeff')
 class Hierarchy:
     """A chain of ever coarser partitions of one column.
 
-    A null is no leaf: it keeps a block of its own at every level.
+    A null is not a leaf: it keeps a block of its own at every level.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Hierarchy:
         column
             The column it is for. By default the file's name without its ending, and what follows ``_hierarchy_`` in it.
         separator
-            What stands between labels; by default found among semicolon, comma and tab, in this order.
+            What is between labels; by default found among semicolon, comma and tab, in this order.
 
         Returns
         -------
@@ -267,7 +267,7 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If a value is missing, or stands in two rows; it says how many do, not which.
+            If a value is missing, or is in two rows; it says how many do, not which.
         """
         rows_of(self, values)
 
@@ -323,7 +323,7 @@ class Hierarchy:
         path
             The file, replaced if it exists.
         separator
-            What stands between labels: semicolon, comma or tab, so that `read` finds it.
+            What is between labels: semicolon, comma or tab, so that `read` finds it.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Which group does each value of a column fall into, level by level? A hierarchy in numbers, as a search wants it."""
+"""A hierarchy in numbers, as a search needs it: the group of each value of a column, level by level."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def _rows_by_key(leaves: Sequence[str], read: Reading) -> dict[Hashable, int]:
     """Return the row of everything that a leaf is compared by."""
     if read is text_of:  # leaves are texts, and no two of them are equal
         return {leaf: row for row, leaf in enumerate(leaves)}
-    found: dict[Hashable, int] = {}
+    rows: dict[Hashable, int] = {}
     for row, leaf in enumerate(leaves):
         for key in keys_of(leaf, read):
-            found[key] = _TWINS if key in found else row
-    return found
+            rows[key] = _TWINS if key in rows else row
+    return rows
 
 
 def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
@@ -91,8 +91,8 @@ def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
     nulls = {row for row, value in zip(places, values, strict=True) if value is None}
     columns[0] = tuple(None if row in nulls else leaf for row, leaf in enumerate(columns[0]))
     root = columns[-1][0] if len(set(columns[-1])) == 1 else ROOT
-    found = [_level(places, labels, null=root if level else None) for level, labels in enumerate(columns)]
-    groups, names, shares = zip(*found, strict=True)
+    levels = [_level(places, labels, null=root if level else None) for level, labels in enumerate(columns)]
+    groups, names, shares = zip(*levels, strict=True)
     return Levels(groups, names, shares, len(hierarchy.labels))
 
 

@@ -1,4 +1,4 @@
-"""Decides whether a value that someone wrote down is the value that stands in the column.
+"""Matching of a value that someone wrote down with the value in the column.
 
 People write partitions by hand, in JSON, TOML or Python, and a column may hold text where they think of numbers. So
 both sides are read the way the column needs: as numbers where all its values are numbers, as dates where all are dates,
@@ -18,7 +18,7 @@ import numpy as np
 __all__ = ["Reading", "forms_of", "keys_of", "moment_of", "number_of", "plain", "reading_for", "text_of"]
 
 Reading: TypeAlias = Callable[[Any], Hashable | None]
-"""From a value, or a text for it, to what is compared; None: it cannot stand in such a column."""
+"""From a value, or a text for it, to what is compared; None: it cannot be in such a column."""
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
 
@@ -84,7 +84,7 @@ def reading_for(values: Sequence[Any]) -> Reading:
 
 
 def keys_of(member: Any, read: Reading) -> set[Hashable]:
-    """Return what a member of a block is compared by in such a column; nothing where it cannot stand in it."""
+    """Return what a member of a block is compared by in such a column; nothing where it cannot be in it."""
     return {key for form in forms_of(member) if (key := read(form)) is not None}
 
 

@@ -11,8 +11,8 @@ Form                                                    Read as
 ``1985``                                                a year, where other values of the column are longer
 ======================================================  ==================================================================
 
-A day may carry a time of day. A year of two digits is the latest that is not in the future. Whether the day or the month stands
-first is decided for each separator on all values: where both orders read every value, the day does.
+A day may carry a time of day. A year of two digits is the latest that is not in the future. Whether the day or the month is first
+is decided for each separator on all values: where both orders read every value, it is the day.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class DateReading:
     Attributes
     ----------
     day_first
-        For each separator, whether the day stands before the month.
+        For each separator, whether the day is before the month.
     undecided
         The separators between which all values can be read in both orders.
     today

@@ -113,7 +113,7 @@ class Partition:
         Parameters
         ----------
         blocks
-            The values of each block. A value may stand in one block only; None is the null.
+            The values of each block. A value may be in one block only; None is the null.
         labels
             A label for each block, all different. By default the values in braces, the first few of many.
         column
@@ -127,7 +127,7 @@ class Partition:
         Raises
         ------
         PartitionError
-            If there is no block, a block is empty, or a value stands in two.
+            If there is no block, a block is empty, or a value is in two.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Partition:
         for number, block in enumerate(blocks, start=1):
             if not _is_block(block):
                 raise PartitionError(
-                    f"{at(column)}block {number} is no list of values; blocks are written [[a, b], [c]], "
+                    f"{at(column)}block {number} is not a list of values; blocks are written [[a, b], [c]], "
                     "edges as numbers or dates."
                 )
             ordered = sorted(block, key=text_of) if isinstance(block, (set, frozenset)) else list(block)
@@ -164,12 +164,12 @@ class Partition:
         Returns
         -------
         Partition
-            Its blocks stand in the order in which the mapping first names their labels.
+            Its blocks are in the order in which the mapping first names their labels.
 
         Raises
         ------
         PartitionError
-            If the mapping is empty or a label is no text or number.
+            If the mapping is empty or a label is neither text nor number.
 
         Examples
         --------
@@ -232,7 +232,7 @@ class Partition:
         Returns
         -------
         Partition
-            Its blocks stand in the order of their labels' text.
+            Its blocks are in the order of their labels' text.
 
         Examples
         --------
@@ -339,7 +339,7 @@ class Partition:
         Raises
         ------
         PartitionError
-            If a value is in no block or in two, or is no number where the partition has edges.
+            If a value is in no block or in two, or is not a number where the partition has edges.
 
         Examples
         --------

@@ -67,7 +67,7 @@ class Blocks:
         column: str | None,
         mapping: bool = False,
     ) -> Blocks:
-        """Build the rule, refusing what is no partition whatever the data may be."""
+        """Build the rule, refusing what is not a partition whatever the data may be."""
         members = tuple(tuple({forms_of(m) if m is not None else None: m for m in block}.values()) for block in blocks)
         if not members:
             raise PartitionError(f"{at(column)}the partition has no blocks.")
@@ -206,7 +206,7 @@ class Function:
 
     def place(self, values: Sequence[Any], column: str | None) -> Placed:
         """Ask the function for every value; blocks are ordered by their label's text."""
-        found: list[str | None] = []
+        blocks: list[str | None] = []
         failed: list[Exception] = []
         for value in values:
             try:
@@ -214,17 +214,17 @@ class Function:
             except Exception as problem:  # noqa: BLE001  (a stranger's function may raise anything)
                 failed.append(problem)
                 continue
-            found.append(None if label is None else text_of(label))
+            blocks.append(None if label is None else text_of(label))
         if failed:
             kind = type(failed[0]).__name__
             raise PartitionError(
                 f"{at(column)}the partition's function fails on {len(failed):,} of {len(values):,} values present ({kind})."
             ) from failed[0]
-        labels = sorted({label for label in found if label is not None})
+        labels = sorted({label for label in blocks if label is not None})
         number = {label: i for i, label in enumerate(labels)}
         codes = [
             len(labels) if value is None else _NOWHERE if label is None else number[label]
-            for value, label in zip(values, found, strict=True)
+            for value, label in zip(values, blocks, strict=True)
         ]
         _refuse_uncovered(codes, column)
         return codes, labels
@@ -309,7 +309,7 @@ def _of_present(n: int, present: int) -> str:
 
 
 def _overlap(n: int) -> str:
-    verb = "value stands" if n == 1 else "values stand"
+    verb = "value is" if n == 1 else "values are"
     return f"{n:,} {verb} in more than one block; a partition's blocks are disjoint."
 
 

@@ -1,4 +1,4 @@
-"""One table of the project file, asked for its fields by name and type; what is wrong is said with line and key."""
+"""One table of the project file, read field by field by name and type; what is wrong is said with line and key."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TomlTable:
     path
         The keys that lead to this table.
     fields
-        What stands in it.
+        What is in it.
     """
 
     file: Path

@@ -1,4 +1,4 @@
-"""What a project says of its query gate: the policy for all columns, and for each column its own policy, bounds and values."""
+"""The query gate in a project: the policy for all columns, and for each column its own policy, bounds and values."""
 
 from __future__ import annotations
 

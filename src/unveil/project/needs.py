@@ -1,4 +1,4 @@
-"""What must a release still be good for? A need names an attribute to infer, from which others, and how finely."""
+"""Needs: what a release must still be good for. Each names an attribute to infer, from which others, and how finely."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Need:
     partitions
         How finely each attribute matters: semantic partitions by attribute (blocks, a mapping or edges).
     at_least
-        The degree, from 0 to 1, that will do, adjusted for chance; None: none is asked.
+        The degree, from 0 to 1, that will do, adjusted for chance; None: none is required.
 
     Examples
     --------
@@ -80,16 +80,16 @@ class Need:
     @checked_arguments
     def parse(cls, text: str) -> Need:
         """Read "NAME: TARGET given A, B [at least 0.1]"."""
-        found = _TEXT.match(str(text))
-        if found is None:
+        match = _TEXT.match(str(text))
+        if match is None:
             raise ArgumentError(f"a need reads NAME: TARGET given A, B [at least DEGREE], not {shown(text)}.")
         try:
-            least = None if found["least"] is None else float(found["least"])
+            least = None if match["least"] is None else float(match["least"])
         except ValueError:
             raise ArgumentError(
-                f"the degree {shown(found['least'])} of the need {shown(found['name'])} is not a number."
+                f"the degree {shown(match['least'])} of the need {shown(match['name'])} is not a number."
             ) from None
-        return cls(found["name"], found["target"], [part.strip() for part in found["given"].split(",")], at_least=least)
+        return cls(match["name"], match["target"], [part.strip() for part in match["given"].split(",")], at_least=least)
 
 
 def _names(given: Any) -> tuple[Any, ...]:

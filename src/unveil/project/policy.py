@@ -1,6 +1,6 @@
-"""Which rules must a release meet? A policy: rules with their thresholds, alone or on top of a preset.
+"""Policies: the rules that a release must meet, with their thresholds, alone or on top of a preset.
 
-It stands in a file of its own, or in the section `policy` of the project file; both are written alike. A rule is a number (its
+It is in a file of its own, or in the section `policy` of the project file; both are written alike. A rule is a number (its
 threshold), the word "report" (the figure is wanted, its threshold not decided yet), a table with parameters, or a list of tables.
 """
 
@@ -45,7 +45,7 @@ class Form:
     parameters
         What else it takes, with the value that holds when it is not given (None: there is none).
     flag
-        Whether it is no figure but a fact that must be false.
+        Whether it is not a figure but a fact that must be false.
     about
         What the figure is, in words.
     """
@@ -110,7 +110,7 @@ RULES: dict[str, Form] = {
     ),
     "certain_disclosure": Form(
         parameters={**_SECRET, "missing_is_sensitive": None},
-        about="share of records whose class holds one sensitive value; those without a value count if a missing one is secret",
+        about="share of records whose class holds one sensitive value; those without one count if that is sensitive",
     ),
     "discrimination_rate": Form(
         parameters={"key": None, "sensitive": None, "adjusted": False, "partitions": None},
@@ -121,7 +121,7 @@ RULES: dict[str, Form] = {
     "linkage": Form(about="highest share of records that a linkage gets right"),
     "singling_out": Form(about="people singled out by a release beyond those of a hold-out"),
     "linkability": Form(about="people whose two halves a release links, beyond those of a hold-out"),
-    "inference": Form(about="secrets that a release tells, beyond those of a hold-out"),
+    "inference": Form(about="sensitive values that a release tells, beyond those of a hold-out"),
     "membership": Form(about="people found out to be in the original, beyond false alarms about a hold-out"),
     "direct_identifiers": Form(
         "at_most",
@@ -243,10 +243,10 @@ class Policy:
         """Return the rules of the presets and its own, each once."""
         from unveil.project.presets import PRESETS
 
-        found = {rule.place: rule for name in self.presets for rule in PRESETS[name].rules}
+        rules = {rule.place: rule for name in self.presets for rule in PRESETS[name].rules}
         for rule in self.rules:
-            found[rule.place] = replace(rule, question=found[rule.place].question) if rule.place in found else rule
-        return tuple(found.values())
+            rules[rule.place] = replace(rule, question=rules[rule.place].question) if rule.place in rules else rule
+        return tuple(rules.values())
 
     @classmethod
     @checked_arguments
@@ -349,14 +349,14 @@ def _read_rule(table: TomlTable, name: str) -> Rule:
 
 
 def _threshold(table: TomlTable, key: str, name: str) -> float | None:
-    form, found = RULES[name], table.number(key)
-    if found is None:
+    form, value = RULES[name], table.number(key)
+    if value is None:
         return None
-    if not (form.low <= found <= form.high and math.isfinite(found)) or (form.whole and not found.is_integer()):
+    if not (form.low <= value <= form.high and math.isfinite(value)) or (form.whole and not value.is_integer()):
         kind = "a whole number" if form.whole else "a number"
         limits = f"from {form.low:g}" + (f" to {form.high:g}" if math.isfinite(form.high) else " up")
-        raise table.wrong(f"the threshold of {name} is {kind} {limits}, so it is not {found:g}.", key)
-    return int(found) if form.whole else found
+        raise table.wrong(f"the threshold of {name} is {kind} {limits}, so it is not {value:g}.", key)
+    return int(value) if form.whole else value
 
 
 # What parameters hold -------------------------------------------------------------------------------------------------
@@ -372,17 +372,17 @@ def _texts(table: TomlTable, name: str) -> tuple[str, ...]:
 
 
 def _share(table: TomlTable, name: str) -> float:
-    found = table.number(name)
-    if found is None or not 0.0 < found <= 1.0:
+    value = table.number(name)
+    if value is None or not 0.0 < value <= 1.0:
         raise table.wrong("a risk lies between 0 and 1.", name)
-    return found
+    return value
 
 
 def _length(table: TomlTable, name: str) -> int:
-    found = table.number(name)
-    if found is None or not found.is_integer() or found < 2:  # noqa: PLR2004 - the least l of recursive diversity
+    value = table.number(name)
+    if value is None or not value.is_integer() or value < 2:  # noqa: PLR2004 - the least l of recursive diversity
         raise table.wrong("l is a whole number from 2 up.", name)
-    return int(found)
+    return int(value)
 
 
 def _secret(table: TomlTable, name: str) -> str | bool | None:
@@ -433,7 +433,7 @@ def _document(rule: Rule) -> Any:
 
 
 def _table_of(name: str, said: Any) -> Any:
-    """Return a rule as a table, as it stands in a list."""
+    """Return a rule as a table, as it is in a list."""
     return said if isinstance(said, Mapping) else {} if said == _UNDECIDED else {RULES[name].side: said}
 
 

@@ -1,4 +1,4 @@
-"""Which policies are known by a name? Presets, each with its source, what that source says, and what it does not say.
+"""Presets: policies known by name, each with its source, what that source says, and what it does not say.
 
 No threshold here is ours. Where a source gives none, the rule has none: its figure is reported and the decision is left to you.
 """
@@ -51,8 +51,8 @@ _PRECEDENTS = (
     "El Emam (2013), Guide to the De-Identification of Personal Health Information, CRC Press, chapter on cell size precedents"
 )
 _CELLS = (
-    "It speaks of the cells of published tables; here every class of records with the same key is held against it. It says "
-    "nothing of secrets that all in a class share."
+    "It is about the cells of published tables; here every class of records with the same key is held against it. It says "
+    "nothing about sensitive values that a whole class shares."
 )
 
 

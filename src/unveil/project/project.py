@@ -206,7 +206,7 @@ class Project:
         Parameters
         ----------
         folder
-            The folder it will stand in, by default that of `path`; relative paths are written from there.
+            The folder it will be in, by default that of `path`; relative paths are written from there.
 
         Returns
         -------

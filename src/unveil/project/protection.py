@@ -1,4 +1,4 @@
-"""What is done to a table before it is published? The steps of a protection, one after the other."""
+"""The steps of a protection, one after the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Step:
     attributes
         The columns it is for; none for mechanisms that take whole records.
     options
-        What else it is told, as the mechanism's function takes it.
+        Its other settings, as the mechanism's function takes it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the sections of a project file hold, how each is read, and how it is written.
+"""The sections of a project file: what each holds, how it is read, and how it is written.
 
 To add a section: a dataclass or alias for its content, a reader, a writer, a line in `SECTIONS`, a field of `Project`.
 """
@@ -41,7 +41,7 @@ class DataSection:
     path
         The file, taken from the project file's folder, or the address of a table in a database. It need not be there yet.
     separator, encoding
-        What stands between the columns of a text file, and its encoding; None: found out.
+        What is between the columns of a text file, and its encoding; None: found out.
     missing
         Texts that stand for a null.
     text
@@ -67,9 +67,9 @@ class DataSection:
 
     def __repr__(self) -> str:
         """Return one line: every field, and of an address no credentials."""
-        told = {one.name: getattr(self, one.name) for one in fields(self)}
-        told["path"] = None if self.path is None else without_credentials(self.path)
-        return f"DataSection({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values["path"] = None if self.path is None else without_credentials(self.path)
+        return f"DataSection({', '.join(f'{name}={value!r}' for name, value in values.items())})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Attribute:
     missing
         Texts that stand for a null in it, such as -9.
     missing_is_sensitive
-        Whether it is a secret that a value of it is missing.
+        Whether it is sensitive information that a value of it is missing.
     reason
         Why it has its role, in the words of who decided: a column that may name people is kept with a reason only.
 
@@ -192,7 +192,7 @@ def _read_order(table: TomlTable) -> tuple[Any, ...] | None:
     if not order:
         raise table.wrong("the order is empty; list the values, lowest first.", "order")
     if twins := len(order) - len({text_of(value) for value in order}):
-        raise table.wrong(f"{twins:,} of {len(order):,} values stand there already; each has one place.", "order")
+        raise table.wrong(f"{twins:,} of {len(order):,} values are there already; each has one place.", "order")
     return order
 
 
@@ -289,17 +289,17 @@ _MODEL_WORDS = (
 
 def _read_models(table: TomlTable) -> dict[str, Any]:
     table.only(_MODEL_WORDS)
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in table.fields.items():
         if name in {"k", "average_risk"}:
-            found[name] = table.number(name)
+            settings[name] = table.number(name)
         elif isinstance(value, list):
-            found[name] = list(table.elements(name, (str, int, float), "text or numbers") or ())
+            settings[name] = list(table.elements(name, (str, int, float), "text or numbers") or ())
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            found[name] = value
+            settings[name] = value
         else:
             raise table.wrong("expected a figure, or text such as '0.2:equal:disease', or a list of them.", name)
-    return found
+    return settings
 
 
 def _write_models(models: Mapping[str, Any], relative: Callable[[Path], str]) -> Iterator[str]:  # noqa: ARG001 - it has no paths

@@ -1,4 +1,4 @@
-"""What the standard library does not do for TOML: say on which line a key stands, and write values.
+"""What the standard library does not do for TOML: finding the line of a key, and writing values.
 
 `tomllib` reads a file but forgets where things stood. `lines_of` walks over a text that `tomllib` has accepted, so it
 needs to know only how to skip what it does not care for.

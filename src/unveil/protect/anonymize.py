@@ -119,7 +119,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     only_roles
         Whether every column is left out that is neither key nor sensitive, kept nor a pseudonym.
     key_file
-        A secret key, of pseudonyms and of the shuffling: whoever has it, and nobody else, can repeat the release.
+        A secret key, of pseudonyms and of the shuffling: anyone who has it, and nobody else, can repeat the release.
     population
         The table that `data` is part of, for k-map and delta-presence.
     orders
@@ -190,7 +190,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
 
 
 def _further(objective: object, keys: Sequence[str]) -> list[str]:
-    """Return the column that the objective wants to tell, which is no key attribute."""
+    """Return the column that the objective wants to tell, which is not a key attribute."""
     target = target_of(objective)
     if target in keys:
         raise ArgumentError(f"the objective is to tell {shown(target)}, which is a key attribute; name a column that stays.")

@@ -41,7 +41,7 @@ class Chain(Protection):
 
     @property
     def made_by(self) -> list[Mapping[str, Any]]:
-        """What made each step, and what that was told."""
+        """What made each step, and with which settings."""
         return [{"made_by": step.protection.made_by, "settings": step.settings} for step in self.steps]
 
     @property
@@ -97,8 +97,8 @@ def protect(
     keep_order
         Whether records stay in their order; else the last step shuffles them, so that their places say nothing.
     seed, key_file
-        For steps that draw at random and name none of their own: a seed for tests, a key file for whoever must be able to repeat
-        the release. Neither: nobody can repeat it.
+        For steps that draw at random and name none of their own: a seed for tests, a key file for anyone who must be able to
+        repeat the release. Neither: nobody can repeat it.
     testing
         Let steps of differential privacy draw from the seed; they have no guarantee then.
 
@@ -127,7 +127,7 @@ def protect(
     for number, step in enumerate(steps, 1):
         with _numbered(number, step, len(steps)):
             last = number == len(steps)
-            found = run_step(
+            treated = run_step(
                 records,
                 step,
                 keep_order=keep_order or not last,
@@ -135,14 +135,12 @@ def protect(
                 key_file=key_file,
                 testing=testing,
             )
-        if not isinstance(found, Release) or len(found.tables) > 1:
-            raise ArgumentError(
-                f"step {number} ({step.mechanism}) gives no single table of records, so it cannot stand in a chain."
-            )
-        known = found.origin >= 0
-        origin = np.where(known, origin[np.where(known, found.origin, 0)], -1)
-        records = in_hand(found)
-        done.append(found)
+        if not isinstance(treated, Release) or len(treated.tables) > 1:
+            raise ArgumentError(f"step {number} ({step.mechanism}) gives no single table of records, so it cannot be in a chain.")
+        known = treated.origin >= 0
+        origin = np.where(known, origin[np.where(known, treated.origin, 0)], -1)
+        records = in_hand(treated)
+        done.append(treated)
     notes = dict.fromkeys(note for step in done for note in step.notes)
     left_out = {name: why for step in done for name, why in step.left_out.items() if name in names and name not in records.names}
     repeatable = weakest([step.repeatable for step in done])

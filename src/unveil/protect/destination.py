@@ -52,7 +52,7 @@ class Destination:
     def require_records_elsewhere(self, stream: BatchedRecords) -> Write | None:
         """Refuse what cannot be done with records that stream; return what lets an engine write a table, where one does."""
         if self.link is not None and self.out is None:
-            raise ArgumentError("a correspondence is asked for, but no release is written; say where it goes with out.")
+            raise ArgumentError("a correspondence is requested, but no release is written; say where it goes with out.")
         if self.link is not None and isinstance(stream.source, EngineSource):
             raise ArgumentError(
                 "rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead."

@@ -1,8 +1,9 @@
 """Which generalisations keep the data useful and give least away? The front of releases, by their Discrimination Rates.
 
 Three attacks and uses are one measure: the identity risk is the rate of the original attributes given the protected ones, the
-homogeneity risk that of a secret given the protected key, the degree of a need that of its target given its attributes. So
-privacy and use are weighed on one scale, and what can be had of both is a front: the releases that no other dominates.
+homogeneity risk that of a sensitive attribute given the protected key, the degree of a need that of its target given its
+attributes. So privacy and use are weighed on one scale, and what can be had of both is a front: the releases that no other
+dominates.
 """
 
 from __future__ import annotations
@@ -126,14 +127,14 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     Returns
     -------
     Front
-        One row a release that no other dominates, and the one preferred; `release` makes any of them.
+        One row per release that no other dominates, and the one preferred; `release` makes any of them.
 
     Raises
     ------
     ModelNotMetError
         If no generalisation meets the models, or all thresholds; the message says how close one gets.
     UndefinedMeasureError
-        If a degree is asked of a need whose target is constant, or no need has another target.
+        If a degree is required of a need whose target is constant, or no need has another target.
 
     Notes
     -----
@@ -164,17 +165,17 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     keys, given = hierarchies_of(attributes, hierarchies)
     opened = open_microdata(data)
     standing = opened.naming(*(name for need in required.values() for name in (need.target, *need.given)), *secrets).standing
-    asked = in_persons(models, standing.person)
-    columns = further_columns(opened, keys, secrets, required, asked)
+    in_force = in_persons(models, standing.person)
+    columns = further_columns(opened, keys, secrets, required, in_force)
     records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), checked_nulls(nulls))
     began = time.perf_counter()
-    request = _request((keys, given, columns), (records, rows), asked, orders, names_of(identifiers))
+    request = _request((keys, given, columns), (records, rows), in_force, orders, names_of(identifiers))
     question = question_of(request, required, secrets, thresholds, suppression=suppression, levels=levels)
     reasons = undefined_figures(question, required)
     maker = _Maker(request, models, suppression, orders, keep_order, chance, standing)
-    found = frontier(question, budget)
-    if not found.points:
-        maker.require_models(levels, found)
+    explored = frontier(question, budget)
+    if not explored.points:
+        maker.require_models(levels, explored)
         raise thresholds_not_met(question, frontier(question.without_thresholds(), budget))
     settings = {
         "key": list(keys), "sensitive": list(secrets), "needs": [repr(need) for need in required.values()],
@@ -183,7 +184,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         "levels": {name: list(pair) for name, pair in (levels or {}).items()}, "nulls": nulls, "keep_order": keep_order,
         "time_limit": time_limit, "node_limit": node_limit,
     }  # fmt: skip
-    return _front(question, found, maker, needs=required, prefer=prefer, reasons=reasons, settings=settings, began=began)
+    return _front(question, explored, maker, needs=required, prefer=prefer, reasons=reasons, settings=settings, began=began)
 
 
 def _request(
@@ -205,7 +206,7 @@ def _request(
 
 def _front(
     question: Question,
-    found: Frontier,
+    explored: Frontier,
     maker: _Maker,
     *,
     needs: Mapping[str, Need],
@@ -217,19 +218,19 @@ def _front(
     """Return the front that was found."""
     proposed = [*maker.request.proposed]
     return Front(
-        points=found.points,
-        transformations=[question.space.transformation(point.node) for point in found.points],
-        combined=[question.combined(point) for point in found.points],
-        choice=_choice(found.points, prefer),
-        complete=found.complete,
+        points=explored.points,
+        transformations=[question.space.transformation(point.node) for point in explored.points],
+        combined=[question.combined(point) for point in explored.points],
+        choice=_choice(explored.points, prefer),
+        complete=explored.complete,
         lattice=question.space.size,
-        evaluated=found.evaluated,
+        evaluated=explored.evaluated,
         heights={one.name: one.levels.height for one in question.space.attributes},
         needs=needs,
         reasons=reasons,
         seconds=time.perf_counter() - began,
         settings=settings,
-        notes=marked([*_notes(proposed, reasons, found), *uncovered_levels(question)], maker.repeatable),
+        notes=marked([*_notes(proposed, reasons, explored), *uncovered_levels(question)], maker.repeatable),
         repeatable=maker.repeatable,
         maker=maker,
         adjuster=question.adjusted,
@@ -269,10 +270,10 @@ class _Maker:
         """Who can repeat the releases."""
         return repeatable_of(self.chance, self.request.records.place, drawn=not self.keep_order)
 
-    def require_models(self, levels: Mapping[str, tuple[int, int]] | None, found: Frontier) -> None:
+    def require_models(self, levels: Mapping[str, tuple[int, int]] | None, explored: Frontier) -> None:
         """Refuse models that no generalisation meets: anonymising says which."""
-        if not found.complete:
-            looked = counted(found.evaluated, "generalisation")
+        if not explored.complete:
+            looked = counted(explored.evaluated, "generalisation")
             raise ModelNotMetError(
                 f"none of the {looked} looked at within the limits meets everything; allow more time or nodes."
             )
@@ -297,13 +298,13 @@ def _named(needs: Need | Sequence[Need]) -> dict[str, Need]:
     given = [needs] if isinstance(needs, Need) else list(needs)
     if not given:
         raise ArgumentError("no need is named; without one the best release is the one that says nothing.")
-    found = {need.name: need for need in given}
-    if len(found) < len(given):
+    named = {need.name: need for need in given}
+    if len(named) < len(given):
         names = [need.name for need in given]
         raise ArgumentError(
             f"several needs are called {shown(next(n for n in names if names.count(n) > 1))}; give each its own name."
         )
-    return found
+    return named
 
 
 def _choice(points: Sequence[FrontPoint], prefer: str) -> int:
@@ -313,10 +314,10 @@ def _choice(points: Sequence[FrontPoint], prefer: str) -> int:
     return min(range(len(points)), key=lambda at: (-points[at].service, points[at].risk, points[at].rank))
 
 
-def _notes(proposed: Sequence[str], reasons: Mapping[str, str], found: Frontier) -> list[str]:
+def _notes(proposed: Sequence[str], reasons: Mapping[str, str], explored: Frontier) -> list[str]:
     notes = [f"{name}: undefined, {reason}; it guides nothing." for name, reason in reasons.items()]
     if proposed:
         notes.append(f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning.")
-    if not found.complete:
+    if not explored.complete:
         notes.append("The search stopped at its limit; other releases may belong to the front, or dominate some of these.")
     return notes

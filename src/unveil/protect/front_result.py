@@ -53,11 +53,11 @@ class Front(Result):
     seconds
         How long the search took.
     settings
-        What was asked for.
+        The request.
     notes
         What a user should know.
     repeatable
-        Who can repeat the order of a release's records: nobody (False), whoever has the "key", or, from a "seed", everybody.
+        Who can repeat the order of a release's records: nobody (False), someone who has the "key", or, from a "seed", everybody.
     """
 
     points: Sequence[FrontPoint]
@@ -79,7 +79,7 @@ class Front(Result):
 
     @property
     def adjusted(self) -> list[Mapping[str, float | None]]:
-        """The degrees of each release without what chance would give, by need; they are compared with the degrees asked for."""
+        """The degrees of each release without what chance would give, by need; they are compared with the required ones."""
         return [self.adjuster(point) for point in self.points]
 
     @property

@@ -26,7 +26,7 @@ __all__ = ["Options", "generalised", "generalised_in_hand"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a generalisation was told beside the table, its key and its models; the release keeps it among its settings.
+    """The settings of a generalisation besides the table, its key and its models; the release keeps it among its settings.
 
     Attributes
     ----------
@@ -86,18 +86,18 @@ def generalised(
     choice: Choice, records: ReleaseRecords, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
 ) -> Release[Generalisation]:
     """Return the release that protected records are."""
-    found, request, space = choice.found, choice.request, choice.lattice.space
+    best, request, space = choice.found, choice.request, choice.lattice.space
     after, lost = choice.after(), lost_attributes(choice)
     generalisation = Generalisation(
         transformation=space.transformation(choice.node),
         heights={one.name: one.levels.height for one in space.attributes},
-        score=found.score,
+        score=best.score,
         objective=choice.lattice.objective.name,
-        optimal=found.optimal,
-        bound=found.bound,
-        suppressed=found.suppressed,
-        lattice=found.lattice,
-        evaluated=found.evaluated,
+        optimal=best.optimal,
+        bound=best.bound,
+        suppressed=best.suppressed,
+        lattice=best.lattice,
+        evaluated=best.evaluated,
         models=after,
         before=choice.before(),
         seconds=choice.seconds,
@@ -112,7 +112,7 @@ def generalised(
         **options.settings(),
     }
     screen = options.screen.beside(ColumnScreen.of_identifiers(options.identifiers).left_out)
-    said = [*_notes(choice, options), *on_lost(lost, found.suppressed), *on_suppressed(found.suppressed, after)]
+    said = [*_notes(choice, options), *on_lost(lost, best.suppressed), *on_suppressed(best.suppressed, after)]
     notes = marked([*said, *screen.notes()], repeatable)
     return Release(
         records, generalisation, origin, settings, notes, repeatable, screen.left_out, screen.vouched,
@@ -122,15 +122,15 @@ def generalised(
 
 def _notes(choice: Choice, options: Options) -> list[str]:
     """Return what a user should know of the release."""
-    notes, found, request, space = [], choice.found, choice.request, choice.lattice.space
+    notes, best, request, space = [], choice.found, choice.request, choice.lattice.space
     if request.proposed:
         notes.append(f"Hierarchies were proposed from the values of {listed([*request.proposed])}; write your own for meaning.")
     if options.pseudonymised:
         notes.append(options.pseudonymised)
-    if found.node == space.top and all(one.highest == one.levels.height for one in space.attributes):
+    if best.node == space.top and all(one.highest == one.levels.height for one in space.attributes):
         notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
-    if not found.optimal:
+    if not best.optimal:
         why = "The search stopped at its limit" if options.limited else "The lattice is too large to be searched to the end"
-        known = math.isfinite(found.bound)  # of an objective of the user's own nothing is known before it is asked
-        notes.append(f"{why}; the best generalisation may cost {f'as little as {number(found.bound)}' if known else 'less'}.")
+        known = math.isfinite(best.bound)  # of an objective of the user's own nothing is known before it is asked
+        notes.append(f"{why}; the best generalisation may cost {f'as little as {number(best.bound)}' if known else 'less'}.")
     return notes

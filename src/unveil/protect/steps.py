@@ -77,22 +77,22 @@ def run_step(
         if given is not None and what not in known:
             name = what.replace("_", " ")
             raise ArgumentError(f"{step.mechanism} takes no {name}: its draws must be ones that nobody can repeat.")
-    asked: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
+    extra: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
     if not {"seed", "key_file"} & options.keys():
-        asked |= {"seed": seed, "key_file": key_file}
-    options = {name: value for name, value in asked.items() if value is not None and name in known} | options
+        extra |= {"seed": seed, "key_file": key_file}
+    options = {name: value for name, value in extra.items() if value is not None and name in known} | options
     return _called(function, step, data, options, known)
 
 
 def check_step(step: Step) -> None:
     """Refuse a mechanism that there is none of, an option that it does not take, and a value that does not fit the option."""
-    found = misfit(step)
-    if found is not None:
-        raise ArgumentError(found[1])
+    problem = misfit(step)
+    if problem is not None:
+        raise ArgumentError(problem[1])
 
 
 def misfit(step: Step) -> tuple[str, str] | None:
-    """Return what in a step is wrong, "mechanism" or the name of an option, and why; None: nothing, as far as it can be told."""
+    """Return what in a step is wrong, "mechanism" or the name of an option, and why; None: nothing, as far as can be seen."""
     names = mechanism_names()
     if step.mechanism not in names:
         hint = near_miss(step.mechanism, names)
@@ -111,9 +111,9 @@ def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.P
         return f"{mechanism} takes no {shown(name)}; it takes: {takes}.{near_miss(name, list(known))}"
     hint = hints_of(step_function(mechanism))[name]
     if not fits(value, hint):
-        part, found, wanted = fitting.misfit(value, hint)
+        part, kind, wanted = fitting.misfit(value, hint)
         place = f"in {name} of {mechanism}, {part}" if part else f"{name} of {mechanism}"
-        return f"{place} is {said(wanted)}, not {kind_of(found)}."
+        return f"{place} is {said(wanted)}, not {kind_of(kind)}."
     if name == "seed" and value is not None and not 0 <= value <= LARGEST_SEED:
         return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, so it is not {value:,}."
     return None
@@ -136,7 +136,7 @@ def _called(function: Callable[..., Any], step: Step, data: Data, options: Mappi
 
 
 def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step's attributes as the mechanism takes them: its second parameter, where that stands before the keywords."""
+    """Return the step's attributes as the mechanism takes them: its second parameter, before the keywords."""
     if not step.attributes:
         return {}
     second = [one for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD and name != "data"][:1]
@@ -158,7 +158,7 @@ def step_function(name: str) -> Callable[..., Any]:
     if name not in mechanism_names():
         check_step(Step(name))
 
-    found: Callable[..., Any] = (
+    function: Callable[..., Any] = (
         unveil.anonymize if name == "generalize" else getattr(unveil if name in _RECODINGS else mechanisms, name)
     )
-    return found
+    return function

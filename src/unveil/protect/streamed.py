@@ -49,7 +49,7 @@ def generalised_elsewhere(
     """
     stream = choice.request.table
     if not isinstance(stream, BatchedRecords):
-        raise TypeError("records that stream are asked for")
+        raise TypeError("records that stream are required")
     records = replace(stream.without(list(options.screen.left_out)), records=choice.lattice.space.records)
     repeatable = repeatable_of(chance, stream.place, drawn=to.out is not None and not options.keep_order)
 
@@ -91,7 +91,7 @@ def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Ch
 
 
 class _Change:
-    """Keys generalised, classes suppressed, records with nulls left out if so asked, and the records held against the counts."""
+    """Keys generalised, classes suppressed, records with nulls left out if requested, and the records held against the counts."""
 
     def __init__(self, choice: Choice, *, drop: bool) -> None:
         self._choice, self._request, self._drop = choice, choice.request, drop
@@ -123,8 +123,8 @@ class _Change:
 
 def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) -> int:
     """Return one number for coded records, the same in whatever order or batches they come: a sum of hashes."""
-    found = hashed(codes)
-    return int((found if n is None else found * n.astype(np.uint64)).sum(dtype=np.uint64))
+    hashes = hashed(codes)
+    return int((hashes if n is None else hashes * n.astype(np.uint64)).sum(dtype=np.uint64))
 
 
 def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> EngineRecoding:
@@ -142,8 +142,8 @@ def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Engin
     what = choice.applied([request.codes(name) for name in request.keys])
     expected = recoded(counts, replace(what, labels={column.name: what.labels[column.name] for column in changed}))
 
-    def check(found: Tally) -> int:
-        if found.frame.is_empty() or not _same(count(TallySource(place, found), counts.names), expected):
+    def check(tally: Tally) -> int:
+        if tally.frame.is_empty() or not _same(count(TallySource(place, tally), counts.names), expected):
             raise DataChangedError.of_counts(place)
         return expected.records
 
@@ -151,9 +151,9 @@ def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Engin
     return EngineRecoding(names, changed, gone, SUPPRESSED, complete, not options.keep_order, counts.names, check)
 
 
-def _same(found: Counts, expected: Counts) -> bool:
+def _same(counts: Counts, expected: Counts) -> bool:
     """Whether two count tables are the same, in whatever order their values stand."""
     try:
-        return found.records == expected.records and not len(expected - found)
+        return counts.records == expected.records and not len(expected - counts)
     except CountsError:
         return False

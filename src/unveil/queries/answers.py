@@ -1,4 +1,4 @@
-"""What a gate gives back: an answer, or the estimate of what one would cost."""
+"""Answers of a gate, and estimates of what one would cost."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Number:
     def to_dict(self) -> dict[str, Any]:
         """Return the number as plain values."""
         group = {"group": jsonable(dict(self.statistic.group))} if self.statistic.group else {}
-        found = {"answered": self.answered, **self.decision.given(), "reason": self.decision.reason or None}
-        return {"aggregate": str(self.statistic.aggregate), **group, **found}
+        document = {"answered": self.answered, **self.decision.given(), "reason": self.decision.reason or None}
+        return {"aggregate": str(self.statistic.aggregate), **group, **document}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -80,7 +80,7 @@ class Answer(Result):
 
     @property
     def value(self) -> float | int | None:
-        """The number, where one was asked for and it is no interval."""
+        """The number, where one was requested and it is not an interval."""
         return None if self._only is None else self._only.decision.value
 
     @property
@@ -109,12 +109,12 @@ class Answer(Result):
         """Return the answer: one number as `value`, or `low` and `high`; several under `numbers`."""
         from unveil import __version__
 
-        found = self._only.decision.given() if self._only is not None else {"value": None}
+        document = self._only.decision.given() if self._only is not None else {"value": None}
         several = {} if self._only is not None else {"numbers": [one.to_dict() for one in self.numbers]}
         reason = {"reason": self.reason, "message": REASONS.get(self.reason) if self.reason else None}
         price = {"cost": self.cost, "spent": self.spent, "unit": self.unit}
         made = {"analyst": self.analyst, "policy": self.policy, "version": __version__}
-        return {"answered": self.answered, **found, **several, **reason, **price, **made}
+        return {"answered": self.answered, **document, **several, **reason, **price, **made}
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return the numbers as a table."""

@@ -2,9 +2,9 @@ r"""Which sums together determine a person's value? The audit of exact answers, 
 
 The answers so far are the system Q x = b, one row of zeros and ones per answered sum, one unknown per atom (the records that no
 question can tell apart). Atom i is determined if and only if the unit vector e_i lies in the row space of Q, that is, if every v
-with Q v = 0 has v_i = 0. Two atoms i and j are tied, so that whoever knows one value knows the other, if and only if all such v
-have v_i and v_j in one proportion. So two *random* null vectors decide: a determined atom has zeros in both, always; another one
-with probability 1/p each, and that only refuses a question that could have been answered.
+with Q v = 0 has v_i = 0. Two atoms i and j are tied, so that anyone who knows one value knows the other, if and only if all such
+v have v_i and v_j in one proportion. So two *random* null vectors decide: a determined atom has zeros in both, always; another
+one with probability 1/p each, and that only refuses a question that could have been answered.
 
 All is computed modulo two secret primes of 50 bits, drawn for each process, and a question is refused if either says so. A
 determined atom is overlooked only if both primes divide one certain minor of Q; a minor of 1,000 questions is below 2^4000, so

@@ -3,7 +3,7 @@ r"""What do all answers together disclose? For every atom the interval that they
 The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the
 declared bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are
 inequalities, a least or greatest value of a set bounds the value of everybody in it; the least and the greatest value that fit
-all of them follow by linear programming. Atoms that stand in the same answers are interchangeable, so there is one program per
+all of them follow by linear programming. Atoms in the same answers are interchangeable, so there is one program per
 class of them.
 
 Of M values equally likely before, m are left: the Discrimination Rate of the answers for that atom is
@@ -167,14 +167,14 @@ def disclosed(holding: Holding, entries: Sequence[Entry], policies: dict[str, Ga
         policy = policies[entry.account]
         if entry.decision == "answered" and policy.discloses_values:
             _add(systems, holding, policy, Statistic.read(entry.question), json.loads(entry.answer))
-    found = tuple(_left(name, system, _prior(holding, name)) for name, system in systems.items())
+    columns = tuple(_left(name, system, _prior(holding, name)) for name, system in systems.items())
     spent = {name: sum(entry.cost for entry in entries if entry.account == name) for name in policies}
     budget = {name: policies[name].disclosed(units) for name, units in spent.items() if policies[name].disclosed(units)}
     notes = (
         "The intruder knows everybody's keys and the range of values (prior); who knows values besides learns more.",
         *(policy.notes()[-1] for policy in policies.values()),
     )
-    return LedgerDisclosure(found, budget, notes)
+    return LedgerDisclosure(columns, budget, notes)
 
 
 def _add(systems: dict[str, _System], holding: Holding, policy: GatePolicy, statistic: Statistic, answer: dict[str, Any]) -> None:
@@ -222,7 +222,7 @@ def _prior(holding: Holding, name: str) -> tuple[float, float]:
 
 
 def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDisclosure:
-    """Solve for the interval of every atom, class by class of atoms that stand in the same answers."""
+    """Solve for the interval of every atom, class by class of atoms in the same answers."""
     there = np.flatnonzero(system.sizes > 0)
     sizes = system.sizes[there]
     table = np.stack([members[there] for members in system.sets])
@@ -258,7 +258,7 @@ def _extremes(
         goal = np.zeros(len(bottom))
         for sign, ends in ((1.0, least), (-1.0, most)):
             goal[at] = sign
-            found = linprog(goal, A_ub=both, b_ub=limits, bounds=bounds, method="highs")
-            if found.status == 0:
-                ends[at] = sign * found.fun
+            solved = linprog(goal, A_ub=both, b_ub=limits, bounds=bounds, method="highs")
+            if solved.status == 0:
+                ends[at] = sign * solved.fun
     return least, most

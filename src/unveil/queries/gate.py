@@ -262,8 +262,8 @@ class Gate:
 
     def _closed(self, inquiry: Inquiry) -> bool:
         """Whether which groups there are is protected too."""
-        asked = [self._policy_of(one.column, inquiry.where.columns) for one in inquiry.aggregates]
-        return any(policy.closed_groups for policy in asked)
+        policies = [self._policy_of(one.column, inquiry.where.columns) for one in inquiry.aggregates]
+        return any(policy.closed_groups for policy in policies)
 
     def _declared(self, inquiry: Inquiry) -> list[tuple[tuple[str, Any], ...]]:
         """Return the groups that were declared; none where a column's values were not."""
@@ -387,16 +387,16 @@ def _policies(policy: str | GatePolicy | Mapping[str, str | GatePolicy], holding
             )
     if "*" not in given:
         raise ArgumentError('policies by column need one for all others, under "*".')
-    found: dict[str, GatePolicy] = {}
+    policies: dict[str, GatePolicy] = {}
     for name, one in given.items():
         if isinstance(one, str):
             checked_word("policy", one, tuple(POLICIES))
-        found[name] = POLICIES[one]() if isinstance(one, str) else one
+        policies[name] = POLICIES[one]() if isinstance(one, str) else one
     by_name: dict[str, GatePolicy] = {}
-    for one in found.values():
+    for one in policies.values():
         if by_name.setdefault(one.name, one) != one:
             raise ArgumentError(f"the policy {one.name!r} is given with two settings; one gate has one of each.")
-    return found
+    return policies
 
 
 def _bounds(name: str, pair: Sequence[float]) -> tuple[float, float]:

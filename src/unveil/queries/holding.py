@@ -66,7 +66,7 @@ class Selection:
 
     @property
     def indicator(self) -> bool:
-        """Whether the condition is on a sensitive column, so that the count is a sum of zeros and ones that are secret."""
+        """Whether the condition is on a sensitive column, so that the count is a sum of zeros and ones that are sensitive."""
         return self.hits is not None
 
     @property
@@ -95,7 +95,8 @@ class Holding:
     bounds
         Declared bounds of sensitive columns.
     nulls
-        "error": a sensitive column with nulls is refused. "drop": who has no value is no secret, and such records do not count.
+        "error": a sensitive column with nulls is refused. "drop": having no value is not sensitive, and such records do not
+        count.
     person, contribution
         The column that says whose record it is, and how many records of one person count.
     """
@@ -185,7 +186,7 @@ class Holding:
         return CellAmounts(present, self.over_atoms(cells.total), squares, least, greatest, bounded)
 
     def select(self, statistic: Statistic) -> Selection:
-        """Find what a number is about, and refuse columns where they may not stand."""
+        """Find what a number is about, and refuse columns where they may not be."""
         aggregate, where = statistic.aggregate, statistic.condition
         open_columns = (*self.key, *self.sensitive)
         for name in sorted(where.columns):

@@ -27,7 +27,7 @@ class Aggregate:
     column: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no aggregate."""
+        """Refuse what is not an aggregate."""
         checked_word("aggregate", self.function, AGGREGATES)
         if self.column is None and self.function != "count":
             raise QuestionError(f"{self.function.upper()} needs a column.")

@@ -79,7 +79,7 @@ class Door:
         return len(self.people.pay)
 
     def between(self, what: str, where: str = "", analyst: str | None = None) -> tuple[float, float] | None:
-        """Ask for one number; None where it is refused; both ends are the same where the answer is no interval."""
+        """Ask for one number; None where it is refused; both ends are the same where the answer is not an interval."""
         self.asked += 1
         name = analyst or self.names[self.asked % len(self.names)]
         text = f"SELECT {what} FROM people" + (f" WHERE {where}" if where else "")  # noqa: S608 - the gate reads it
@@ -90,17 +90,17 @@ class Door:
 
     def ask(self, what: str, where: str = "", analyst: str | None = None) -> float | None:
         """Ask for one number; None where it is refused; the middle where the answer is an interval."""
-        found = self.between(what, where, analyst)
-        return None if found is None else (found[0] + found[1]) / 2.0
+        ends = self.between(what, where, analyst)
+        return None if ends is None else (ends[0] + ends[1]) / 2.0
 
     def combined(self, terms: Iterable[tuple[float, str]]) -> float | None:
         """Add sums of pay with signs; None where one is refused."""
         total = 0.0
         for sign, where in terms:
-            found = self.ask("SUM(pay)", where)
-            if found is None:
+            answer = self.ask("SUM(pay)", where)
+            if answer is None:
                 return None
-            total += sign * found
+            total += sign * answer
         return total
 
     def targets(self, number: int = 12) -> list[int]:
@@ -162,10 +162,10 @@ def _sequence(door: Door) -> float:
     rows, sums = [], []
     for _ in range(door.size + door.size // 2):
         members = door.random.random(door.size) < _HALF
-        found = door.ask("SUM(pay)", _among(members))
-        if found is not None:
+        answer = door.ask("SUM(pay)", _among(members))
+        if answer is not None:
             rows.append(members.astype(np.float64))
-            sums.append(found)
+            sums.append(answer)
     if not rows:
         return 0.0
     known = _determined(np.array(rows))
@@ -297,10 +297,10 @@ def _reconstruction(door: Door, times: int = 4) -> float:
     rows, counts = [], []
     for _ in range(times * door.size):
         members = door.random.random(door.size) < _HALF
-        found = door.ask("COUNT(*)", f"sick = 'yes' AND {_among(members)}")
-        if found is not None:
+        answer = door.ask("COUNT(*)", f"sick = 'yes' AND {_among(members)}")
+        if answer is not None:
             rows.append(members.astype(np.float64))
-            counts.append(found)
+            counts.append(answer)
     if not rows:
         return 0.0
     n, m = door.size, len(rows)
@@ -308,8 +308,8 @@ def _reconstruction(door: Door, times: int = 4) -> float:
     limits = np.concatenate([counts, -np.array(counts)])
     goal = np.concatenate([np.zeros(n), np.ones(m)])
     both = np.block([[system, -unit], [-system, -unit]])
-    found = linprog(goal, A_ub=both, b_ub=limits, bounds=[(0, 1)] * n + [(0, None)] * m, method="highs")
-    right = float(np.mean((found.x[:n] > _HALF) == door.people.sick))
+    answer = linprog(goal, A_ub=both, b_ub=limits, bounds=[(0, 1)] * n + [(0, None)] * m, method="highs")
+    right = float(np.mean((answer.x[:n] > _HALF) == door.people.sick))
     return max(0.0, 2.0 * right - 1.0)
 
 
@@ -320,10 +320,10 @@ def _whole_numbers(door: Door) -> float:
     rows, sums = [], []
     for _ in range(2 * door.size):
         members = door.random.random(door.size) < _HALF
-        found = door.ask("SUM(visits)", _among(members))
-        if found is not None:
+        answer = door.ask("SUM(visits)", _among(members))
+        if answer is not None:
             rows.append(members.astype(np.float64))
-            sums.append(round(found))
+            sums.append(round(answer))
     truth, most = door.people.visits, int(door.people.visits.max())
     if not rows:
         return 0.0

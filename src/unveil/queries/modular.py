@@ -19,7 +19,7 @@ _BITS = 50
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 """They decide for every number below 3 * 10**24."""
 _REDUCED = 8192
-"""Sums of so many residues fit into 64 bits."""
+"""Sums of this many residues fit into 64 bits."""
 
 
 def drawn_prime() -> int:
@@ -81,7 +81,7 @@ def sum_over(vector: Any, chosen: Any, prime: Any) -> Any:
 def ratios(first: Any, second: Any, prime: Any) -> Any:
     """Return first / second for every entry, and the prime itself where second is zero; all inverses come from one."""
     share = 1.0 / np.float64(prime)
-    found = np.full(len(first), prime, dtype=np.int64)
+    quotients = np.full(len(first), prime, dtype=np.int64)
     before = np.empty(len(first), dtype=np.int64)
     running = np.int64(1)
     for at in range(len(first)):
@@ -96,9 +96,9 @@ def ratios(first: Any, second: Any, prime: Any) -> Any:
         exponent >>= 1
     for at in range(len(first) - 1, -1, -1):
         if second[at] != 0:
-            found[at] = _times(first[at], _times(back, before[at], prime, share), prime, share)
+            quotients[at] = _times(first[at], _times(back, before[at], prime, share), prime, share)
             back = _times(back, second[at], prime, share)
-    return found
+    return quotients
 
 
 @compiled

@@ -27,14 +27,14 @@ def project_policies(project: Project | None, policy: str | None, settings: Mapp
         return {"*": policy_of(policy, {**(section.settings if same and section else {}), **settings})}
     general = (section.policy if section else None) or _DEFAULT
     own = section.settings if section and section.policy else {}
-    found = {"*": policy_of(general, {**own, **settings})}
+    policies = {"*": policy_of(general, {**own, **settings})}
     for name, column in (section.columns if section else {}).items():
         if column.policy is not None:
             same = column.policy == general and not column.settings
-            found[name] = found["*"] if same else policy_of(column.policy, column.settings)
+            policies[name] = policies["*"] if same else policy_of(column.policy, column.settings)
         elif column.settings:
             raise ArgumentError(f"the project sets options for the gate's column {name!r}, but no policy for it.")
-    return found
+    return policies
 
 
 def open_gate(

@@ -51,7 +51,7 @@ def inquiry_of_sql(text: str, names: Sequence[str], dialect: str | None = None) 
 
 
 def condition_of_sql(text: str, names: Sequence[str], dialect: str | None = None) -> Predicate:
-    """Read a condition as it would stand behind WHERE.
+    """Read a condition as it would be behind WHERE.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class _Reader:
         return by
 
     def selected(self, node: Any, by: Sequence[str]) -> Aggregate | None:
-        """Return an aggregate of the list of SELECT; a column that groups are made of stands there by right."""
+        """Return an aggregate of the list of SELECT; a column that groups are made of is there by right."""
         exp = self._exp
         if type(node) is exp.Alias:
             self.only(node, "this", "alias")
@@ -244,7 +244,7 @@ class _Reader:
             self.only(node, "this")
             number = self._constant(node.this)
             if isinstance(number, bool | str | date):
-                raise QuestionError.not_allowed("a sign before something that is no number")
+                raise QuestionError.not_allowed("a sign before something that is not a number")
             return -number
         if type(node) is exp.Boolean:
             return bool(node.this)
@@ -274,4 +274,4 @@ def _number(text: str) -> int | float | Decimal:
     try:
         return float(text)
     except ValueError:
-        raise QuestionError.not_allowed("something that is no number") from None
+        raise QuestionError.not_allowed("something that is not a number") from None

@@ -94,7 +94,7 @@ class Compared(Predicate):
         if self.sign not in _OPERATORS:
             raise QuestionError("a comparison is one of =, <>, <, <=, >, >=.")
         if not isinstance(self.constant, str | int | float | Decimal | date):
-            raise QuestionError(f"column {shown(self.column)} is compared with something that is no text, number or date.")
+            raise QuestionError(f"column {shown(self.column)} is compared with something that is not a text, number or date.")
         if isinstance(self.constant, float) and not math.isfinite(self.constant):
             raise QuestionError(f"column {shown(self.column)} is compared with a number that is not finite.")
 
@@ -286,7 +286,7 @@ def predicate_of(content: Sequence[Any]) -> Predicate:
             return All(tuple(map(predicate_of, rest)))
         case "any":
             return AnyOf(tuple(map(predicate_of, rest)))
-    raise QuestionError("this is no condition.")
+    raise QuestionError("this is not a condition.")
 
 
 _CONSTANTS: Mapping[str, Callable[[Any], Any]] = {

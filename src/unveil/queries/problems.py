@@ -1,4 +1,4 @@
-"""What is wrong with a question; a refusal by a policy is no error but an answer."""
+"""Problems with a question; a refusal by a policy is not an error but an answer."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class QuestionError(UnveilError, ValueError):
 
     @classmethod
     def closed_column(cls, column: str, place: str, allowed: tuple[str, ...]) -> QuestionError:
-        """Report a column that may not stand where it does."""
+        """Report a column that may not be where it is."""
         there = listed(allowed) or "none"
-        return cls(f"column {shown(column)} may not stand {place}; columns that may: {there}.")
+        return cls(f"column {shown(column)} may not be {place}; columns that may: {there}.")

@@ -1,4 +1,4 @@
-"""The protected table, whoever made it: its records, what was done to them, their order, and the record that stands beside it."""
+"""The protected table: its records, what was done to them, their order, and the record beside it."""
 
 from unveil.releases.counting import uniform_count
 from unveil.releases.order import drawn_order, marked, repeatable_of

@@ -1,4 +1,4 @@
-"""How the records of a release were protected: what one mechanism, one search or a chain of both adds to it."""
+"""The protection of a release: what one mechanism, one search or a chain of both adds to it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Protection(ABC):
 
     @property
     def guarantee(self) -> str | None:
-        """What the release promises where that is no model."""
+        """What the release promises where that is not a model."""
         return None
 
     @abstractmethod

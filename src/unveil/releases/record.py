@@ -1,6 +1,6 @@
 """The record of a release: what was done, what it meets and against whom, and which file it belongs to.
 
-It stands beside the release, as ``release.csv.unveil.json``, and may leave with it: it holds no seed, no key, no figure of the
+It is beside the release, as ``release.csv.unveil.json``, and may leave with it: it holds no seed, no key, no figure of the
 original data and no hash of it.
 """
 
@@ -55,16 +55,16 @@ class Record:
 
     @property
     def vouched(self) -> tuple[str, ...]:
-        """The columns that whoever made the release vouched for."""
+        """The columns that the maker of the release vouched for."""
         columns = self.content.get("columns")
-        found = columns.get("vouched_for", ()) if isinstance(columns, Mapping) else ()
-        return tuple(name for name in found if isinstance(name, str))
+        names = columns.get("vouched_for", ()) if isinstance(columns, Mapping) else ()
+        return tuple(name for name in names if isinstance(name, str))
 
     @property
     def repeatable(self) -> Repeatable:
-        """Who can repeat the draws of the release: nobody (False), whoever has the "key", or, from a "seed", everybody."""
-        found: Repeatable = self.content["repeatable"]
-        return found
+        """Who can repeat the draws of the release: nobody (False), someone who has the "key", or, from a "seed", everybody."""
+        repeatable: Repeatable = self.content["repeatable"]
+        return repeatable
 
 
 def recorded(
@@ -82,18 +82,18 @@ def recorded(
     Parameters
     ----------
     made_by, settings
-        What made it, by name or step by step, and what that was asked to do.
+        What made it, by name or step by step, and its settings.
     records
         How many records it has.
     models
-        The models it was asked to meet: name, requirement, figure, whether it is met, and against whom.
+        The models it had to meet: name, requirement, figure, whether it is met, and against whom.
     repeatable
         Who can repeat its draws.
     columns
         Those that were `kept`, `left_out` (each with the reason), and, of those kept, those `vouched_for` by the user and
         those `never_measured`, with how many persons or records of the release each singles out.
     guarantee
-        What it promises where that is no model, such as differential privacy.
+        What it promises where that is not a model, such as differential privacy.
     """
     return {
         "unveil": __version__,
@@ -149,7 +149,7 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
     DataNotFoundError
         If one of the two files is not there.
     RecordMismatchError
-        If the file is no record, or the release is not the file that it was written with.
+        If the file is not a record, or the release is not the file that it was written with.
     """
     try:
         content = json.loads(Path(place).read_bytes())
@@ -158,10 +158,10 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
     except OSError as error:
         raise DataNotFoundError(f"{shown(error.filename)} cannot be read: {(error.strerror or 'no file').lower()}.") from None
     except (ValueError, RecursionError):
-        raise RecordMismatchError(f"{shown(place)} is no record of a release.") from None
+        raise RecordMismatchError(f"{shown(place)} is not a record of a release.") from None
     mark = content.get("repeatable") if isinstance(content, dict) else None
     if mark is not False and mark not in ("key", "seed"):  # 0 equals False, but no record says it
-        raise RecordMismatchError(f"{shown(place)} is no record of a release.")
+        raise RecordMismatchError(f"{shown(place)} is not a record of a release.")
     if content.get("sha256") != digest:
         names = f"the record {shown(Path(place).name)} is not of {shown(Path(release).name)}"
         raise RecordMismatchError(f"{names}: the checksums differ.")

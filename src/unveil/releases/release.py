@@ -1,4 +1,4 @@
-"""The protected table, whoever made it: its records, what was done, what it meets, and what must stay private."""
+"""The protected table: its records, what was done, what it meets, and what must stay private."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Release(Result, Generic[P_co]):
     notes
         What a user should know before using the records.
     repeatable
-        Who can repeat the draws: nobody (False), whoever has the "key", or, from a "seed", everybody.
+        Who can repeat the draws: nobody (False), someone who has the "key", or, from a "seed", everybody.
     left_out
         The columns of the data that the release does not have, each with the reason.
     vouched

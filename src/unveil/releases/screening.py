@@ -1,4 +1,4 @@
-"""Which columns may a release have that nobody told a mechanism of? None that names people, unless the user vouches for it.
+"""Which columns may a release have that no mechanism was given? None that names people, unless the user vouches for it.
 
 A column without a role goes if it is recognised as a direct identifier (certain or likely), if more than half of the persons have
 a value in it that no other has, or if its values cannot be looked at. What stays without a role is listed by what it is.
@@ -33,7 +33,7 @@ _NAMED = "named as identifier"
 
 @dataclass(frozen=True, slots=True)
 class ColumnScreen:
-    """What became of the columns that no mechanism was told of.
+    """What became of the columns that no mechanism was given.
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class ColumnScreen:
     def notes(self) -> Iterator[str]:
         """Say what was left out and why, what the user vouches for, and what nobody measured."""
         if self.left_out:
-            told = [f"{in_line([name])} ({why})" for name, why in self.left_out.items()]
-            yield f"Left out: {_short(told, _MOST_LISTED)}; a column that you vouch for stays with `keep`."
+            reasons = [f"{in_line([name])} ({why})" for name, why in self.left_out.items()]
+            yield f"Left out: {_short(reasons, _MOST_LISTED)}; a column that you vouch for stays with `keep`."
         if self.vouched:
             yield f"Kept because you vouch for them: {listed(self.vouched)}."
         if self.unmeasured:
@@ -94,7 +94,7 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
     names
         The columns that the release would have.
     treated
-        The columns that the mechanism was told of: they have a role.
+        The columns that the mechanism was given: they have a role.
     standing
         What the user says of the others.
     """
@@ -110,13 +110,13 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
     if not rest:
         return ColumnScreen(gone)
     study = Study(source)
-    found = found_in(study, rest, quiet=not study.source.can_count)
-    best = {one.column: one for one in reversed(found.findings)}
+    identifiers = found_in(study, rest, quiet=not study.source.can_count)
+    best = {one.column: one for one in reversed(identifiers.findings)}
     unmeasured: list[Unmeasured] = []
-    singled = singled_out(study, found.examined, standing.person)
+    singled = singled_out(study, identifiers.examined, standing.person)
     for name in rest:
         spared = name in standing.keep or name in standing.named
-        if name in found.skipped:
+        if name in identifiers.skipped:
             gone |= {} if spared else {name: "its values cannot be looked at"}
             continue
         finding, held = best.get(name), singled[name]
@@ -155,10 +155,10 @@ def never_measured(columns: Sequence[Unmeasured], most: int = _MOST_LISTED) -> s
     """
     some = sorted((one for one in columns if one.adds), key=lambda one: (-(one.with_key or 0), -one.unique))
     none = [in_line([one.column]) for one in columns if not one.adds]
-    told = [str(one) for one in some[:most]]
-    told += [f"{len(some) - most:,} more"] if len(some) > most else []
-    told += [f"{_short(none, most)}, unique for none"] if none else []
-    return f"Never measured: {'; '.join(told)}."
+    sentences = [str(one) for one in some[:most]]
+    sentences += [f"{len(some) - most:,} more"] if len(some) > most else []
+    sentences += [f"{_short(none, most)}, unique for none"] if none else []
+    return f"Never measured: {'; '.join(sentences)}."
 
 
 def _short(texts: Sequence[str], most: int) -> str:

@@ -1,8 +1,8 @@
 """Detached signatures: who holds the public key can tell that a record or a verdict is the one that was signed.
 
-Ed25519 (RFC 8032) over the bytes of the file; the signature stands beside it, as ``verdict.json.sig``: its 64 bytes and nothing
+Ed25519 (RFC 8032) over the bytes of the file; the signature is beside it, as ``verdict.json.sig``: its 64 bytes and nothing
 else, so that other software can verify it too (``openssl pkeyutl -verify -rawin``). Keys are PEM files. The record of a release
-holds the release's checksum, so whoever verifies a release verifies its record, and then the checksum.
+holds the release's checksum, so anyone who verifies a release verifies its record, and then the checksum.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Signature(Result):
     valid
         Whether the signature is of this file, by this key.
     release
-        The release whose record was signed, where that was asked for.
+        The release whose record was signed, where that was requested.
     reason
         Why it is not valid.
     """
@@ -114,11 +114,11 @@ def signing_key(path: str | os.PathLike[str], passphrase: Passphrase = None) -> 
     except TypeError:  # it is encrypted
         key = _opened(serialization, content, path, passphrase)
     except Exception:  # noqa: BLE001 - the library raises of many kinds, some with what it read
-        raise DataFileError(f"{shown(path)} is no private key in PEM form; {_MAKE_ONE}.") from None
+        raise DataFileError(f"{shown(path)} is not a private key in PEM form; {_MAKE_ONE}.") from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise DataFileError(f"{shown(path)} is a private key of another kind than Ed25519; {_MAKE_ONE}.")
-    found: Ed25519PrivateKey = key
-    return found
+    private: Ed25519PrivateKey = key
+    return private
 
 
 @checked_arguments
@@ -176,7 +176,7 @@ def verify(file: str | os.PathLike[str], public_key: str | os.PathLike[str]) -> 
     content, place = _read(signed, "the file to verify"), signature_place(signed)
     signature = _read(place, "the signature")
     if len(signature) != _BYTES:
-        raise DataFileError(f"{shown(place)} is no signature: it has {len(signature):,} bytes, and Ed25519 has {_BYTES}.")
+        raise DataFileError(f"{shown(place)} is not a signature: it has {len(signature):,} bytes, and Ed25519 has {_BYTES}.")
     reason = "" if _fits(key, signature, content) else "the file was changed, or another key signed it"
     if release is not None and not reason:
         try:
@@ -204,7 +204,7 @@ def _public_key(path: str | os.PathLike[str]) -> tuple[Ed25519PublicKey, str]:
         key = serialization.load_pem_public_key(content)
     except Exception:  # noqa: BLE001 - as above
         hint = "write one with: openssl pkey -in KEY -pubout -out PUBLIC"
-        raise DataFileError(f"{shown(path)} is no public key in PEM form; {hint}.") from None
+        raise DataFileError(f"{shown(path)} is not a public key in PEM form; {hint}.") from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise DataFileError(f"{shown(path)} is a public key of another kind than Ed25519.")
     der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)

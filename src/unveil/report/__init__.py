@@ -1,4 +1,4 @@
-"""What a result becomes outside: a page to read, a file to keep.
+"""Reports: a page to read, or a file to keep.
 
 A file is written whole or not at all.
 """

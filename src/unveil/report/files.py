@@ -1,4 +1,4 @@
-"""What does a result look like as a file? The form follows the file's ending."""
+"""Results as files; the form follows the file's ending."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def write_view(view: View, path: str | os.PathLike[str]) -> Path:
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path if a result can be written there as far as can be told beforehand, or raise as `write` does.
+    """Return the path if a result can be written there as far as can be seen beforehand, or raise as `write` does.
 
     To be called before work that lasts, whose result would then have no place to go.
     """

@@ -46,8 +46,8 @@ def distances() -> list[PublishedFigure]:
 
 def captions() -> list[PublishedFigure]:
     """Recompute the closeness that the captions of the authors' own table claim."""
-    found = measure("paper-9", ["ZIP*", "Age**"], ["Salary", "Disease"], orders={"Salary": [f"{k}K" for k in range(4, 13)]})
-    salary, disease = found["t_closeness", "Salary", "rank"].value, found["t_closeness", "Disease", "equal"].value
+    measured = measure("paper-9", ["ZIP*", "Age**"], ["Salary", "Disease"], orders={"Salary": [f"{k}K" for k in range(4, 13)]})
+    salary, disease = measured["t_closeness", "Salary", "rank"].value, measured["t_closeness", "Disease", "equal"].value
     source = "paper Table 9, caption"
     return [
         PublishedFigure(source, "closeness of Salary, by rank", 0.167, float(salary or 0.0), "measure"),

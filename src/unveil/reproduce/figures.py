@@ -75,10 +75,9 @@ class Reproduction(Result):
 
     def __repr__(self) -> str:
         """Return one line: how many figures agree."""
-        found = Counter(figure.agreement for figure in self.figures)
-        return (
-            f"Reproduction({len(self.figures)} figures: {len(self.figures) - found['erratum']} agree, {found['erratum']} errata)"
-        )
+        agreements = Counter(figure.agreement for figure in self.figures)
+        errata = agreements["erratum"]
+        return f"Reproduction({len(self.figures)} figures: {len(self.figures) - errata} agree, {errata} errata)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
@@ -94,7 +93,7 @@ class Reproduction(Result):
 
     def view(self) -> View:
         """Return what a person should see: all figures, then the errata with their notes."""
-        found = Counter(figure.agreement for figure in self.figures)
+        agreements = Counter(figure.agreement for figure in self.figures)
         rows = tuple((f.source, f.what, str(f.published), f.computed, f.agreement) for f in self.figures)
         errata = [f for f in self.figures if f.agreement == "erratum"]
         notes = tuple(f"{f.source}, {f.what}: {f.note}" for f in errata if f.note)
@@ -102,10 +101,10 @@ class Reproduction(Result):
             Figure("figures", str(len(self.figures))),
             Figure(
                 "agree",
-                str(found["rounded"] + found["truncated"]),
-                f"{found['rounded']} rounded, {found['truncated']} truncated in print",
+                str(agreements["rounded"] + agreements["truncated"]),
+                f"{agreements['rounded']} rounded, {agreements['truncated']} truncated in print",
             ),
-            Figure("errata", str(found["erratum"]), "the printed figure does not follow from the printed table"),
+            Figure("errata", str(agreements["erratum"]), "the printed figure does not follow from the printed table"),
         )
         table = Table(("source", "what", "published", "computed", "agreement"), rows)
         worked = tuple(one.row() for one in self.attacks)
@@ -118,7 +117,7 @@ def agreement(published: float, computed: float, decimals: int = 2) -> Agreement
     """Compare a printed figure with the computed one.
 
     It is rounded when rounding at two decimals (more where more are printed) gives it, and truncated when cutting at the
-    decimals of the print does: two, or as many as stand there, unless `decimals` says that its table has fewer.
+    decimals of the print does: two, or as many as are there, unless `decimals` says that its table has fewer.
 
     Examples
     --------

@@ -34,8 +34,8 @@ def generalisation() -> list[PublishedFigure]:
     """Count the classes of the printed generalisations in the tables they are made of."""
     figures = []
     for source, (table, names, classes, note) in _CLASSES.items():
-        found = count(table, list(names), partitions={column: datasets.partition(name) for column, name in names.items()})
-        cells = {tuple(str(cell[column]) for column in names): cell["n"] for cell in found.to_dict()["cells"]}
+        counts = count(table, list(names), partitions={column: datasets.partition(name) for column, name in names.items()})
+        cells = {tuple(str(cell[column]) for column in names): cell["n"] for cell in counts.to_dict()["cells"]}
         for labels, published in classes.items():
             computed = cells.get(labels, 0)
             why = None if computed == published else note

@@ -51,9 +51,9 @@ def resistances() -> list[PublishedFigure]:
     figures = []
     for source, (table, key, rows) in _RESISTANCE.items():
         sensitive = tuple(dict.fromkeys(name for name, *_ in rows))
-        found = attack(table, table, key, sensitive, link_records=False).background["by_sensitive"]
+        rates = attack(table, table, key, sensitive, link_records=False).background["by_sensitive"]
         for name, value, published, note in rows:
-            entry = found[name]
+            entry = rates[name]
             missing = entry["missing"] if value is None else _of_value(entry["by_value"], key, value)
             given = key if value is None else f"{key} = {value}"
             figures.append(

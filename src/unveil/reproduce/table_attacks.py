@@ -90,7 +90,7 @@ def _worked(attack: str, salaries: tuple[float, ...], says: str) -> WorkedAttack
         "Salary": list(salaries),
     }
     frame = nw.from_dict(records, backend="polars").to_native()
-    found = attack_table(frame, ["Marital Status", "Zip Code"], value="Salary", margins=False)
-    one = next(one for one in found.found if one.attack == attack)
+    attacked = attack_table(frame, ["Marital Status", "Zip Code"], value="Salary", margins=False)
+    one = next(one for one in attacked.found if one.attack == attack)
     true = salaries[0] if attack == "external" else salaries[1]
     return WorkedAttack(attack, salaries, says, one.low, one.high, true)

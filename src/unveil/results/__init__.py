@@ -129,7 +129,7 @@ class Chart:
 class View:
     """What to show of a result, in order: its title, what it comes to, its first figures, charts, tables, remarks, its parts.
 
-    A banner stands before all of it: what the reader must know before anything else.
+    A banner comes before all of it: what the reader must know before anything else.
     """
 
     title: str
@@ -143,10 +143,10 @@ class View:
 
     def every_chart(self) -> dict[str, Chart]:
         """Return the charts by name, those of the parts among them."""
-        found = {chart.name: chart for chart in self.charts}
+        charts = {chart.name: chart for chart in self.charts}
         for part in self.parts:
-            found |= part.every_chart()
-        return found
+            charts |= part.every_chart()
+        return charts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How does a chart become an object that one can change? As an `altair.Chart` over the same figures (extra `charts`)."""
+"""Charts as `altair.Chart` objects over the same figures, which a user can change (extra `charts`)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _heat(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
 
 
 def _points(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
-    """Return points; what is required stands in the picture of a page, and in the titles of the axes."""
+    """Return points; what is required is in the picture of a page, and in the titles of the axes."""
     return drawn.mark_point(filled=True, size=90).encode(
         x=alt.X("c1:Q", title=names[1]), y=alt.Y("c2:Q", title=names[2]), color=alt.Color("c3:N", title=names[3])
     )

@@ -166,7 +166,7 @@ def _escaped(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return a remark with what stands between backticks as code, whose lines break between its words only."""
+    """Return a remark with what is between backticks as code, whose lines break between its words only."""
     return _CODE.sub(lambda code: "<code>" + _WORD_OF_CODE.sub(r"<span>\g<0></span>", code[1]) + "</code>", _escaped(text))
 
 

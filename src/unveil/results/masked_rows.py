@@ -59,13 +59,13 @@ class Rows(list[dict[str, Any]]):
     def masked(self, small: int, hidden: HiddenClasses) -> list[dict[str, Any]]:
         """Return the rows without the values of those that are hidden."""
         masked = hidden.get(self.about, frozenset())
-        found = []
+        rows = []
         for row, values, n in zip(self, self.classes(), self.n, strict=True):
             if values in masked:
                 sizes = {} if n < small else dict.fromkeys(_SIZES & row.keys())
                 row = {**row, **dict.fromkeys(self.attributes, MASK), **sizes}  # noqa: PLW2901
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
 
 def masked_parts(part: Any, small: int) -> tuple[Any, HiddenClasses]:
@@ -97,19 +97,19 @@ def _tables(part: Any) -> Iterator[Rows]:
 
 def _hidden(tables: Sequence[Rows], small: int, salt: bytes) -> HiddenClasses:
     """Return what has to be masked, single attributes first: a combination with a value that is masked is masked as well."""
-    found: dict[tuple[str, ...], frozenset[tuple[Any, ...]]] = {}
+    hidden: dict[tuple[str, ...], frozenset[tuple[Any, ...]]] = {}
     for about in sorted({table.about for table in tables}, key=lambda names: (len(names), names)):
         classes: dict[tuple[Any, ...], bool] = {}
         for table in tables:
             if table.about == about:
                 for values, n, telling in zip(table.classes(), table.n, table.telling, strict=True):
-                    within = any((value,) in found.get((name,), ()) for name, value in zip(about, values, strict=True))
+                    within = any((value,) in hidden.get((name,), ()) for name, value in zip(about, values, strict=True))
                     classes[values] = classes.get(values, False) or n < small or telling or within
         masked = {values for values, hide in classes.items() if hide}
         if masked and len(masked) < len(classes):  # one more, so that none follows from the others
             masked.add(min(classes.keys() - masked, key=lambda values: _drawn(values, salt)))
-        found[about] = frozenset(masked)
-    return found
+        hidden[about] = frozenset(masked)
+    return hidden
 
 
 def _drawn(values: tuple[Any, ...], salt: bytes) -> bytes:

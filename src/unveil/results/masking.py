@@ -1,7 +1,7 @@
-"""Which classes may a report name? The rule by which values are masked, so that a report about people discloses nobody.
+"""The masking of small classes in reports, so that a report about people discloses nobody.
 
-A class is a combination of key values, or one value of one attribute, with the records that hold it. Whoever reads a report may
-know that a certain person is in the class. So the class is shown without its values where
+A class is a combination of key values, or one value of one attribute, with the records that hold it. Anyone who reads a report
+may know that a certain person is in the class. So the class is shown without its values where
 
 - it is *small*: fewer than `SMALL` records hold it (the caller may choose another number); or
 - it *discloses*: it lets the reader infer a sensitive value of its members, whatever its size. For some value, either all records
@@ -9,12 +9,12 @@ know that a certain person is in the class. So the class is shown without its va
   at most half as often as without the key; or at least `LIKELY` of them do, `TIMES` times its share in the whole table.
 
 Figures stay (they are what the report is for), and so does the size of a small class. The size of a class that discloses is left
-out: elsewhere a class of that size may stand with its values.
+out: elsewhere a class of that size may be shown with its values.
 
-What is masked must not follow from the rest. Whoever knows all classes there are finds a single masked one by elimination, and
+What is masked must not follow from the rest. Anyone who knows all classes there are finds a single masked one by elimination, and
 its figures by subtracting the others from the whole. So with the values of an attribute that must be masked goes one that need
-not be. Which one that is depends on all records, so that whoever knows this rule cannot tell it from the others; and it is the
-same wherever the attribute stands, so that two tables say no more than one. A class that decides is named only if at least
+not be. Which one that is depends on all records, so that anyone who knows this rule cannot tell it from the others; and it is the
+same wherever the attribute occurs, so that two tables say no more than one. A class that decides is named only if at least
 `small` classes stay unnamed.
 """
 
@@ -143,7 +143,7 @@ def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, 
 
 
 def _drawn(places: NDArray[np.uint64], salt: bytes) -> NDArray[np.uint64]:
-    """Return where values stand in an order that nobody without the salt can tell."""
+    """Return where values are in an order that nobody without the salt can tell."""
     import numpy as np
 
     first, second, third = np.frombuffer(hashlib.blake2b(key=salt, digest_size=24).digest(), dtype=np.uint64)

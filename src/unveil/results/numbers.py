@@ -1,4 +1,4 @@
-"""How does a person read a number? Shared by terminal, page and one-line forms."""
+"""Numbers as people read them, shared by terminal, page and one-line forms."""
 
 from __future__ import annotations
 

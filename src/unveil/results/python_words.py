@@ -1,4 +1,4 @@
-"""A view in the words of its reader: where a page or a terminal speaks of commands, a notebook has Python calls.
+"""A view in the words of its reader: where a page or a terminal shows commands, a notebook has Python calls.
 
 Only what we say ourselves is translated (titles, remarks, definitions), never a cell of a table, which is data.
 """

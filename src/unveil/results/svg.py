@@ -1,4 +1,4 @@
-"""What does a chart look like? A small SVG picture inside the page: crisp, printable, read aloud by its title and description.
+"""Charts as small SVG pictures inside the page: crisp, printable, read aloud by title and description.
 
 No script, no style of its own and nothing fetched: classes take their colours from the sheet in `html_view`, text the colour of
 what surrounds it. Every value of the data is escaped. A picture is 480 units wide, so that it can be read on a telephone.
@@ -28,9 +28,9 @@ _STRONG = 0.85
 _CELL_WITH_TEXT = 24
 _TICKS = 4
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
-"""How the lines of one picture are told apart."""
+"""How the lines of one picture are distinguished."""
 _FEWEST_COLUMNS = 8
-"""Columns without labels are as wide as if there were at least so many."""
+"""Columns without labels are as wide as if there were at least this many."""
 _LETTER, _LINE = 7.2, 13.0
 """How wide a letter of a label is at most on average, and how high a line."""
 _AXIS = 64
@@ -140,7 +140,7 @@ def _bars(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _columns(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw one column per row, its height an amount that stands above it."""
+    """Draw one column per row, its height an amount above it."""
     bottom, top = 190, 24
     highest = max((row[1] for row in chart.rows), default=0) or 1
     step = _WIDTH / max(len(chart.rows), 1)
@@ -317,7 +317,7 @@ def _better(better: tuple[str, str], left: float, right: float, top: float, bott
 
 
 def _lines(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw a line for each label, told apart by their dashes, and the label at its end."""
+    """Draw a line for each label, distinguished by their dashes, and the label at its end."""
     left, right, top, bottom = 64, _WIDTH - 16, 12, 200
     across = _Scale.over([row[1] for row in chart.rows], left, right)
     up = _Scale(min(row[2] for row in chart.rows), max(row[2] for row in chart.rows), bottom, top).from_zero()
@@ -343,7 +343,7 @@ def _lines(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where a number stands on an axis that runs from `start` to `end` in the picture."""
+    """Where a number is on an axis that runs from `start` to `end` in the picture."""
 
     low: float
     high: float

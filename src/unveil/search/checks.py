@@ -1,4 +1,4 @@
-"""What is to be protected, and by what? Keys, hierarchies, sensitive attributes, records and limits, as callers name them."""
+"""Checks of what is to be protected: keys, hierarchies, sensitive attributes, records and limits, as callers name them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def secrets_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...]:
 def require_thresholds(models: Sequence[Model]) -> None:
     """Refuse a model without a threshold: it would measure, and ask nothing of the release."""
     for model in models:
-        if getattr(model, "requirement", "") is None:  # what is no model at all is refused elsewhere
+        if getattr(model, "requirement", "") is None:  # what is not a model at all is refused elsewhere
             raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
 
 

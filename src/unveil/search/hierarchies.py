@@ -116,7 +116,7 @@ class HierarchyReport(Result):
 
     def _levels(self) -> list[tuple[int, int, int, int, int | None, int | None, int | None]]:
         """Return each level's groups, their smallest and largest in values, and the smallest, middle and largest in records."""
-        found: list[tuple[int, int, int, int, int | None, int | None, int | None]] = []
+        levels: list[tuple[int, int, int, int, int | None, int | None, int | None]] = []
         for level, labels in enumerate(zip(*self.hierarchy.labels, strict=True)):
             sizes = Counter(labels)
             held: Counter[str] = Counter()
@@ -124,8 +124,8 @@ class HierarchyReport(Result):
                 held[label] += n
             counts = sorted(n for n in held.values() if n) or [0]
             records = (counts[0], counts[len(counts) // 2], counts[-1]) if self.records is not None else (None, None, None)
-            found.append((level, len(sizes), min(sizes.values()), max(sizes.values()), *records))
-        return found
+            levels.append((level, len(sizes), min(sizes.values()), max(sizes.values()), *records))
+        return levels
 
     def _notes(self) -> list[str]:
         groups = [row[1] for row in self._levels()]
@@ -166,8 +166,8 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
     Examples
     --------
     >>> import unveil
-    >>> found = unveil.propose_hierarchy("adult", "age")
-    >>> found.rule
+    >>> report = unveil.propose_hierarchy("adult", "age")
+    >>> report.rule
     Intervals(widths=(5, 10, 20, 40), origin=0, bottom=None, top=75)
     """
     source = open_source(data)
@@ -177,8 +177,8 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
         return _report(rule.build(values, counts, column=column), values, counts, rule=rule, reason=reason)
     if (nested := _within(source, column)) is not None:
         return _report(nested[0].build(values, counts, column=column), values, counts, rule=nested[0], reason=nested[1])
-    found = propose(values, counts, column=column)
-    return _report(found.hierarchy, values, counts, rule=found.rule, reason=found.reason)
+    proposal = propose(values, counts, column=column)
+    return _report(proposal.hierarchy, values, counts, rule=proposal.rule, reason=proposal.reason)
 
 
 @checked_arguments
@@ -236,7 +236,7 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
     Raises
     ------
     HierarchyError
-        If it is no chain (how many values, at which level), or misses values (how many).
+        If it is not a chain (how many values, at which level), or misses values (how many).
 
     Examples
     --------

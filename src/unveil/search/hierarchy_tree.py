@@ -1,4 +1,4 @@
-"""What does a hierarchy look like in a terminal? A tree that stays small: wide branches are cut, and the rest is counted."""
+"""A hierarchy drawn in a terminal: a tree that stays small, since wide branches are cut and the rest is counted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class HierarchyTree:
-    """A hierarchy from its root down; the values stand behind the groups of level 1, the first few of many."""
+    """A hierarchy from its root down; the values are behind the groups of level 1, the first few of many."""
 
     hierarchy: Hierarchy
     records: tuple[int, ...] | None = None

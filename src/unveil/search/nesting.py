@@ -81,7 +81,7 @@ def nested_places(columns: Sequence[PlaceColumn], n: NDArray[np.int64] | None = 
         The records of each cell; none: one each.
     """
     places = {one.name: one for one in columns if _is_place(one.name) and len(one.values) > 1}
-    found = {}
+    by_name = {}
     for name, one in places.items():
         records = len(one.codes) if n is None else int(n.sum())
         chain = (
@@ -90,8 +90,8 @@ def nested_places(columns: Sequence[PlaceColumn], n: NDArray[np.int64] | None = 
         if chain:
             within = tuple(parent.name for parent in chain)
             said = f"places: {' in '.join((name, *within))}, as nearly every record of the table says"
-            found[name] = (Nested(within, _paths(one, chain, n)), said)
-    return found
+            by_name[name] = (Nested(within, _paths(one, chain, n)), said)
+    return by_name
 
 
 def _is_place(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is required of a table: its key and sensitive attributes, its records or where they stream from, and the models to meet.
+"""A request: the key and sensitive attributes of a table, its records or where they stream from, and the models to meet.
 
 Every search begins with a request: the table is read and counted once, coded in an order that does not depend on that of its
 records, and what the caller names is checked.
@@ -72,7 +72,7 @@ class Request:
     coded
         The columns of records in hand, coded; none of a stream.
     cells
-        The count table over keys and secrets.
+        The count table over key and sensitive attributes.
     models
         The requirements by their place in the answer.
     left_out
@@ -82,8 +82,8 @@ class Request:
     further
         Columns that are counted beside these, because the objective asks for them.
     person
-        The column that says whose record it is; where a size is asked of classes, it stands among the secrets, as persons are
-        counted like sensitive values.
+        The column that says whose record it is; where a size is required of classes, it is among the sensitive attributes, as
+        persons are counted like sensitive values.
     """
 
     keys: tuple[str, ...]
@@ -108,14 +108,14 @@ class Request:
     def records(self) -> Microdata:
         """The records in hand."""
         if not isinstance(self.table, Microdata):
-            raise TypeError("records in hand are asked for")
+            raise TypeError("records in hand are required")
         return self.table
 
     @cached_property
     def of_row(self) -> NDArray[np.int64]:
         """The cell of each record in hand."""
         if self.coded is None:
-            raise TypeError("records in hand are asked for")
+            raise TypeError("records in hand are required")
         columns = self.coded.columns
         return group([column.codes for column in columns], [len(column.values) for column in columns])[0]
 
@@ -145,7 +145,7 @@ class Request:
     def record_codes(self) -> list[NDArray[Any]]:
         """Return for each key attribute the code of every record's value among those that were counted."""
         if self.coded is None:
-            raise TypeError("records in hand are asked for")
+            raise TypeError("records in hand are required")
         return [_placed(self.values(column.name), column) for column in self.coded.columns[: len(self.keys)]]
 
     def sorted_rows(self, chance: Chance) -> NDArray[np.int64]:
@@ -160,7 +160,7 @@ class Request:
         return [(name,) if name in self.secrets else tuple(name.split(" + ")) for name in dict.fromkeys(named)]
 
     def measured(self, counts: Counts, population: Counts | None = None) -> dict[Place, Measured]:
-        """Return what the models say of a count table over keys and secrets, and of its population over the key."""
+        """Return what the models say of a count table over key and sensitive attributes, and of its population over the key."""
         classes = self._classes(counts)
         people = None if population is None else Population.of(counts, classes, population)
         return measured_models(self.models, classes, people)
@@ -194,7 +194,7 @@ def request_of(
 ) -> Request:
     """Read or count a table, and check what is required of it; records that stream are counted where they are.
 
-    Where a study tells persons apart, the size that is asked of a class is one in persons as well.
+    Where a study tells persons apart, the size that is required of a class is one in persons as well.
     """
     keys, given = hierarchies_of(attributes, hierarchies)
     beside = others or OtherColumns()

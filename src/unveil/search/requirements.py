@@ -1,4 +1,4 @@
-r"""The requirements of a release, asked of the classes of a lattice's nodes, or of the parts that a table is split into.
+r"""The requirements of a release, checked on the classes of a lattice's nodes, or of the parts that a table is split into.
 
 How many of a class's records violate in *every* node below, where the class is split in whatever way? All of them, where a class
 that holds one which meets the requirement meets it too: k-anonymity, k-map, distinct l-diversity and p-sensitivity. The other
@@ -10,7 +10,7 @@ lie in parts which meet the model; those parts together meet it as well, and no 
 which is what a model's `lasting` says. Where the records that violate in every node below are more than may be suppressed, none
 of these nodes will do. Where nothing may be suppressed, one violating class is enough.
 
-An average risk is no property of a class. Once the other requirements have had their say, the smallest classes are suppressed
+An average risk is not a property of a class. Once the other requirements have had their say, the smallest classes are suppressed
 until it is met (`average`), and so are no fewer records in any node below.
 
 Nearly all models are closed under union: records that meet one in two classes meet it in both together. So parts that come out
@@ -98,12 +98,12 @@ class Requirements:
 
 
 class NodeRequirements(Requirements):
-    """The requirements, ready to be asked of a lattice's nodes.
+    """The requirements, ready to be checked on a lattice's nodes.
 
     Parameters
     ----------
     space
-        The lattice; its secrets are the attributes that the models are about.
+        The lattice; its sensitive attributes are those that the models are about.
     models
         The requirements.
     limit
@@ -121,19 +121,19 @@ class NodeRequirements(Requirements):
 
     def small(self, table: ClassTable) -> NDArray[np.bool_]:
         """Return which classes are too small, in the table or in its population."""
-        found = table.n < self.size
+        small = table.n < self.size
         if self.people:
-            found |= self._space.population(table) < self.people
-        return found & (table.n > 0)
+            small |= self._space.population(table) < self.people
+        return small & (table.n > 0)
 
     @property
     def only_small(self) -> bool:
-        """Whether size is all that is asked for."""
+        """Whether size is all that is required."""
         return not (self.presence or self.of_classes or self.of_sizes or self.average < 1.0)
 
     @property
     def least(self) -> int | None:
-        """The smallest size of a class, where that is all that is asked for."""
+        """The smallest size of a class, where that is all that is required."""
         return self.size if self.only_small and not self.people else None
 
     def verdict(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> NodeVerdict:
@@ -195,28 +195,28 @@ class NodeRequirements(Requirements):
         return Equivalence(bare, bare.mass, bare.mass, spreads, self._space.records, 0)
 
     def _dense_spreads(self, table: ClassTable, classes: NDArray[np.int64]) -> dict[str, Spread]:
-        found = {}
+        spreads = {}
         for secret in self._space.secrets.values():
             held = self._space.held(table, secret.name)[classes]
             of_class, value = np.nonzero(held)
-            found[secret.name] = _spread(secret, of_class, value, held[of_class, value])
-        return found
+            spreads[secret.name] = _spread(secret, of_class, value, held[of_class, value])
+        return spreads
 
     def _sparse_spreads(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> dict[str, Spread]:
         place = np.full(len(table), -1, dtype=np.int64)
         place[classes] = np.arange(len(classes))
         of_part, codes, n = self._space.joint(node, table)
         parts = np.flatnonzero(place[of_part] >= 0)
-        found = {}
+        spreads = {}
         for secret in self._space.secrets.values():
             sizes = [len(classes), len(secret.values)]
             of_pair, (of_class, value) = group([place[of_part[parts]], codes[secret.name][parts]], sizes)
-            found[secret.name] = _spread(secret, of_class, value, summed(of_pair, n[parts], len(of_class)))
-        return found
+            spreads[secret.name] = _spread(secret, of_class, value, summed(of_pair, n[parts], len(of_class)))
+        return spreads
 
 
 class PartRequirements(Requirements):
-    """The requirements of a request, ready to be asked of parts.
+    """The requirements of a request, ready to be checked on parts.
 
     Parameters
     ----------
@@ -241,11 +241,11 @@ class PartRequirements(Requirements):
 
     @property
     def only_size(self) -> bool:
-        """Whether the size of a part is all that is asked of it."""
+        """Whether the size of a part is all that is required of it."""
         return not self.of_classes
 
     def most_parts(self, records: int) -> int:
-        """Return into how many parts so many records may fall, on average over all."""
+        """Return into how many parts this many records may fall, on average over all."""
         return math.floor(self.average * records + TOLERANCE)
 
     def violated(
@@ -254,14 +254,14 @@ class PartRequirements(Requirements):
         """Return which parts violate a requirement, given the part of every unit, of all units or some."""
         n = self._n[units]
         size = summed(of_unit, n, number)
-        found = size < self.smallest
+        violated = size < self.smallest
         if self.of_classes:
             spreads = {name: _spread_of(one, of_unit, codes[units], n, number) for name, (one, codes) in self._secrets.items()}
             bare = Classes(np.zeros(0, dtype=np.int64), (), (), size.astype(np.int64), size)
             classes = Equivalence(bare, size, size, spreads, int(size.sum()), 0)
             for model in self.of_classes:
-                found |= model.violated(model.by_class(classes))
-        return found
+                violated |= model.violated(model.by_class(classes))
+        return violated
 
 
 def _spread_of(secret: Secret, of_unit: NDArray[np.int64], codes: NDArray[Any], n: NDArray[np.int64], number: int) -> Spread:

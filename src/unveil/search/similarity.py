@@ -6,7 +6,7 @@ Two values are alike where the records that hold them look alike in the other co
 .. math:: \sum_Z \left[ n_{ab} H_{ab}(Z) - n_a H_a(Z) - n_b H_b(Z) \right] \ge 0
 
 bits. The pair that loses least is merged, again and again (the agglomerative information bottleneck of Slonim and Tishby, 1999);
-a level stands at each halving of the number of groups. Rare values cost little and join their likes first.
+there is a level at each halving of the number of groups. Rare values cost little and join their likes first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which release record belongs to which original record? Said by an id, by a correspondence file or by the row order.
+"""The alignment of release records with original records: by an id, by a correspondence file, or by the row order.
 
 The correspondence is the steward's secret; without it, attacks that need it are refused, never guessed. A correspondence file
 is a CSV file with the columns `original` and `release`: row numbers, counted from 1.
@@ -84,7 +84,7 @@ def align(
     link
         A correspondence file.
     same_order
-        Whether the rows of both stand in the same order.
+        Whether the rows of both are in the same order.
     """
     said = [name for name, given in (("id", identity), ("link", link), ("same order", same_order or None)) if given is not None]
     if len(said) > 1:
@@ -119,12 +119,12 @@ def side_by_side(
     one = original(list(dict.fromkeys(pair[0] for pair in pairs)))
     other = release(list(dict.fromkeys(pair[1] for pair in pairs)))
     rows, shown_rows = alignment.truth[kept], np.flatnonzero(kept)
-    found: dict[str, pl.Series] = {}
+    columns: dict[str, pl.Series] = {}
     for (before, after), (before_label, after_label) in zip(pairs, labels, strict=True):
         # renamed, because Polars takes a name such as "^a$" for a pattern
-        found[before_label] = one[before].alias("values").gather(rows)
-        found[after_label] = other[after].alias("values").gather(shown_rows)
-    return pl.DataFrame(found)
+        columns[before_label] = one[before].alias("values").gather(rows)
+        columns[after_label] = other[after].alias("values").gather(shown_rows)
+    return pl.DataFrame(columns)
 
 
 def write_link(path: str, truth: NDArray[np.int64]) -> None:
@@ -223,7 +223,7 @@ def _by_link(link: Source, originals: int, releases: int) -> NDArray[np.int64]:
                 f"{link.place}: {counted(outside, 'row number')} of the {what} {verb} outside its {counted(most, 'record')}."
             )
         if len(np.unique(rows)) < len(rows):
-            raise DataFileError(f"{link.place}: row numbers of the {what} stand more than once.")
+            raise DataFileError(f"{link.place}: row numbers of the {what} occur more than once.")
     truth = np.full(releases, -1, dtype=np.int64)
     truth[after - 1] = before - 1
     return truth

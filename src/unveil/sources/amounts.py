@@ -1,4 +1,4 @@
-"""What each combination of some columns amounts to: its records, the sum of a value, and its largest contributions.
+"""Amounts of each combination of some columns: its records, the sum of a value, and its largest contributions.
 
 An engine computes it where the data is, with window functions, and one row per combination, or per cell of a table, comes here;
 no record does, and no name of a contributor.
@@ -152,8 +152,8 @@ def amounts(
     table, negative = _checked(source, columns, what, answer, numeric, dropped)
     at = len(columns) + len(CHECKS)
     tops = np.stack([_numbers(answer, at + 3 + number) for number in range(top)], axis=1)
-    asked = None if what.request is None else _numbers(answer, at + 2)
-    return Contributions(table, _numbers(answer, at), _numbers(answer, at + 1), tops, negative, asked)
+    requests = None if what.request is None else _numbers(answer, at + 2)
+    return Contributions(table, _numbers(answer, at), _numbers(answer, at + 1), tops, negative, requests)
 
 
 def holdings(source: Source, columns: Sequence[str], what: Contribution, nulls: str = "category") -> Holdings | None:
@@ -200,17 +200,17 @@ def _checked(
     source: Source, columns: Sequence[str], what: Contribution, answer: pl.DataFrame, numeric: Sequence[str], dropped: int
 ) -> tuple[CodedTable, bool]:
     """Return the combinations, and whether a contribution is below 0; refuse what is no value, weight, word or holding."""
-    found = {name: int(_whole(answer, len(columns) + at).sum()) for at, name in enumerate(CHECKS)}
-    if what.value is not None and (missing := found["n"] - found["known"]):
+    problems = {name: int(_whole(answer, len(columns) + at).sum()) for at, name in enumerate(CHECKS)}
+    if what.value is not None and (missing := problems["n"] - problems["known"]):
         raise NullsError.in_values(what.value, missing)
-    if what.weights is not None and found["unweighted"]:
-        raise ArgumentError.no_weights(what.weights, found["unweighted"])
-    if what.holding is not None and found["held"] < found["n"]:
+    if what.weights is not None and problems["unweighted"]:
+        raise ArgumentError.no_weights(what.weights, problems["unweighted"])
+    if what.holding is not None and problems["held"] < problems["n"]:
         raise TableError.no_holding(what.holding)
-    if what.request is not None and found["strange"]:
+    if what.request is not None and problems["strange"]:
         raise TableError.no_request(what.request)
     table = coded_table(source.place, tally_of(answer, columns, numeric=numeric), columns, "category", None)
-    return replace(table, dropped=dropped), found["negative"] > 0
+    return replace(table, dropped=dropped), problems["negative"] > 0
 
 
 def _numbers(answer: pl.DataFrame, at: int) -> NDArray[np.float64]:

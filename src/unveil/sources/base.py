@@ -38,7 +38,7 @@ class Tally:
     Attributes
     ----------
     frame
-        One row per combination; one that stands twice counts as the sum of both.
+        One row per combination; one that occurs twice counts as the sum of both.
     n
         The records of each row; None: one each, as the rows are the records themselves.
     """
@@ -73,12 +73,12 @@ class Source(ABC):
         self.place, self.names = place, tuple(names)
 
     def collect(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return the columns asked for, each named once, in their order."""
+        """Return the requested columns, each named once, in their order."""
         require_columns(columns, self.names)
         return self._read(columns)
 
     def count(self, columns: Sequence[str]) -> Tally:
-        """Return the combinations of the columns asked for with their counts; from a source that cannot count, its records."""
+        """Return the combinations of the requested columns with their counts; from a source that cannot count, its records."""
         require_columns(columns, self.names)
         return self._count(columns)
 
@@ -97,7 +97,7 @@ class Source(ABC):
         raise ArgumentError(f"{self.place} cannot be rewritten into a table; name a file (.parquet, .csv or .tsv).")
 
     def held(self) -> AbstractContextManager[object]:
-        """Keep what the source is asked through, such as a connection, for all questions of a block."""
+        """Keep the connection to the source for all questions of a block."""
         return nullcontext()
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Countable(Protocol):
 
 
 def text_names(names: Sequence[object], place: str) -> tuple[str, ...]:
-    """Return column names, refusing those that are no text or stand twice."""
+    """Return column names, refusing those that are not text or occur twice."""
     if strange := [name for name in names if not isinstance(name, str)]:
         raise UnsupportedDataError(f"{place}: {len(strange)} column names are not text; rename the columns.")
     if strange := [name for name in names if not is_unicode(name)]:

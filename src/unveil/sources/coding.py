@@ -1,4 +1,4 @@
-"""Which value does each record hold? A column as a dictionary of its values and a small integer per record.
+"""Coded columns: a dictionary of values, and a small integer per record.
 
 The dictionary is sorted, a null comes last, so the same data gives the same codes whatever the order of its rows and
 whichever library held it. A NaN is a null: pandas cannot tell them apart, so nobody may.
@@ -42,7 +42,7 @@ class Coded:
 
 
 class _SeriesValues(Sequence[Any]):
-    """The values of a large dictionary, turned into Python objects only when asked for."""
+    """The values of a large dictionary, turned into Python objects only when needed."""
 
     __slots__ = ("_series",)
 
@@ -193,11 +193,11 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
     So most rows are read once, and not again to collect the texts first.
     """
     known = _texts_of_sample(column)
-    found = _positions(column, known)
-    places = _filled(found, 0).to_numpy(writable=True)
-    if found.null_count() == column.null_count():
+    positions = _positions(column, known)
+    places = _filled(positions, 0).to_numpy(writable=True)
+    if positions.null_count() == column.null_count():
         return known, places
-    left = found.is_null() & column.is_not_null() if column.null_count() else found.is_null()
+    left = positions.is_null() & column.is_not_null() if column.null_count() else positions.is_null()
     rest = column.filter(left)
     present = _sorted(pl.concat([known, rest.unique()]))
     places = _positions(known, present).to_numpy()[places]
@@ -215,7 +215,7 @@ def _texts_of_sample(column: pl.Series) -> pl.Series:
 
 
 def _positions(texts: pl.Series, present: pl.Series) -> pl.Series:
-    """Return where each text stands among those present; null where it does not."""
+    """Return where each text is among those present; null where it does not."""
     return texts.cast(pl.Enum(present), strict=False).to_physical()
 
 
@@ -253,13 +253,13 @@ def _coded_short_range(column: pl.Series) -> _Dictionary | None:
     occurs = np.zeros(high - low + 1, dtype=bool)
     for piece in pieces:
         occurs[values[piece].astype(np.int64) - low] = True
-    found = np.flatnonzero(occurs)
-    kind = smallest_unsigned(len(found))
+    present = np.flatnonzero(occurs)
+    kind = smallest_unsigned(len(present))
     place = (np.cumsum(occurs) - 1).astype(kind)
     codes = np.empty(len(values), dtype=kind)
     for piece in pieces:
         codes[piece] = place[values[piece].astype(np.int64) - low]
-    return pl.Series(found + low, dtype=column.dtype), codes
+    return pl.Series(present + low, dtype=column.dtype), codes
 
 
 def _values(present: pl.Series) -> Sequence[Any]:
@@ -268,7 +268,7 @@ def _values(present: pl.Series) -> Sequence[Any]:
 
 
 def _encode_objects(series: pl.Series) -> Coded:
-    """Code a column of mixed Python objects: values are told apart by their type and text."""
+    """Code a column of mixed Python objects: values are distinguished by their type and text."""
     cells = series.to_list()
     keys = [None if cell is None else (type(cell).__name__, str(cell)) for cell in cells]
     first = {key: cell for key, cell in zip(keys, cells, strict=True) if key is not None}

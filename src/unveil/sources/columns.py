@@ -35,7 +35,7 @@ def read_as(source: Source, text: Sequence[str], missing_in: Mapping[str, Sequen
 
 
 class ReadAsSource(Source):
-    """A source of which some columns are read in another way than they stand there."""
+    """A source of which some columns are read in another way than they are there."""
 
     def __init__(self, source: Source, text: Sequence[str], missing_in: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(source.place, source.names)
@@ -43,7 +43,7 @@ class ReadAsSource(Source):
         self.ordered = source.ordered
 
     def held(self) -> AbstractContextManager[object]:
-        """Keep what the source within is asked through."""
+        """Keep the connection through which the source within is queried."""
         return self._source.held()
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Which data is built in? The Adult census, a messy table of visits, and what the publications print: tables and hierarchies."""
+"""Built-in data: the Adult census, a messy table of visits, and the tables and hierarchies that the publications print."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Fingerprints of data: two tables or files have the same one only if they hold the same.
 
 With a key file, draws follow from the fingerprint, so that changed data gets other draws. It is a SHA-256, made for that purpose
-alone: it appears in no release, for whoever could guess the data could confirm a guess with it.
+alone: it appears in no release, for anyone who could guess the data could confirm a guess with it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def fingerprint_of_files(paths: Mapping[str, str | os.PathLike[str]]) -> bytes:
 
 def _digest_of_column(column: pl.Series) -> bytes:
     """Hash the values of a column, and which of them are null."""
-    found = hashlib.sha256(len(column).to_bytes(8, "little"))
+    digest = hashlib.sha256(len(column).to_bytes(8, "little"))
     for start in range(0, len(column), _PIECE):
         piece = column.slice(start, _PIECE)
-        found.update(np.packbits(piece.is_null().to_numpy()).tobytes())
+        digest.update(np.packbits(piece.is_null().to_numpy()).tobytes())
         for part in _parts_of(piece.drop_nulls()):
-            found.update(part)
-    return found.digest()
+            digest.update(part)
+    return digest.digest()
 
 
 def _parts_of(piece: pl.Series) -> Iterator[bytes]:

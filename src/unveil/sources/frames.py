@@ -60,7 +60,7 @@ class FilledSource(Source):
         self.can_count, self.ordered = source.can_count, source.ordered
 
     def held(self) -> AbstractContextManager[object]:
-        """Keep what the source within is asked through."""
+        """Keep the connection through which the source within is queried."""
         return self._source.held()
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -110,7 +110,7 @@ def open_frame(data: Data) -> FrameSource:
 
 
 def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
-    """Run a lazy frame for the columns asked for; a name that its engine could read as a pattern is picked afterwards."""
+    """Run a lazy frame for the requested columns; a name that its engine could read as a pattern is picked afterwards."""
     pattern = any(column == "*" or column.startswith("^") for column in columns)
     eager: pl.DataFrame = (frame if pattern else frame.select(list(columns))).collect("polars").to_native()
     return pl.DataFrame({column: _typed(eager[column]) for column in columns})

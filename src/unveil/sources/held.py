@@ -38,32 +38,32 @@ class HeldSource(Source):
         with self._lock:
             known, missing = self._columns, [name for name in columns if name not in self._columns]
             if missing:
-                found = self._source.collect(missing)
-                known = {**known, **{name: found.get_column(name) for name in missing}}
+                records = self._source.collect(missing)
+                known = {**known, **{name: records.get_column(name) for name in missing}}
                 self._columns |= {name: known[name] for name in missing if self._fits(int(known[name].estimated_size()))}
             return pl.DataFrame({name: known[name] for name in columns})
 
     def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
         """Return columns of the records, coded; their nulls are a value."""
-        found = self._each_coded(columns, strict=True)
-        return tuple(found[name] for name in columns)
+        coded = self._each_coded(columns, strict=True)
+        return tuple(coded[name] for name in columns)
 
     def _each_coded(self, columns: Sequence[str], *, strict: bool) -> dict[str, Coded]:
         """Code columns by name; those that hold no single values are left out, or refused where that is strict."""
         with self._lock:
-            found = {name: self._coded[name] for name in columns if name in self._coded}
-            missing = [name for name in dict.fromkeys(columns) if name not in found]
+            coded = {name: self._coded[name] for name in columns if name in self._coded}
+            missing = [name for name in dict.fromkeys(columns) if name not in coded]
             frame = self.collect(missing) if missing else pl.DataFrame()
             for name in missing:
                 try:
-                    found[name] = _encoded(name, frame.get_column(name))
+                    coded[name] = _encoded(name, frame.get_column(name))
                 except UnsupportedDataError:
                     if strict:
                         raise
                     continue
-                if self._fits(found[name].codes.nbytes):
-                    self._coded[name] = found[name]
-        return found
+                if self._fits(coded[name].codes.nbytes):
+                    self._coded[name] = coded[name]
+        return coded
 
     def table(self, columns: Sequence[str], nulls: str, weights: str | None, owners: Collection[str] = ()) -> CodedTable:
         """Return some columns coded, with counts from a source that can count; of `owners`, that sends numbers for the values."""

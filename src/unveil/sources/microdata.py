@@ -43,7 +43,7 @@ class Microdata:
     frame
         The records.
     standing
-        What is said of the columns that no mechanism is told of.
+        What is said of the columns that no mechanism is given.
     """
 
     place: str
@@ -85,7 +85,7 @@ class Microdata:
         return labelled(name, labels, codes)
 
     def distinct(self, name: str, of: NDArray[np.bool_] | None = None) -> int:
-        """Return how many values a column holds, a null being one, in all records or in some."""
+        """Return how many values per column holds, a null being one, in all records or in some."""
         column = self.column(name) if of is None else self.column(name).filter(of)
         return len(encode(column).values) if column.dtype == pl.Object else column.n_unique()
 
@@ -135,11 +135,11 @@ class Microdata:
 
 def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
     """Return which records have no null in these columns; a NaN is a null."""
-    found = np.ones(frame.height, dtype=bool)
+    whole = np.ones(frame.height, dtype=bool)
     for name in names:
         column = frame.get_column(name).alias("column")  # some names are patterns to Polars
-        found &= (column.fill_nan(None) if column.dtype.is_float() else column).is_not_null().to_numpy()
-    return found
+        whole &= (column.fill_nan(None) if column.dtype.is_float() else column).is_not_null().to_numpy()
+    return whole
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
@@ -189,9 +189,9 @@ def open_microdata(data: Data) -> Microdata:
 
 
 def standing_of(data: Data, columns: Sequence[str]) -> Standing:
-    """Return what a study says of the columns that no mechanism is told of; of other data nothing is said."""
-    found = getattr(data, "standing", None)
-    standing = found if isinstance(found, Standing) else Standing()
+    """Return what a study says of the columns that no mechanism is given; of other data nothing is said."""
+    declared = getattr(data, "standing", None)
+    standing = declared if isinstance(declared, Standing) else Standing()
     require_columns(standing.keep, columns)
     return standing
 

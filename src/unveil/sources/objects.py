@@ -46,7 +46,7 @@ def column_of_sets(column: pl.Series, sets: Sequence[Any]) -> pl.Series:
 
 
 def require_plain(name: str, cells: Sequence[Any]) -> None:
-    """Refuse objects that cannot be told apart by a text of their own: lists, tables, bytes, and those shown by their address."""
+    """Refuse objects without a text of their own to distinguish them by: lists, tables, bytes, and those shown by address."""
     for kind in {type(cell) for cell in cells}:
         own = {name for base in kind.__mro__[:-1] for name in vars(base)}
         several = {"__iter__", "__call__"} & own and not issubclass(kind, str)

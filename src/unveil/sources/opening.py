@@ -99,6 +99,6 @@ def _open_whole(name: str, options: ReadOptions) -> Source:
     except DataNotFoundError:
         if name not in datasets.names():
             if hint := near_miss(name, datasets.names()):
-                raise DataNotFoundError(f"{shown(name)} is no file and no built-in data set.{hint}") from None
+                raise DataNotFoundError(f"{shown(name)} is neither a file nor a built-in data set.{hint}") from None
             raise
         return FrameSource(nw.from_native(datasets.load(name)), place=name)

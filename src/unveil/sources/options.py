@@ -1,4 +1,4 @@
-"""How a file is to be read, where the file itself does not say."""
+"""Options for reading a file, where the file itself does not say."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReadOptions:
 
 
 def _check_separator(separator: str) -> None:
-    """Refuse what is no single ASCII character, or has another meaning in delimited text."""
+    """Refuse what is not a single ASCII character, or has another meaning in delimited text."""
     if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
         raise ArgumentError(
             f"separator {shown(separator)} cannot separate fields; give one ASCII character other than a quote or a "
@@ -63,7 +63,7 @@ def _check_missing(missing: object) -> None:
         raise ArgumentError("missing is one text; give a tuple of texts, such as ('?', 'NA').")
     for text in missing if isinstance(missing, tuple) else ():
         if not is_unicode(text):
-            raise ArgumentError(f"missing {shown(text)} holds half a surrogate pair, which is no character; give a text.")
+            raise ArgumentError(f"missing {shown(text)} holds half a surrogate pair, which is not a character; give a text.")
 
 
 def _check_encoding(encoding: str) -> None:

@@ -1,4 +1,4 @@
-"""Which part of the data stands for the whole, where there are too many combinations to hold? Classes drawn by a hash.
+"""A sample of classes, drawn by a hash, where there are too many combinations to hold.
 
 A file that streams, or a table of an engine that comes in batches, is read once to look for the largest classes of the key, and,
 where the limit was passed, once more to hold these and a random share of the others.
@@ -29,7 +29,7 @@ __all__ = ["Sampled", "sample"]
 
 _Found = TypeVar("_Found")
 _DRAWN = 1 << 17
-"""Of the records at most so many are drawn to find the large classes, which are drawn at least `_OFTEN` times."""
+"""Of the records at most this many are drawn to find the large classes, which are drawn at least `_OFTEN` times."""
 _OFTEN = 8
 _ROOM = 4
 """Large classes take at most one place in this many."""
@@ -147,7 +147,7 @@ class _Pass:
         return Sampled(parts[0], parts[1], secrets, self.counter.records, self.counter.level)
 
     def _large(self, most: int) -> NDArray[np.uint64]:
-        """Return the hashes of the classes that were drawn often, at most so many that they leave room for others."""
-        found, times = np.unique(self._drawn, return_counts=True)
+        """Return the hashes of the classes that were drawn often, at most this many that they leave room for others."""
+        hashes, times = np.unique(self._drawn, return_counts=True)
         often = np.argsort(-times, kind="stable")[: most // _ROOM]
-        return np.sort(found[often[times[often] >= _OFTEN]])
+        return np.sort(hashes[often[times[often] >= _OFTEN]])

@@ -28,7 +28,7 @@ __all__ = ["CellAmounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabu
 
 _PRIME = 1_000_003
 _STEPS = 1 << 20
-"""A bound is so many steps of the grid on which bounded values are summed."""
+"""A bound is this many steps of the grid on which bounded values are summed."""
 
 
 class Condition(Protocol):
@@ -79,7 +79,7 @@ class Tabulated:
     distinct
         How many different values columns of numbers hold.
     fingerprint
-        Of all that stands here: changed data has another one.
+        Of all that is here: changed data has another one.
     in_hand
         Whether cells are records, in their order.
     """
@@ -101,7 +101,7 @@ class Tabulated:
     def holding(self, condition: Condition) -> NDArray[np.int64]:
         """Return for each cell how many records meet a condition on columns that the engine did not group by."""
         if self._holding is None:
-            raise UnsupportedDataError(f"{self.place}: this source cannot be asked for conditions.")
+            raise UnsupportedDataError(f"{self.place}: this source cannot compute conditions.")
         return self._holding(condition)
 
 
@@ -200,11 +200,11 @@ def _in_engine(
     mark = hashlib.sha256("\0".join([*names, "", *numbers]).encode() + fingerprint_of_frame(whole_frame)).digest()
 
     def holding(condition: Condition) -> NDArray[np.int64]:
-        now, found = ask(names, lambda column, text: [f"sum(CASE WHEN {condition.sql(column, text)} THEN 1 ELSE 0 END)"])
+        now, numbers = ask(names, lambda column, text: [f"sum(CASE WHEN {condition.sql(column, text)} THEN 1 ELSE 0 END)"])
         later, later_cells = _ordered(now.frame)
         if now.n is None or not later_cells.equals(cells) or not np.array_equal(now.n[later], n[order]):
             raise DataChangedError.of_counts(opened.place)
-        return found.to_series(0).cast(pl.Int64).to_numpy().astype(np.int64)[later]
+        return numbers.to_series(0).cast(pl.Int64).to_numpy().astype(np.int64)[later]
 
     _, values = ask([], lambda column, _: [f"count(DISTINCT {column(name)})" for name in numbers])
     distinct = {name: int(values.to_series(at)[0]) for at, name in enumerate(numbers)}
@@ -224,7 +224,7 @@ def _sums(column: str, engine: EngineSource, name: str, bounds: tuple[float, flo
     """Return the aggregates of a column of numbers, as the engine writes it."""
     kind = "BIGINT" if engine.numbers[name] else engine.real
     real = f"CAST({column} AS {engine.real})"
-    found = [
+    columns = [
         f"count({column})",
         f"CAST(coalesce(sum({column}), 0) AS {kind})",
         f"coalesce(sum({real} * {real}), 0)",
@@ -235,8 +235,8 @@ def _sums(column: str, engine: EngineSource, name: str, bounds: tuple[float, flo
     if bounds is not None:
         low, high = bounds
         cut = f"CASE WHEN {real} < {low!r} THEN {low!r} WHEN {real} > {high!r} THEN {high!r} ELSE {real} END"
-        found.append(f"CAST(coalesce(sum(CAST(round(({cut}) / {grid_of(bounds)!r}) AS BIGINT)), 0) AS BIGINT)")
-    return found
+        columns.append(f"CAST(coalesce(sum(CAST(round(({cut}) / {grid_of(bounds)!r}) AS BIGINT)), 0) AS BIGINT)")
+    return columns
 
 
 def _checked(real: str) -> str:

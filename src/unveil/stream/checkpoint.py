@@ -1,4 +1,4 @@
-"""What a run needs to go on after any end: the state of its window and the position of its source, kept together in one file.
+"""Checkpoints: the state of a window and the position of its source, kept together in one file, so that a run can go on.
 
 The file is written whole or not at all, and only its owner may read it: it holds values of the records in the window. It says of
 which command it is, and carries a checksum.
@@ -45,7 +45,7 @@ class Checkpoint:
     path
         The file.
     settings
-        What the run was asked for: a file of other settings is refused.
+        The settings of the run: a file of other settings is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
@@ -72,7 +72,7 @@ class Checkpoint:
             raise DataFileError(f"the checkpoint {shown(self.path)} cannot be read: {(error.strerror or '').lower()}.") from None
         head, body = content[: len(_MAGIC) + _DIGEST + 1], content[len(_MAGIC) + _DIGEST + 1 :]
         if not head.startswith(_MAGIC) or head[len(_MAGIC) : -1] != hashlib.sha256(body).hexdigest().encode():
-            raise DataFileError(f"{shown(self.path)} is no checkpoint, or it is damaged; remove it to start anew.")
+            raise DataFileError(f"{shown(self.path)} is not a checkpoint, or it is damaged; remove it to start again.")
         with np.load(io.BytesIO(body), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         kept = json.loads(arrays.pop("document").tobytes().decode(errors="surrogatepass"), object_hook=_untagged)

@@ -97,11 +97,11 @@ def leaving_groups(x: Any, spans: Any, flat: Any, codes: Any, moments: Any, k: i
         if first >= due:
             continue
         rows = first + np.flatnonzero(group[first:come] == WAITING_ROW)
-        found = np.full(len(rows), WAITING_ROW)
-        groups = _nearest_groups(x[rows], spans[moment], flat, codes[:, rows], rows < due, k, diverse, found)
+        group_of = np.full(len(rows), WAITING_ROW)
+        groups = _nearest_groups(x[rows], spans[moment], flat, codes[:, rows], rows < due, k, diverse, group_of)
         for at in range(len(rows)):
-            if found[at] != WAITING_ROW:
-                group[rows[at]] = found[at] + number if found[at] >= 0 else found[at]
+            if group_of[at] != WAITING_ROW:
+                group[rows[at]] = group_of[at] + number if group_of[at] >= 0 else group_of[at]
                 left[rows[at]] = moments[moment, 2]
         number += groups
     return number

@@ -33,7 +33,7 @@ class _Line(Protocol):
         """Whether its values have no order."""
 
     def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return where each record stands, and how far apart values were when so many of the records had come."""
+        """Return where each record is, and how far apart values were when this many of the records had come."""
 
     def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
         """Return the label of what is spanned, and its loss from 0 to 1."""
@@ -65,15 +65,15 @@ class _Numbers:
 
     def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
         """Return intervals, a number alone as it is."""
-        found: list[str | None] = []
+        labels: list[str | None] = []
         for one, other in zip(low.tolist(), high.tolist(), strict=True):
             if one == -np.inf:
-                found.append(None if other == -np.inf else SUPPRESSED)
+                labels.append(None if other == -np.inf else SUPPRESSED)
             else:
-                found.append(self._text(one) if one == other else f"[{self._text(one)}, {self._text(other)}]")
+                labels.append(self._text(one) if one == other else f"[{self._text(one)}, {self._text(other)}]")
         known = np.isfinite(low)
         width = (np.where(known, high, 0.0) - np.where(known, low, 0.0)) / np.where(span > 0.0, span, 1.0)
-        return found, np.where(known, width, np.where(high == low, 0.0, 1.0))
+        return labels, np.where(known, width, np.where(high == low, 0.0, 1.0))
 
     def state(self) -> list[Any]:
         """Return the ends of what came so far, if anything did, and whether all were whole."""
@@ -114,27 +114,27 @@ class _Leaves:
             for at in sorted(new, key=first.__getitem__):
                 self._place[names[at]] = len(self._values)
                 self._values.append(names[at])
-        found = np.array([self._place[name] for name in names], dtype=np.float64)[coded.codes]
-        last = np.maximum.accumulate(np.concatenate([[before - 1.0], found]))
-        return found, np.maximum(last[stops], 1.0)
+        places = np.array([self._place[name] for name in names], dtype=np.float64)[coded.codes]
+        last = np.maximum.accumulate(np.concatenate([[before - 1.0], places]))
+        return places, np.maximum(last[stops], 1.0)
 
     def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:  # noqa: ARG002 - nodes have shares of their own
         """Return a value alone as it is, or the lowest node above all that are spanned."""
-        found: list[str | None] = []
+        labels: list[str | None] = []
         loss = np.zeros(len(low))
         for at, (one, other) in enumerate(zip(low.astype(int).tolist(), high.astype(int).tolist(), strict=True)):
             if one == other:
-                found.append(self._values[one])
+                labels.append(self._values[one])
             elif other >= self._nodes:
-                found.append(SUPPRESSED)
+                labels.append(SUPPRESSED)
                 loss[at] = 1.0
             else:
                 level = next(
                     level for level, pair in enumerate(zip(self._rows[one], self._rows[other], strict=True)) if pair[0] == pair[1]
                 )
-                found.append(self._rows[one][level])
+                labels.append(self._rows[one][level])
                 loss[at] = self._spread[level][self._rows[one][level]]
-        return found, loss
+        return labels, loss
 
     def state(self) -> list[Any]:
         """Return the values in their order."""
@@ -168,7 +168,7 @@ class Coordinates:
     key
         The attributes.
     hierarchies
-        The hierarchies of some of them; without one a number is a number, and any other value stands alone or for all.
+        The hierarchies of some of them; without one a number is a number, and any other value stands for itself or for all.
     """
 
     def __init__(self, key: Sequence[str], hierarchies: Mapping[str, Hierarchy]) -> None:
@@ -177,7 +177,7 @@ class Coordinates:
         self._lines: dict[str, _Line] = {}
 
     def places(self, frame: pl.DataFrame, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return the coordinates of every record, and the span of each coordinate when so many of the records had come."""
+        """Return the coordinates of every record, and the span of each coordinate when this many of the records had come."""
         for name in self.key:
             if name not in self._lines:
                 number = frame[name].dtype.is_numeric() and name not in self._hierarchies

@@ -259,11 +259,11 @@ def with_derived(frame: pl.DataFrame, derived: Mapping[str, Derived]) -> pl.Data
 
 def _numbers(column: pl.Series) -> NDArray[np.float64]:
     if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be told from it.")
+        raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be derived from it.")
     if not column.dtype.is_numeric() and column.null_count() < len(column):
         read = column.cast(pl.Float64, strict=False)
         if read.null_count() == len(read):
-            raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be told from it.")
+            raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be derived from it.")
         column = read
     return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 

@@ -118,7 +118,7 @@ class KeyFigures:
 
 @dataclass(frozen=True, slots=True)
 class NeedFigure:
-    """How far a window serves a need: its degree, plain and adjusted for chance, and whether the degree asked for is reached."""
+    """How far a window serves a need: its degree, plain and adjusted for chance, and whether the required degree is reached."""
 
     name: str
     degree: float | None

@@ -1,4 +1,4 @@
-"""How the records that must leave a stream are generalised: by clusters, or a whole window at once.
+"""Generalisation of the records that must leave a stream: by clusters, or a whole window at once.
 
 A method is given records in the order in which they came, and for some moments how many of them must have left by then. It says
 which leave when, with what labels and at what loss, and which are suppressed. Records that may still wait can leave with others
@@ -248,7 +248,7 @@ class Tumbling:
             self._rules[name] = _RULES[kind](**given), set(seen)
 
     def _complete(self, frame: pl.DataFrame) -> None:
-        """Propose the hierarchies that are missing; values that are new are placed by the rule, or stand under the root."""
+        """Propose the hierarchies that are missing; values that are new are placed by the rule, or are under the root."""
         from unveil.search.hierarchies import propose_hierarchy
 
         for name in self.key:
@@ -282,7 +282,7 @@ class Tumbling:
         return release
 
     def _protecting(self, labels: pl.DataFrame, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which records stand in a class of enough persons, with enough values of every sensitive attribute."""
+        """Return which records are in a class of enough persons, with enough values of every sensitive attribute."""
         secrets = {f"\x00s{at}": secret for at, secret in enumerate(codes[1:])}
         table = labels.with_columns(pl.Series("\x00p", codes[0]), *(pl.Series(name, codes) for name, codes in secrets.items()))
         enough = table.select(

@@ -1,7 +1,7 @@
 """From a batch of records to coded columns: derived columns made, nulls and times looked at, values coded.
 
-What cannot be counted is told apart, not guessed at: a record without a time that can be read, with a null where nulls are
-dropped, or with a value that is in no block of a partition.
+What cannot be counted is reported separately, not guessed at: a record without a time that can be read, with a null where nulls
+are dropped, or with a value that is in no block of a partition.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A release of a stream with a bounded delay: every record leaves in time, generalised with k persons, or not at all.
 
 Records leave in publications. Each holds, for every combination of labels, at least k different persons of this publication
-alone, and its records are shuffled; so whoever knows when a person's record came learns in which publications it may be, and
+alone, and its records are shuffled; so anyone who knows when a person's record came learns in which publications it may be, and
 there finds k persons. That needs a publication every half delay at most: a record that could not wait for the next one leaves
 with this one.
 """
@@ -87,8 +87,8 @@ class StreamRelease:
     keep
         Further columns to release as they are; none: all columns that are not named are left out.
     reuse
-        Whether a record alone may leave with the label of an earlier class. Whoever knows when it came may then single it out, so
-        the guarantee is over the stream, not over a publication.
+        Whether a record alone may leave with the label of an earlier class. Anyone who knows when it came may then single it out,
+        so the guarantee is over the stream, not over a publication.
     seed, key_file
         Where the order of records comes from, as in every release; neither: from the operating system.
 
@@ -256,8 +256,8 @@ class StreamRelease:
     def _draws(self) -> np.random.Generator:
         """Return the chance of one publication.
 
-        The secret it comes from is replaced by its hash at once: a run that goes on makes the same order again, but whoever finds
-        the state of a run cannot tell the order of what was published before it.
+        The secret it comes from is replaced by its hash at once: a run that goes on makes the same order again, but anyone who
+        finds the state of a run cannot tell the order of what was published before it.
         """
         if self.repeatable:
             return self._chance.draws("order of a publication", {"number": self.publications})
@@ -349,8 +349,8 @@ class StreamReleased(Result):
         each = f"every class holds at least {self.k:,} persons"
         diverse = f" and {self.diverse:,} values of each sensitive attribute" if self.diverse > 1 else ""
         if self.reuse:
-            return f"Over the stream, {each}{diverse}; whoever knows when a record came may find fewer."
-        return f"In every publication, {each}{diverse}: also against whoever knows when a record came."
+            return f"Over the stream, {each}{diverse}; anyone who knows when a record came may find fewer."
+        return f"In every publication, {each}{diverse}: also against anyone who knows when a record came."
 
     def __repr__(self) -> str:
         """Return one line."""

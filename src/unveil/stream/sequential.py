@@ -4,7 +4,7 @@ Someone who knows the key values of a person, and that the person is in both rel
 cover them. A sensitive value that stays the same over time must occur in both, so the values that are left are the intersection.
 
 m-invariance (Xiao and Tao 2007) makes the intersection harmless: every class of a release holds m records of m different
-sensitive values, and whoever is in both releases is hidden among the same values in both.
+sensitive values, and anyone who is in both releases is hidden among the same values in both.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def intersect_releases(
     """
     keys, _ = sides_of(key, sensitive)
     renamed = dict(mapping)
-    told = active_run()
+    run = active_run()
     known = count_table(tallied(people, [*keys, sensitive]))
     persons = known.classes(keys)
     names = [renamed.get(name, name) for name in (*keys, sensitive)]
@@ -189,7 +189,7 @@ def intersect_releases(
     values = _all_values([known.classes([sensitive]), *(one.classes(names[-1:]) for one in releases)])
     sides = []
     for stage, counts in zip(("the earlier release", "the later release"), releases, strict=True):
-        with told.stage(stage):
+        with run.stage(stage):
             sides.append(_Side.of(counts, persons, values, [(hierarchies or {}).get(name) for name in keys]))
     return _intersection(sensitive, known, persons, sides)
 

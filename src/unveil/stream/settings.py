@@ -1,4 +1,4 @@
-"""What a window is asked for, checked: its extent, its steps, its keys and its needs."""
+"""The settings of a window, checked: its extent, its steps, its keys and its needs."""
 
 from __future__ import annotations
 

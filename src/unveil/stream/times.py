@@ -61,7 +61,7 @@ def as_text(micros: int) -> str:
 def moments_of(column: pl.Series) -> NDArray[np.int64]:
     """Return the time of every record: of dates and times, of ISO 8601 texts, or of numbers, which are seconds.
 
-    A time without a zone is taken for UTC. `NO_TIME` stands where there is none, or a text is no time.
+    A time without a zone is taken for UTC. `NO_TIME` is where there is none, or a text is no time.
     """
     column = column.alias("time")  # some names are patterns to Polars
     kind = column.dtype

@@ -192,13 +192,13 @@ def unicity(
         raise ArgumentError(f"a point is made of columns other than {shown(person)}, which names the person; name them.")
     trajectories, records, left_out = _trajectories(data, person, names, partitions, dict(derived or {}))
     chance = np.random.default_rng(checked_seed(seed))
-    found = []
+    results = []
     for at, one in enumerate(wanted):
-        found.append(trajectories.unicity(one, draws, chance))
+        results.append(trajectories.unicity(one, draws, chance))
         if progress is not None:
             progress(at + 1, len(wanted))
     sizes = (len(trajectories.of_person) - 1, len(trajectories.of_point) - 1)
-    return Unicity(tuple(found), person, names, *sizes, records, left_out, seed)
+    return Unicity(tuple(results), person, names, *sizes, records, left_out, seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

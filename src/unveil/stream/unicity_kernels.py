@@ -17,7 +17,7 @@ __all__ = ["single_out_all", "single_out_drawn"]
 
 @compiled_in_place
 def _has(points: Any, start: int, stop: int, point: int) -> bool:
-    """Whether a point stands in a run, which is in order."""
+    """Whether a point is in a run, which is in order."""
     while start < stop:
         middle = (start + stop) >> 1
         if points[middle] < point:

@@ -53,7 +53,7 @@ class Window:
     sensitive
         The column to protect; none: the identity of the record, or of the person.
     size, duration
-        The last so many records, or the records of the last so many seconds ("1h", a `timedelta`); neither: all since the start.
+        The last N records, or the records of the last N seconds ("1h", a `timedelta`); neither: all since the start.
     time
         The column of the records' own times, which a duration needs.
     lateness

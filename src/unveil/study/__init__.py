@@ -1,4 +1,4 @@
-"""What is meant by data: a study, that is a source with the roles of its columns, and the pair of an original and a release."""
+"""Data as calls take it: a study, that is a source with the roles of its columns, and the pair of an original and a release."""
 
 from unveil.study.pair import ColumnPair, Pair, paired
 from unveil.study.study import Study, studied

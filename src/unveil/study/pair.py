@@ -165,7 +165,7 @@ class Pair:
 
     @property
     def whose(self) -> NDArray[np.int64] | None:
-        """The person of each original record, as a number; None where persons are not told apart."""
+        """The person of each original record, as a number; None where persons are not distinguished."""
         if self.original.person is None:
             return None
         coded = self.original.coded([self.original.person])[0]
@@ -295,7 +295,7 @@ def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:
 
 
 def _explicit(mapping: Mapped, original: Study, release: Study) -> list[ColumnPair]:
-    """Return the pairs that the map says; a protected column may also stand in the original itself."""
+    """Return the pairs that the map says; a protected column may also be in the original itself."""
     pairs = [ColumnPair(*pair) for pair in (mapping.items() if isinstance(mapping, Mapping) else mapping)]
     for pair in pairs:
         _require([pair.original], original, "the map names an original column that does not exist")
@@ -327,14 +327,14 @@ def _by_name(
     if not wanted and explicit:
         return []
     names = wanted or [name for name in release.names if name in original.names and name not in left_out]
-    found = []
+    pairs = []
     for name in names:
         if name in mapped:
             continue
         if name not in release.names:
             raise ColumnNotFoundError(f"a key attribute is not in the release: {ColumnNotFoundError.among(name, release.names)}")
-        found.append(ColumnPair(name, name))
-    return found
+        pairs.append(ColumnPair(name, name))
+    return pairs
 
 
 def _require(names: Sequence[str], study: Study | Source, problem: str) -> None:

@@ -82,9 +82,9 @@ class Roles:
             names = () if project is None else project.names(which)
             return tuple(one for one in names if one not in taken and not (partial and one not in columns))
 
-        found = {field: said.get(field) if said.get(field) is not None else planned(role) for field, role in _ROLE_OF.items()}
+        fields = {field: said.get(field) if said.get(field) is not None else planned(role) for field, role in _ROLE_OF.items()}
         only = said.get("only_roles")
-        roles = _filled(found, only_roles=bool(project is not None and project.data.only_roles if only is None else only))
+        roles = _filled(fields, only_roles=bool(project is not None and project.data.only_roles if only is None else only))
         roles.require(columns)
         return roles
 
@@ -97,8 +97,8 @@ class Roles:
             held = getattr(self, field)
             return tuple(name for name in names_of(held) if name not in taken)
 
-        found = {field: said.get(field) if said.get(field) is not None else own(field) for field in _ROLE_OF}
-        return _filled(found, only_roles=self.only_roles if only is None else only)
+        fields = {field: said.get(field) if said.get(field) is not None else own(field) for field in _ROLE_OF}
+        return _filled(fields, only_roles=self.only_roles if only is None else only)
 
     def require(self, columns: Sequence[str]) -> None:
         """Refuse a column that is asked about and not there; what names people, or is kept, may have gone already."""
@@ -112,7 +112,7 @@ class Roles:
 
     @property
     def standing(self) -> Standing:
-        """What a release may have of the columns that no mechanism is told of."""
+        """What a release may have of the columns that no mechanism is given."""
         single = [name for name in (self.household, self.weights) if name is not None]
         named = frozenset((*self.key, *self.sensitive, *single))
         return Standing(named, self.identifiers, self.person, self.keep, self.only_roles)
@@ -124,10 +124,10 @@ class Roles:
         return self.sensitive
 
 
-def _filled(found: Mapping[str, Any], *, only_roles: bool) -> Roles:
+def _filled(fields: Mapping[str, Any], *, only_roles: bool) -> Roles:
     """Return roles from names by field."""
     values: dict[str, Any] = {}
-    for field, names in found.items():
+    for field, names in fields.items():
         given = names_of(names)
         if field not in _SINGLE:
             values[field] = given

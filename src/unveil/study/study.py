@@ -195,7 +195,7 @@ class Study:
 
     @property
     def missing_is_sensitive(self) -> tuple[str, ...]:
-        """The columns of which the project says that a missing value is a secret."""
+        """The columns for which the project says that a missing value is sensitive."""
         known = {} if self.project is None else self.project.attributes
         return tuple(name for name, one in known.items() if one.missing_is_sensitive)
 
@@ -236,7 +236,7 @@ class Study:
 
     @property
     def standing(self) -> Standing:
-        """What a release may have of the columns that no mechanism is told of."""
+        """What a release may have of the columns that no mechanism is given."""
         return self.roles.standing
 
     @property
@@ -294,10 +294,10 @@ class Study:
         self, columns: Sequence[str], *, nulls: str | None = None, partitions: Mapping[str, Partition] | None = None
     ) -> Counts:
         """Return the count table over some columns, those with a partition by its blocks; none are given: the study's own."""
-        found = self._tables.counts(columns, self._policy(nulls))
+        counts = self._tables.counts(columns, self._policy(nulls))
         for name, block in (self.partitions if partitions is None else partitions).items():
-            found = found.recode(name, block) if name in columns else found
-        return found
+            counts = counts.recode(name, block) if name in columns else counts
+        return counts
 
     def owned(
         self, columns: Sequence[str], owners: Sequence[str], *, nulls: str | None = None, weights: str | None = None
@@ -321,8 +321,8 @@ class Study:
 
     def counted(self, columns: Sequence[str]) -> dict[str, Counts]:
         """Return the count table of every column by itself, those with a partition by its blocks; a null is a value."""
-        found = self._tables.each_counted(columns)
-        return {name: one.recode(name, self.partitions[name]) if name in self.partitions else one for name, one in found.items()}
+        tables = self._tables.each_counted(columns)
+        return {name: one.recode(name, self.partitions[name]) if name in self.partitions else one for name, one in tables.items()}
 
     def collected(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return columns of the records themselves, each read once."""

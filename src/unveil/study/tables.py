@@ -1,7 +1,7 @@
 """The tables of one source: every set of columns is counted once.
 
 A marginal is taken from a wider table where one is counted already and holds the same records. What is kept is bounded: a table
-that does not fit into the room left is made again when it is asked for.
+that does not fit into the room left is made again when it is needed.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Tables:
         require_columns(columns if weights is None else wanted_columns(columns, weights), self.source.names)
         question = _Question(frozenset(columns), nulls, weights, frozenset(owners if self.source.can_count else ()))
         with self._lock:
-            found = self._wider(question) or self._counted(question, columns)
-        return _in_order(found, columns)
+            table = self._wider(question) or self._counted(question, columns)
+        return _in_order(table, columns)
 
     def owned(self, columns: Sequence[str], owners: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
         """Return the combinations of some columns and of those that say whose records they are; refuse records of nobody."""
@@ -83,13 +83,13 @@ class Tables:
         require_columns([*columns, *beside, *owners], self.source.names)
         if len(columns) > _TOGETHER and not self.source.can_count:
             self.records.collect([*columns, *beside, *owners])  # all in one pass
-        found: dict[str, CodedTable] = {}
+        tables: dict[str, CodedTable] = {}
         for start in range(0, len(columns), _TOGETHER):
             active_run().check()
             some = columns[start : start + _TOGETHER]
             with self._lock:
-                found |= self._each({name: sets[name] for name in some}, owners, strict=strict)
-        return {name: _of_somebody(table, len(beside) + 1) for name, table in found.items()}
+                tables |= self._each({name: sets[name] for name in some}, owners, strict=strict)
+        return {name: _of_somebody(table, len(beside) + 1) for name, table in tables.items()}
 
     def _each(self, sets: Mapping[str, Sequence[str]], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
         """Count sets of columns, each under a name, together; those that cannot be counted are left out."""
@@ -103,10 +103,10 @@ class Tables:
         ordered = {name: _in_order(table, sets[name]) for name, table in rows.items() if table is not None}
         if ordered:
             counted |= zip(ordered, count_each(list(ordered.values())), strict=True)
-        found = {name: _in_order(_combinations(counted[name]), columns) for name, columns in sets.items() if name in counted}
+        tables = {name: _in_order(_combinations(counted[name]), columns) for name, columns in sets.items() if name in counted}
         for name in ordered:
-            self._keep(questions[name], found[name], counted[name])
-        return found
+            self._keep(questions[name], tables[name], counted[name])
+        return tables
 
     def each_counted(self, columns: Sequence[str]) -> dict[str, Counts]:
         """Return the count table of every column by itself; refuse one that cannot be counted."""
@@ -138,18 +138,18 @@ class Tables:
     def _wider(self, question: _Question) -> CodedTable | None:
         """Return the smallest table that answers a question, where there is one."""
         answers = [table for known, table in self._tables.items() if question.within(known, table.dropped)]
-        found = min(answers, key=lambda table: len(table.columns[0].codes), default=None)
-        return found if found is None or question.weights is not None else replace(found, weights=None)
+        wider = min(answers, key=lambda table: len(table.columns[0].codes), default=None)
+        return wider if wider is None or question.weights is not None else replace(wider, weights=None)
 
     def _counted(self, question: _Question, columns: Sequence[str]) -> CodedTable:
         """Ask the source for a table, and keep it."""
-        found = self.records.table(columns, question.nulls, question.weights, question.numbered)
-        if found.weights is not None:
-            if self._fits(_size([column.codes for column in found.columns])):
-                self._tables[question] = found
-            return found
-        counts = count_table(found)
-        table = _combinations(counts, found.dropped)
+        coded_ = self.records.table(columns, question.nulls, question.weights, question.numbered)
+        if coded_.weights is not None:
+            if self._fits(_size([column.codes for column in coded_.columns])):
+                self._tables[question] = coded_
+            return coded_
+        counts = count_table(coded_)
+        table = _combinations(counts, coded_.dropped)
         self._keep(question, table, counts)
         return table
 

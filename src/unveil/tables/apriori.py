@@ -1,4 +1,4 @@
-"""What is decided beforehand of single cells: published or not whatever the rules say, at which cost, to which level."""
+"""Decisions made beforehand on single cells: published or not whatever the rules say, at which cost, to which level."""
 
 from __future__ import annotations
 

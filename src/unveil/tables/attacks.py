@@ -1,7 +1,7 @@
 """Who can compute what from a table: the attacks of outsiders, of contributors, and of those who compare tables.
 
 external: a cell of one contributor is that contributor's value. internal: of two contributors each computes the other's value.
-dominance: whoever makes up most of a cell bounds all others. group disclosure: all of a class have one category. differencing:
+dominance: anyone who makes up most of a cell bounds all others. group disclosure: all of a class have one category. differencing:
 cells that no table shows follow from those that the tables show. insider: who is alone in a suppressed cell computes another.
 """
 
@@ -98,8 +98,8 @@ class TableAttack(Result):
     def __repr__(self) -> str:
         """Return one line: how many cells fall to each attack."""
         kinds = Counter(one.attack for one in self.found)
-        told = ", ".join(f"{name} {n:,}" for name, n in kinds.items()) or "nothing"
-        return f"TableAttack({in_line(self.table.names, ' x ')}: {told})"
+        summary = ", ".join(f"{name} {n:,}" for name, n in kinds.items()) or "nothing"
+        return f"TableAttack({in_line(self.table.names, ' x ')}: {summary})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be computed, and the rates."""
@@ -233,7 +233,7 @@ def attack_table(
     shown[table.cells] = True
     if protected is not None:
         shown &= ~protected.suppressed
-    found = [
+    inferred = [
         *_contributors(table, shown, share),
         *_groups(table, shown, sensitive, coalition),
         *_differences(table, shown if protected is None else None),
@@ -246,7 +246,7 @@ def attack_table(
     after = before
     if protected is not None:
         after = rate_interval(table, axis, *_count_bounds(protected))
-    return TableAttack(table, tuple(found), table.names[axis], before, after)
+    return TableAttack(table, tuple(inferred), table.names[axis], before, after)
 
 
 def _count_bounds(protected: SuppressedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -260,25 +260,25 @@ def _count_bounds(protected: SuppressedTable) -> tuple[NDArray[np.float64], NDAr
 
 def _contributors(table: CrossTable, shown: NDArray[np.bool_], share: float) -> list[CellAttack]:
     """Return the external, internal and dominance attacks on the cells that are shown."""
-    found = []
+    attacks = []
     for cell in np.flatnonzero(shown & (table.units == 1)).tolist():
         worth = float(table.n[cell] if table.value is None else table.value[cell])
         learns = "that there is one such contributor" if table.value is None else "the contributor's value"
-        found.append(CellAttack("external", cell, "anybody", learns, worth, worth, 1, None if table.value is None else 1.0))
+        attacks.append(CellAttack("external", cell, "anybody", learns, worth, worth, 1, None if table.value is None else 1.0))
     if table.value is None or table.top is None or table.size is None:
-        return found
+        return attacks
     first = table.top[:, 0]
     for cell in np.flatnonzero(shown & (table.units == 2)).tolist():  # noqa: PLR2004 - two contributors
         rest = float(table.size[cell] - first[cell])
         part = float(first[cell] / table.size[cell]) if table.size[cell] else None
-        found.append(CellAttack("internal", cell, "the largest contributor", "the other's value", rest, rest, 2, part))
+        attacks.append(CellAttack("internal", cell, "the largest contributor", "the other's value", rest, rest, 2, part))
     dominated = shown & (table.units >= _SMALL) & (table.size > 0) & (100 * first >= share * table.size)
     for cell in np.flatnonzero(dominated).tolist():
         rest = float(table.size[cell] - first[cell])
         part = float(first[cell] / table.size[cell])
         who, learns = "the largest contributor", "each other's value"
-        found.append(CellAttack("dominance", cell, who, learns, 0.0, rest, int(table.units[cell]), part))
-    return found
+        attacks.append(CellAttack("dominance", cell, who, learns, 0.0, rest, int(table.units[cell]), part))
+    return attacks
 
 
 def _groups(table: CrossTable, shown: NDArray[np.bool_], sensitive: str | None, coalition: int) -> list[CellAttack]:

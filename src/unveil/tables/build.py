@@ -58,7 +58,7 @@ def table(  # noqa: PLR0913 - what a table is made of
     by
         The columns that span the table, one dimension each.
     value
-        The column whose sum stands in each cell; none: a frequency table.
+        The column whose sum is in each cell; none: a frequency table.
     holding
         A column that says which records belong to one contributor; none: every record is one.
     request
@@ -266,9 +266,9 @@ class _Rows:
         if counted.weights is not None:
             x = counted.weights if x is None else x * counted.weights
         holder = None if holding is None else _holders(rest[holding])
-        asked = None if request is None else _flags(rest[request])
+        requests = None if request is None else _flags(rest[request])
         cell = np.ravel_multi_index(list(leaves), [len(one.leaves) for one in dimensions])
-        return cls(dimensions, tuple(leaves), np.asarray(cell), n, x, holder, asked)
+        return cls(dimensions, tuple(leaves), np.asarray(cell), n, x, holder, requests)
 
     def summed(self, amounts: NDArray[Any]) -> NDArray[Any]:
         """Return amounts by inner cell, in the shape of the leaves."""
@@ -294,13 +294,13 @@ class _Rows:
             return {"units": n, "holder": holder}
         inner = self._largest(self.cell, np.abs(self.x), self.n, top)
         tops = largest(self.dimensions, inner).reshape(-1, top)
-        asked = None
+        requests = None
         if self.asked is not None:
             mine = self._largest(self.cell[self.asked], np.abs(self.x)[self.asked], self.n[self.asked], 1)
-            asked = largest(self.dimensions, mine).ravel()
+            requests = largest(self.dimensions, mine).ravel()
         value = rolled_up(self.dimensions, self.summed(self.x * self.n)).ravel()
         size = rolled_up(self.dimensions, self.summed(np.abs(self.x) * self.n)).ravel()
-        return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": asked}
+        return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": requests}
 
     def by_amounts(self, there: Contributions) -> dict[str, Any]:
         """Return the amounts of all cells from those that an engine computed for the inner ones."""
@@ -313,8 +313,8 @@ class _Rows:
 
         value = rolled_up(self.dimensions, self.summed(there.total)).ravel()
         size = rolled_up(self.dimensions, self.summed(there.size)).ravel()
-        asked = None if there.asked is None else over_all(there.asked[:, None]).ravel()
-        return {**known, "value": value, "size": size, "top": over_all(there.top), "asked": asked}
+        requests = None if there.asked is None else over_all(there.asked[:, None]).ravel()
+        return {**known, "value": value, "size": size, "top": over_all(there.top), "asked": requests}
 
     def by_engine(self, there: Holdings, top: int) -> dict[str, Any]:
         """Return the amounts of all cells as an engine computes them, which knows the contributors."""
@@ -328,17 +328,17 @@ class _Rows:
         shape = tuple(len(one) for one in self.dimensions)
         at = np.ravel_multi_index(list(cells.codes), shape)
 
-        def placed(found: NDArray[Any], empty: float = 0) -> NDArray[Any]:
-            whole = np.full((int(np.prod(shape)), *found.shape[1:]), empty, dtype=found.dtype)
-            whole[at] = found
+        def placed(amounts: NDArray[Any], empty: float = 0) -> NDArray[Any]:
+            whole = np.full((int(np.prod(shape)), *amounts.shape[1:]), empty, dtype=amounts.dtype)
+            whole[at] = amounts
             return whole
 
         if not np.array_equal(placed(cells.n), rolled_up(self.dimensions, self.summed(self.n)).ravel()):
             raise DataChangedError.while_counted(there.source.place)
-        found: dict[str, Any] = {"units": placed(cells.units), "holder": placed(cells.holder, -1)}
+        columns: dict[str, Any] = {"units": placed(cells.units), "holder": placed(cells.holder, -1)}
         if there.what.value is not None or there.what.weights is not None:
-            found |= {"value": placed(cells.total), "size": placed(cells.size), "top": placed(cells.top)}
-        return found if there.what.request is None else {**found, "asked": placed(cells.asked)}
+            columns |= {"value": placed(cells.total), "size": placed(cells.size), "top": placed(cells.top)}
+        return columns if there.what.request is None else {**columns, "asked": placed(cells.asked)}
 
     def _largest(self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
         """Return the largest contributions of the inner cells, of which each row has `n` of one size."""
@@ -362,16 +362,16 @@ class _Rows:
         holder = np.full(size, -1, dtype=np.int64)
         alone = units[cells] == 1
         holder[cells[alone]] = holders[alone]
-        found: dict[str, Any] = {"units": units.astype(np.int64), "holder": holder}
+        columns: dict[str, Any] = {"units": units.astype(np.int64), "holder": holder}
         if self.x is not None:
-            found["value"] = rolled_up(self.dimensions, self.summed(x)).ravel()
-            found["top"] = ranked(cells, np.abs(sums), size, top)
-            found["size"] = np.bincount(cells, weights=np.abs(sums), minlength=size)
+            columns["value"] = rolled_up(self.dimensions, self.summed(x)).ravel()
+            columns["top"] = ranked(cells, np.abs(sums), size, top)
+            columns["size"] = np.bincount(cells, weights=np.abs(sums), minlength=size)
         if self.asked is not None:
             mine = np.zeros(len(sums), dtype=bool)
             mine[pair[self.asked[row]]] = True
-            found["asked"] = ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel()
-        return found
+            columns["asked"] = ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel()
+        return columns
 
     def _expanded(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return every row once for each cell that it belongs to: the cell, and the row."""

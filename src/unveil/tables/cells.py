@@ -1,6 +1,6 @@
 """The cells of a table and the equations between them: every total is the sum of its parts, along every dimension.
 
-Cells stand in row-major order of the dimensions' codes. An equation is a row of a sparse matrix M with +1 for the parts and -1
+Cells are in row-major order of the dimensions' codes. An equation is a row of a sparse matrix M with +1 for the parts and -1
 for the total, so that M a = 0 for the values a of the cells.
 """
 
@@ -129,15 +129,15 @@ def misfit(matrix: sp.csr_matrix, value: NDArray[np.float64]) -> tuple[int, floa
 
 def rolled_up(dimensions: Sequence[Classification], inner: NDArray[Any]) -> NDArray[Any]:
     """Return amounts of all cells from those of the inner ones, which add; one axis per dimension, others may follow."""
-    found = inner
+    sums = inner
     for axis, dimension in enumerate(dimensions):
-        moved = np.moveaxis(found, axis, 0)
+        moved = np.moveaxis(sums, axis, 0)
         shape = (len(dimension), *moved.shape[1:])
-        summed = np.empty(shape, dtype=found.dtype)
+        summed = np.empty(shape, dtype=sums.dtype)
         for at, members in enumerate(dimension.members):
             summed[at] = moved[members].sum(axis=0)
-        found = np.moveaxis(summed, 0, axis)
-    return found
+        sums = np.moveaxis(summed, 0, axis)
+    return sums
 
 
 def alone_in(dimensions: Sequence[Classification], inner: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -159,13 +159,13 @@ def largest(dimensions: Sequence[Classification], inner: NDArray[np.float64]) ->
 
     Right only where every contributor lies in one inner cell.
     """
-    found = inner
+    tops = inner
     top = inner.shape[-1]
     for axis, dimension in enumerate(dimensions):
-        moved = np.moveaxis(found, axis, 0)
+        moved = np.moveaxis(tops, axis, 0)
         merged = np.empty((len(dimension), *moved.shape[1:]))
         for at, members in enumerate(dimension.members):
             stacked = np.moveaxis(moved[members], 0, -2).reshape(*moved.shape[1:-1], len(members) * top)
             merged[at] = -np.sort(np.partition(-stacked, top - 1, axis=-1)[..., :top], axis=-1) if len(members) > 1 else stacked
-        found = np.moveaxis(merged, 0, axis)
-    return found
+        tops = np.moveaxis(merged, 0, axis)
+    return tops

@@ -39,7 +39,7 @@ class Classification:
     codes
         All codes, a group before its members.
     depth
-        How far each code stands below the top.
+        How far each code is below the top.
     leaves
         The positions of the codes that are no groups.
     sums
@@ -102,7 +102,7 @@ class Classification:
 
     @classmethod
     def of(cls, name: str, hierarchies: Sequence[Hierarchy], *, null: bool = False, total: str | None = TOTAL) -> Classification:
-        """Return the codes of one hierarchy or several over the same leaves; a null stands below the total."""
+        """Return the codes of one hierarchy or several over the same leaves; a null is below the total."""
         rows = [_rooted(one, total) for one in hierarchies]
         leaves = [row[0] for row in rows[0]]
         for other in rows[1:]:

@@ -158,13 +158,13 @@ def compare_tables(
     >>> unveil.tables.compare_tables(table, ways)
     TableComparison(race x marital-status: suppressed, rounded)
     """
-    asked = rules_of(rules) or next((one.rules for one in protected.values() if isinstance(one, SuppressedTable)), ())
+    required = rules_of(rules) or next((one.rules for one in protected.values() if isinstance(one, SuppressedTable)), ())
     aim = Aim(attacker=attacker, insiders="none" if insiders == "none" else "singletons")
-    found = {}
+    points = {}
     for name, one in protected.items():
         figure, hidden, on = _published(name, table, one)
-        found[name] = _figures(table, figure, hidden, replace(aim, on=on), asked)
-    return TableComparison(table, found)
+        points[name] = _figures(table, figure, hidden, replace(aim, on=on), required)
+    return TableComparison(table, points)
 
 
 def _published(name: str, table: CrossTable, one: ProtectedTable) -> tuple[NDArray[np.float64], NDArray[np.bool_], Any]:
@@ -215,8 +215,8 @@ def _risk(
     near = np.abs(change) < np.maximum(np.where(change < 0, problem.down, problem.up) - slack, slack)
     exposed = int((problem.primary & ~gone & near).sum())
     if gone.any() and not (figure != table.amounts(problem.on))[problem.cells[~gone]].any():
-        found = audited(replace(problem, primary=problem.primary & gone), gone, depth="enough")
-        exposed += int(found.exposed.sum())
+        findings = audited(replace(problem, primary=problem.primary & gone), gone, depth="enough")
+        exposed += int(findings.exposed.sum())
     elif gone.any():
         raise TableError("a table with cells both suppressed and changed cannot be attacked here.")
     return int(problem.primary.sum()), exposed

@@ -45,7 +45,7 @@ def crosstab(
 def crosstab_rows(
     dimensions: Sequence[Classification], entries: Sequence[Any], kept: NDArray[np.bool_] | None = None, *, indent: bool = False
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return the header and the rows of a crosstab; a cell that is no part of the table is None."""
+    """Return the header and the rows of a crosstab; a cell that is not part of the table is None."""
     *down, across = dimensions
     width = len(across)
     header = [" / ".join(one.name for one in down) or across.name, *across.codes]
@@ -59,7 +59,7 @@ def crosstab_rows(
 
 
 def _label(down: Sequence[Classification], at: int, *, indent: bool) -> str:
-    """Return what stands before a row: the codes of its dimensions, the last one set in by its depth."""
+    """Return what comes before a row: the codes of its dimensions, the last one set in by its depth."""
     if not down:
         return ""
     places = np.unravel_index(at, [len(one) for one in down])

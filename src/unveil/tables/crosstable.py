@@ -90,7 +90,7 @@ class CrossTable(Result):
         return f"CrossTable({in_line(self.names, ' x ')}: {counted(len(self), 'cell')}, {counted(self.made.records, 'record')})"
 
     def amounts(self, on: str) -> NDArray[np.float64]:
-        """Return what stands in the cells: the records, or the values."""
+        """Return what is in the cells: the records, or the values."""
         if on == "count":
             return self.n.astype(np.float64)
         if self.value is None:

@@ -27,13 +27,13 @@ def given_away(problem: CellProblem, suppressed: NDArray[np.bool_]) -> list[tupl
     known: dict[int, set[int]] = {}
     for at in np.flatnonzero(owner >= 0).tolist():
         known.setdefault(kind[at], set()).add(int(owner[at]))
-    found = []
+    pairs = []
     for at in np.flatnonzero(problem.primary[cells]).tolist():
         if kind[at] == 0:
-            found.append((int(cells[at]), _NOBODY))
+            pairs.append((int(cells[at]), _NOBODY))
         elif others := known.get(kind[at], set()) - {int(owner[at])}:
-            found.append((int(cells[at]), min(others)))
-    return found
+            pairs.append((int(cells[at]), min(others)))
+    return pairs
 
 
 def owners(problem: CellProblem) -> NDArray[np.int64]:

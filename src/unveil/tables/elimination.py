@@ -55,15 +55,15 @@ def directions(matrix: sp.csr_matrix) -> Directions:
     order, rows = eliminated(matrix, PRIME)
     columns = matrix.shape[1]
     chance = np.random.Generator(np.random.PCG64(20240229))
-    found = []
+    vectors = []
     for _ in range(2):
         z = [int(one) for one in chance.integers(1, PRIME, columns)]
         for at, row in zip(reversed(order), reversed(rows), strict=True):
             check()
             rest = sum(factor * z[column] for column, factor in row.items() if column != at)
             z[at] = -rest * pow(row[at], -1, PRIME) % PRIME
-        found.append(z)
-    return Directions(found[0], found[1])
+        vectors.append(z)
+    return Directions(vectors[0], vectors[1])
 
 
 def eliminated(matrix: sp.csr_matrix, prime: int) -> tuple[list[int], list[dict[int, int]]]:

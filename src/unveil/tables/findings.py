@@ -28,7 +28,7 @@ Depth: TypeAlias = Literal["exact", "enough", "auto"]
 _WIDTHS_UP_TO = 2_000
 """Sensitive cells for which it is computed how narrow insiders can make them; of more, only whether they know them exactly."""
 _EXACT_UP_TO = 1_500
-"""Suppressed cells whose intervals are computed to their ends, unless asked otherwise."""
+"""Suppressed cells whose intervals are computed to their ends, unless set otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Findings:
     insiders: tuple[Inference, ...]
 
     def pattern(self, cells: int) -> NDArray[np.bool_]:
-        """Return which of so many cells are suppressed."""
+        """Return which of this many cells are suppressed."""
         suppressed = np.zeros(cells, dtype=bool)
         suppressed[self.suppressed] = True
         return suppressed
@@ -83,8 +83,8 @@ def audited(
     unknowns = Unknowns.of(problem.equations, problem.value, cells, problem.lower, problem.upper)
     exact = depth == "exact" or (depth == "auto" and len(cells) <= _EXACT_UP_TO)
     need = _Need(problem, cells)
-    found = intervals(unknowns, None if exact else need, step)
-    exposed = need.missed(found.low, found.high)
+    ranges = intervals(unknowns, None if exact else need, step)
+    exposed = need.missed(ranges.low, ranges.high)
     inside: list[Inference] = []
     if problem.insiders:
         sought = np.zeros(len(problem), dtype=bool)
@@ -94,7 +94,7 @@ def audited(
     place = {int(cell): at for at, cell in enumerate(cells)}
     for one in inside:
         exposed[place[one.cell]] = True
-    return Findings(cells, found.low, found.high, found.exact, found.determined, exposed, tuple(inside))
+    return Findings(cells, ranges.low, ranges.high, ranges.exact, ranges.determined, exposed, tuple(inside))
 
 
 def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:

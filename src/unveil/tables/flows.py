@@ -29,7 +29,7 @@ _AGAIN = 2
 _LARGE = 3_000
 """Among more cells one side and one repetition have to do, and flows are first sought among likely cells."""
 _LIKELY = 4
-"""Of so many cells of an equation, the cheapest, a flow is first sought."""
+"""Of this many cells of an equation, the cheapest, a flow is first sought."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,11 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
         The sensitive cells to look at: those that outsiders cannot compute.
     """
     attack = _Attack(problem, suppressed, sought)
-    found: dict[int, Inference] = {}
+    by_cell: dict[int, Inference] = {}
     for some in problem.insiders:
-        for one in attack.by(some, frozenset(found)):
-            found[one.cell] = one
-    return list(found.values())
+        for one in attack.by(some, frozenset(by_cell)):
+            by_cell[one.cell] = one
+    return list(by_cell.values())
 
 
 def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence[FlowTask]) -> list[tuple[int, int]]:
@@ -90,13 +90,13 @@ class _Attack:
             for _ in range(_DRAWN):
                 self._pushed(self.at, chance.choice([-1.0, 1.0], len(self.at)))
 
-    def by(self, known: NDArray[np.int64], found: frozenset[int]) -> list[Inference]:
+    def by(self, known: NDArray[np.int64], insiders: frozenset[int]) -> list[Inference]:
         """Return what somebody computes who knows some cells, but for what others were found to compute already."""
         mine = self.place[known]
         mine = mine[mine >= 0]
         if not len(mine) or not len(self.at):
             return []
-        passed = np.isin(self.at, mine) | np.isin(self.sought, list(found))
+        passed = np.isin(self.at, mine) | np.isin(self.sought, list(insiders))
         low, high = self._mixed(mine)
         if not self._open(low, high, passed).any():
             return []

@@ -1,4 +1,4 @@
-"""What has to be protected against whom: the cells, the equations between them, the attacker's bounds, and the need of each cell.
+"""The protection problem: the cells, the equations between them, the attacker's bounds, and the need of each cell.
 
 Everything that protects or attacks works on this. The cells are those that are part of the table, numbered anew.
 """
@@ -41,7 +41,7 @@ class Aim:
     Attributes
     ----------
     on
-        What is protected; None: what the rules speak of.
+        What is protected; None: what the rules are about.
     attacker
         What everybody knows of every cell beforehand: its bounds, as numbers or, ending in %, as parts of its value.
     zeros, insiders
@@ -71,7 +71,7 @@ class CellProblem:
     equations
         M: the equations between the cells, M a = 0.
     value
-        What stands in each cell.
+        What is in each cell.
     lower, upper
         What everybody knows of each cell beforehand.
     primary
@@ -122,7 +122,7 @@ class CellProblem:
         return np.asarray(self.primary[some] & (near | narrow | exact))
 
     def aimed(self) -> CellProblem:
-        """Return the problem with a little asked of cells that must only not be known exactly: methods need a number."""
+        """Return the problem with a little width for cells that must only not be known exactly: methods need a number."""
         bare = self.primary & (self.down <= 0) & (self.up <= 0) & (self.width <= 0)
         little = _OPEN * np.maximum(1.0, np.abs(self.value))
         return replace(self, width=np.where(bare, little, self.width))

@@ -150,7 +150,7 @@ class TableAudit(Result):
 
 _UNKNOWN = (
     "Without the original data and rules it is not known how far each cell must stay open: exposed are the cells that can be "
-    "computed exactly, or more closely than the width asked for."
+    "computed exactly, or more closely than the required width."
 )
 
 
@@ -325,16 +325,18 @@ def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bo
     return value
 
 
-def _told(table: CrossTable, problem: CellProblem, found: Findings, unprotected: NDArray[np.bool_], *, known: bool) -> TableAudit:
+def _told(
+    table: CrossTable, problem: CellProblem, findings: Findings, unprotected: NDArray[np.bool_], *, known: bool
+) -> TableAudit:
     """Return what the attack found, with the reasons for the first exposed cells."""
-    exposed = found.exposed | unprotected[found.suppressed]
-    low, high = found.low.copy(), found.high.copy()
-    bare = unprotected[found.suppressed]
-    low[bare] = high[bare] = problem.value[found.suppressed[bare]]
+    exposed = findings.exposed | unprotected[findings.suppressed]
+    low, high = findings.low.copy(), findings.high.copy()
+    bare = unprotected[findings.suppressed]
+    low[bare] = high[bare] = problem.value[findings.suppressed[bare]]
     reasons: dict[int, str] = {}
-    inside = {one.cell: one for one in found.insiders}
-    why = Reasons(table, problem, found.suppressed) if exposed.any() else None
-    for cell in found.suppressed[exposed][:_MOST_REASONS].tolist():
+    inside = {one.cell: one for one in findings.insiders}
+    why = Reasons(table, problem, findings.suppressed) if exposed.any() else None
+    for cell in findings.suppressed[exposed][:_MOST_REASONS].tolist():
         number_of = int(problem.cells[cell])
         if unprotected[cell]:
             reasons[number_of] = f"{table.name_of(number_of)} is sensitive, and published."
@@ -343,6 +345,6 @@ def _told(table: CrossTable, problem: CellProblem, found: Findings, unprotected:
             reasons[number_of] = f"The only contributor of {other} can compute {table.name_of(number_of)}."
         elif why is not None:
             reasons[number_of] = why.words(cell)
-    sensitive = problem.primary[found.suppressed] if known else None
-    cells = problem.cells[found.suppressed]
-    return TableAudit(table, cells, low, high, exposed, sensitive, found.exact, reasons, problem.on)
+    sensitive = problem.primary[findings.suppressed] if known else None
+    cells = problem.cells[findings.suppressed]
+    return TableAudit(table, cells, low, high, exposed, sensitive, findings.exact, reasons, problem.on)

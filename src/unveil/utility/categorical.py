@@ -149,7 +149,7 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Any]:
 
     Notes
     -----
-    Only records that differ in one of a table's attributes are counted: all others stand in the same cell before and after.
+    Only records that differ in one of a table's attributes are counted: all others are in the same cell before and after.
 
     Examples
     --------
@@ -161,21 +161,21 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Any]:
     (2, 0.25)
     """
     changed = [column.original != column.release for column in columns]
-    found: dict[str, Any] = {}
+    losses: dict[str, Any] = {}
     for size in range(1, min(ways, len(columns)) + 1):
         if (number := math.comb(len(columns), size)) > _MOST_TABLES:
             why = f"{number:,} tables of {size} attributes, more than {_MOST_TABLES:,}: not compared"
-            found[str(size)] = {"tables": number, "difference": None, "normalised": None, "by_table": [], "reason": why}
+            losses[str(size)] = {"tables": number, "difference": None, "normalised": None, "by_table": [], "reason": why}
             continue
         chosen = [*combinations(range(len(columns)), size)]
         tables = [_table(columns, changed, some) for some in active_run().each(f"tables, {size}-way", chosen)]
-        found[str(size)] = {
+        losses[str(size)] = {
             "tables": len(tables),
             "difference": sum(table["difference"] for table in tables),
             "normalised": sum(table["normalised"] for table in tables) / len(tables),
             "by_table": tables,
         }
-    return found
+    return losses
 
 
 def _ranks(values: Sequence[Any], order: Sequence[Any]) -> NDArray[np.float64]:
@@ -199,5 +199,5 @@ def _table(columns: Sequence[CodedPair], changed: Sequence[NDArray[np.bool_]], c
 def _apart(before: Sequence[Codes], after: Sequence[Codes], sizes: Sequence[int]) -> int:
     """Return the sum of the absolute differences of two count tables, over the cells that occur in either."""
     (cells, n), (others, m) = tally(before, sizes), tally(after, sizes)
-    of_cell, found = group([np.concatenate(pair) for pair in zip(cells, others, strict=True)], sizes)
-    return int(np.abs(summed(of_cell, np.concatenate([n, -m]), len(found[0]))).sum())
+    of_cell, number = group([np.concatenate(pair) for pair in zip(cells, others, strict=True)], sizes)
+    return int(np.abs(summed(of_cell, np.concatenate([n, -m]), len(number[0]))).sum())

@@ -276,17 +276,17 @@ def _structures(names: Sequence[str], original: Sequence[Numbers], release: Sequ
         return {**_undefined(_STRUCTURES, why), "complete": records}
     (before, still), (after, flat) = (_covariance(table, complete) for table in (original, release))
     triangle = np.triu_indices(len(names))
-    found = {"covariance": _compared(before[triangle], after[triangle])}
+    structures = {"covariance": _compared(before[triangle], after[triangle])}
     gone = [name for name, varied, constant in zip(names, ~still, flat, strict=True) if varied and constant]
     if still.all() or gone:
         why = f"constant in the release: {listed(gone)}" if gone else "every attribute is constant in the original"
         undefined = _undefined(_STRUCTURES[1:], f"{why}; a constant has no correlations")
-        return {**found, **undefined, "complete": records}
+        return {**structures, **undefined, "complete": records}
     kept = np.flatnonzero(~still)
     one, other = (_Shape.of(matrix[np.ix_(kept, kept)]) for matrix in (before, after))
     left_out = [name for name, constant in zip(names, still, strict=True) if constant]
     note = f"left out, constant in the original: {listed(left_out)}" if left_out else ""
-    return {**found, **_shapes(one, other.turned_to(one), note), "complete": records}
+    return {**structures, **_shapes(one, other.turned_to(one), note), "complete": records}
 
 
 def _shapes(one: _Shape, other: _Shape, note: str) -> dict[str, Any]:

@@ -64,18 +64,18 @@ class Covering:
     level: Places
 
     def summed(self, of_leaf: Numbers, otherwise: float) -> Numbers:
-        """Return the sum over the leaves that each label covers; otherwise for a code that is no label."""
+        """Return the sum over the leaves that each label covers; otherwise for a code that is not a label."""
         below = np.concatenate([[0.0], np.cumsum(of_leaf)])
         return np.where(self._named, summed(self.label, below[self.last] - below[self.first], self.codes), otherwise)
 
     def levels(self) -> Numbers:
-        """Return the share of the height at which each label stands; 1 for a code that is no label."""
+        """Return the share of the height at which each label stands; 1 for a code that is not a label."""
         share = np.ones(self.codes)
         share[self.label] = self.level / max(self.height or 0, 1)
         return share
 
     def extents(self) -> Numbers:
-        """Return the share of the domain that each label covers, 0 for a single leaf; 1 for a code that is no label."""
+        """Return the share of the domain that each label covers, 0 for a single leaf; 1 for a code that is not a label."""
         if self.numbers is None:
             covered = self.summed(np.ones(self.leaves), self.leaves)
             return np.where(covered > 1.0, covered / self.leaves, 0.0)
@@ -162,7 +162,7 @@ def covered_by_tree(
     Raises
     ------
     HierarchyError
-        If a value is no leaf, or a label no node.
+        If a value is not a leaf, or a label no node.
     """
     paths = sorted(hierarchy.labels, key=lambda row: row[::-1])
     tree = Hierarchy(hierarchy.column, paths)
@@ -170,12 +170,15 @@ def covered_by_tree(
     leaf[present] = rows_of(tree, [values[code] for code in present.tolist()])
     nodes = [_runs_of([row[number] for row in paths]) for number in range(tree.height + 1)]
     names = {code: paths[leaf[code]][0] if leaf[code] >= 0 else _name(values[code], nodes) for code in labels.tolist()}
-    found = {code: [level for level, some in enumerate(nodes) if name in some] for code, name in names.items()}
-    _refuse_lost(found, "leaf of its hierarchy")
+    levels_of = {code: [level for level, some in enumerate(nodes) if name in some] for code, name in names.items()}
+    _refuse_lost(levels_of, "leaf of its hierarchy")
     points = np.array([np.nan if (point := point_of(row[0])) is None else point for row in paths])
     numbers = None if np.isnan(points).any() else points
-    common = set(range(tree.height + 1)).intersection(*found.values())
-    for choice in (*(dict.fromkeys(found, level) for level in sorted(common)), {code: some[0] for code, some in found.items()}):
+    common = set(range(tree.height + 1)).intersection(*levels_of.values())
+    for choice in (
+        *(dict.fromkeys(levels_of, level) for level in sorted(common)),
+        {code: some[0] for code, some in levels_of.items()},
+    ):
         runs = {code: [nodes[level][names[code]]] for code, level in choice.items()}
         covering = _covering(leaf, numbers, len(paths), tree.height, runs, choice)
         if covering.holds(*pairs).all():
@@ -208,7 +211,7 @@ class _Values:
 
 
 def _runs_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return where each text stands; the same texts stand together."""
+    """Return where each text is; the same texts are together."""
     last = {text: at + 1 for at, text in enumerate(texts)}
     first = {text: at for at, text in reversed(list(enumerate(texts)))}
     return {text: (first[text], last[text]) for text in first}
@@ -220,8 +223,8 @@ def _name(label: Any, nodes: Sequence[Mapping[str, Any]]) -> str:
     return text if any(text in some for some in nodes) else text_form(label)
 
 
-def _refuse_lost(found: Mapping[int, Sequence[Any]], what: str) -> None:
-    lost = sum(not some for some in found.values())
+def _refuse_lost(levels: Mapping[int, Sequence[Any]], what: str) -> None:
+    lost = sum(not some for some in levels.values())
     if lost:
         verb = "covers" if lost == 1 else "cover"
         raise HierarchyError(f"{counted(lost, 'released label')} {verb} no {what}.")

@@ -1,11 +1,11 @@
-"""How does a table, generalised values and all, become numbers that a model can learn from?
+"""Tables as numbers that a model can learn from, generalised values and all.
 
-The original says what a column is. Where it holds numbers, a value of the release stands at the middle of what it covers:
-``[20, 30)`` at 25, ``20-29`` and ``2*`` at 24.5, ``{20, 24}`` at 22; an open range such as ``>= 65`` stands at its end. What says
-nothing (``*``, a null, a text that is no number) stands at the median of the training records. Numbers are standardised.
+The original says what a column is. Where it holds numbers, a value of the release is at the middle of what it covers:
+``[20, 30)`` at 25, ``20-29`` and ``2*`` at 24.5, ``{20, 24}`` at 22; an open range such as ``>= 65`` is at its end. What says
+nothing (``*``, a null, a text that is not a number) is at the median of the training records. Numbers are standardised.
 
 Any other column is one of categories: generalised values and nulls are categories like others, each with an indicator. An
-original record is told to a model in the words of its training data: a category that these never hold becomes the one
+original record is given to a model in the words of its training data: a category that these never hold becomes the one
 that training records of that category most often became, as for somebody who recodes new data the way the release was recoded.
 """
 
@@ -53,7 +53,7 @@ class Encoded:
     numeric
         Which of them hold numbers; the others hold codes of categories, -1 for a null.
     original, release
-        A row a record and a column a name; NaN where a number is not known.
+        A row per record and a column per name; NaN where a number is not known.
     """
 
     names: tuple[str, ...]
@@ -90,12 +90,12 @@ def in_common(original: Source, release: Source, given: Names | None, *, without
     names = names_of(given)
     if doubled := [name for name in names if names.count(name) > 1]:
         raise ArgumentError(f"column {shown(doubled[0])} is named twice; name it once.")
-    found = names or tuple(name for name in original.names if name in release.names and name not in set(without))
-    if not found:
+    common = names or tuple(name for name in original.names if name in release.names and name not in set(without))
+    if not common:
         raise ColumnNotFoundError(
             f"original and release have no column in common; those of the release are: {listed(release.names)}."
         )
-    return found
+    return common
 
 
 def middle(value: Any) -> float:
@@ -191,16 +191,16 @@ def _pair(before: Any, after: Any, *, numbers: bool) -> tuple[NDArray[np.float64
 
 def _numbers(column: Any) -> NDArray[np.float64]:
     if column.dtype.is_numeric():
-        found = column.cast(float).to_numpy().copy()
-        found[~np.isfinite(found)] = np.nan
-        return np.asarray(found, dtype=np.float64)
+        numbers = column.cast(float).to_numpy().copy()
+        numbers[~np.isfinite(numbers)] = np.nan
+        return np.asarray(numbers, dtype=np.float64)
     coded = encode(column)
     return np.asarray(np.array([middle(value) for value in coded.values])[coded.codes])
 
 
 def _number(value: Any) -> float:
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
-    return found if math.isfinite(found) else math.nan
+    return number if math.isfinite(number) else math.nan

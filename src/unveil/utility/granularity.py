@@ -4,7 +4,7 @@ Row i of the original and of the release is the same person. A released label st
 (without a hierarchy: for the original's values that it covers, an interval, a masked code or a set); `*` and null stand for all
 of them (suppression). A cell that is null, or `*`, in the original has nothing to lose: it is left out and counted. Every loss
 is 0 for a release that equals the original, or where there is one value only, and 1 where everything is suppressed. For N cells,
-with a label that covers m of M leaves and stands at level l of a hierarchy of height h:
+with a label that covers m of M leaves and is at level l of a hierarchy of height h:
 
 - **granularity** :math:`\frac{\sum m/M - N/M}{N - N/M}`, the mean of :math:`(m - 1)/(M - 1)`: the loss metric [1]_, scaled as in
   ARX; M are all leaves of the hierarchy, present in the data or not.
@@ -96,7 +96,7 @@ def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> G
 
     Notes
     -----
-    A label may stand at any level. Where one level explains the labels of all records, they are of that level (the lowest such);
+    A label may be at any level. Where one level explains the labels of all records, they are of that level (the lowest such);
     otherwise each is of the lowest level that has it. A label that does not cover the record's own value comes from a
     perturbation: it is counted, and the non-uniform entropy is undefined.
 
@@ -159,7 +159,7 @@ def _mean(figures: NDArray[np.float64], n: NDArray[np.int64]) -> float:
 
 
 def discernibility(sizes: NDArray[np.int64], suppressed: int, records: int) -> int:
-    r"""Return :math:`\sum |E|^2 + s n`: every record counts as many as it cannot be told from, a suppressed one all n.
+    r"""Return :math:`\sum |E|^2 + s n`: every record counts as many as it cannot be distinguished from, a suppressed one all n.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which models learn a task, and how are they scored? Scikit-learn's, with their own settings unless said here.
+"""Models that learn a task, and their scores: scikit-learn's, with their own settings unless stated here.
 
 Trees have at least 5 records in a leaf, there are 15 neighbours, and `baseline` needs no features: it says the most frequent
 class, or the mean.
@@ -35,7 +35,7 @@ _ITERATIONS = 10_000
 
 
 def predictors(kind: str, records: int, seed: int) -> dict[str, Any]:
-    """Return the models of a kind of task, not fitted yet, for so many training records."""
+    """Return the models of a kind of task, not fitted yet, for this many training records."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor

@@ -69,11 +69,11 @@ class Loss(Result):
     suppressed
         Cells and records that say nothing any more.
     pmse, tasks
-        The propensity score error, and what models trained on the release lose; None where not asked for.
+        The propensity score error, and what models trained on the release lose; None where not requested.
     alignment
         How records were aligned.
     failed
-        What was asked for by name and could not be evaluated, one line each.
+        What was requested by name and could not be evaluated, one line each.
     made
         How the result was made.
     """
@@ -114,16 +114,16 @@ class Loss(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row an attribute."""
+        """Return one row per attribute."""
         numbers, words = self.continuous.attributes, self.categorical.attributes
-        found = [(name, "continuous", one) for name, one in numbers.items()]
-        found += [(name, "categorical", one) for name, one in words.items()]
+        rows = [(name, "continuous", one) for name, one in numbers.items()]
+        rows += [(name, "categorical", one) for name, one in words.items()]
         figures = ("mse", "mae", "variation", "il1s", "ks", "nominal", "ordinal", "conditional_entropy", *LOSSES)
         return {
-            "attribute": [name for name, _, _ in found],
-            "kind": [kind for _, kind, _ in found],
-            **{figure: [one.get(figure) for _, _, one in found] for figure in figures},
-            "suppressed": [self.suppressed.by_attribute[name] for name, _, _ in found],
+            "attribute": [name for name, _, _ in rows],
+            "kind": [kind for _, kind, _ in rows],
+            **{figure: [one.get(figure) for _, _, one in rows] for figure in figures},
+            "suppressed": [self.suppressed.by_attribute[name] for name, _, _ in rows],
         }
 
     def view(self) -> View:
@@ -202,10 +202,10 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     >>> import unveil
     >>> ages = {"age": [21, 34, 38, 59], "sex": ["f", "m", "m", "f"]}
     >>> import polars as pl
-    >>> found = unveil.loss(pl.DataFrame(ages), pl.DataFrame(ages | {"age": [25, 36, 36, 55]}), same_order=True)
-    >>> found
+    >>> loss = unveil.loss(pl.DataFrame(ages), pl.DataFrame(ages | {"age": [25, 36, 36, 55]}), same_order=True)
+    >>> loss
     Loss(IL1s 0.1345, nominal 0.0000, granularity 0.0000, discernibility 0.1667)
-    >>> found.continuous["attributes"]["age"]["mae"]
+    >>> loss.continuous["attributes"]["age"]["mae"]
     3.0
     """
     if not 0 <= ways <= _MOST_WAYS:
@@ -279,14 +279,16 @@ def _continuous(both: SideBySide) -> ContinuousLoss:
 
 
 def _granularities(both: SideBySide, trees: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
-    """Return how coarse each attribute of categories has become, or why that is not known; and what of it was asked for."""
-    found: dict[str, Granularity | str] = {}
+    """Return how coarse each attribute of categories has become, or why that is not known; and what of it was requested."""
+    granularities: dict[str, Granularity | str] = {}
     for name, column in active_run().each("granularity", both.coded.items()):
         try:
-            found[name] = granularity_loss(column, trees.get(name))
+            granularities[name] = granularity_loss(column, trees.get(name))
         except UnveilError as problem:
-            found[name] = str(problem)
-    return found, [f"attribute {shown(name)}: {why}" for name, why in found.items() if name in trees and isinstance(why, str)]
+            granularities[name] = str(problem)
+    return granularities, [
+        f"attribute {shown(name)}: {why}" for name, why in granularities.items() if name in trees and isinstance(why, str)
+    ]
 
 
 def _categorical(
@@ -368,16 +370,16 @@ def _suppressed(both: SideBySide, keys: Sequence[str]) -> SuppressionLoss:
 
 
 def _asked(names: Task | Names | Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:
-    """Return the tasks asked for; a target named alone is predicted from all else, a number by regression."""
-    found = []
+    """Return the requested tasks; a target named alone is predicted from all else, a number by regression."""
+    tasks = []
     for name in [names] if isinstance(names, Task | str) else names:
         if isinstance(name, Task):
-            found.append(name)
+            tasks.append(name)
             continue
         require_columns([name], list(both.columns))
         number_like = both.columns[name][0].dtype.is_numeric() and name not in words
-        found.append(Task(name, name, kind="regression" if number_like else "classification"))
-    return found
+        tasks.append(Task(name, name, kind="regression" if number_like else "classification"))
+    return tasks
 
 
 def _renamed(tables: tuple[Microdata, Microdata], pairs: Mapping[str, str], identity: str | None) -> tuple[Any, Any]:

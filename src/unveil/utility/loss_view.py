@@ -25,24 +25,24 @@ _STRUCTURES = {
 _SHARES = frozenset({"ks", "nominal", "ordinal", "granularity", "precision", "ncp", "entropy lost", "of the worst"})
 
 
-def view_of(found: Loss) -> View:
+def view_of(loss: Loss) -> View:
     """Return the first figures, a table a part, and remarks."""
-    tables = [*_continuous(found.continuous), *_categorical(found.categorical), _classes(found.classes), *_tasks(found.tasks)]
+    tables = [*_continuous(loss.continuous), *_categorical(loss.categorical), _classes(loss.classes), *_tasks(loss.tasks)]
     title = "What the release has lost"
-    return View(title, tuple(_figures(found)), tuple(table for table in tables if table.rows), tuple(_notes(found)))
+    return View(title, tuple(_figures(loss)), tuple(table for table in tables if table.rows), tuple(_notes(loss)))
 
 
-def _figures(found: Loss) -> list[Figure]:
+def _figures(loss: Loss) -> list[Figure]:
     meant = [
-        ("IL1s", found.continuous.il1s, "mean move of a number, over its standard deviation times the root of 2"),
-        ("changed", found.categorical.nominal, "share of categories that differ"),
-        ("granularity", found.categorical.granularity, "0: every value is told; 1: all is suppressed"),
-        ("pMSE", found.pmse and found.pmse["pmse"], "0: release and original cannot be told apart; 0.25: every record can"),
+        ("IL1s", loss.continuous.il1s, "mean move of a number, over its standard deviation times the root of 2"),
+        ("changed", loss.categorical.nominal, "share of categories that differ"),
+        ("granularity", loss.categorical.granularity, "0: every value is kept; 1: all is suppressed"),
+        ("pMSE", loss.pmse and loss.pmse["pmse"], "0: release and original cannot be told apart; 0.25: every record can"),
     ]
     figures = [Figure(label, value, meaning) for label, value, meaning in meant if value is not None]
-    gone = found.suppressed
+    gone = loss.suppressed
     figures.append(Figure("suppressed cells", gone["cells"], f"{gone['share_of_cells']:.2%} of all"))
-    return [*figures, Figure("suppressed records", gone["records"], f"of {counted(found.made.records, 'record')}")]
+    return [*figures, Figure("suppressed records", gone["records"], f"of {counted(loss.made.records, 'record')}")]
 
 
 def _continuous(part: Any) -> list[Table]:
@@ -95,20 +95,20 @@ def _tasks(tasks: Any) -> list[Table]:
     return [Table(("task", "model", "measure", *sides), rows, title="Tasks")]
 
 
-def _notes(found: Loss) -> list[str]:
-    notes = [*found.failed]
-    alignment = found.alignment.to_dict()
+def _notes(loss: Loss) -> list[str]:
+    notes = [*loss.failed]
+    alignment = loss.alignment.to_dict()
     if alignment["dropped"]:
         notes.append(f"{counted(alignment['dropped'], 'record')} of the original not in the release: counted as suppressed.")
     if alignment["added"]:
         notes.append(f"{counted(alignment['added'], 'record')} of the release without an original: left out.")
-    covariance = found.continuous.covariance
+    covariance = loss.continuous.covariance
     notes += (
-        [f"structure of the numbers: {covariance['reason']}"] if found.continuous.attributes and not covariance["cells"] else []
+        [f"structure of the numbers: {covariance['reason']}"] if loss.continuous.attributes and not covariance["cells"] else []
     )
-    notes += [f"contingency tables: {one['reason']}" for one in found.categorical["contingency"].values() if "reason" in one]
-    for name, one in found.categorical["attributes"].items():
+    notes += [f"contingency tables: {one['reason']}" for one in loss.categorical["contingency"].values() if "reason" in one]
+    for name, one in loss.categorical["attributes"].items():
         notes += [f"{name}: {reason}" for reason in dict.fromkeys(one.get("reasons", {}).values())]
-    for name, one in found.continuous.attributes.items():
+    for name, one in loss.continuous.attributes.items():
         notes += [f"{name}: {one['reason']}"] if "reason" in one else []
     return list(dict.fromkeys(notes))

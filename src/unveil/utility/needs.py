@@ -3,7 +3,7 @@
 The degree of a need is the Discrimination Rate of its target given its attributes, under the partitions that matter to it. It
 takes no original: any table will do, protected by whatever mechanism. Higher is more useful.
 
-A rate rises by chance where the given attributes tell many combinations apart. So a degree that is asked for is compared with the
+A rate rises by chance where the given attributes tell many combinations apart. So a required degree is compared with the
 rate adjusted for chance, which is 0 for attributes that have nothing to do with the target.
 """
 
@@ -45,7 +45,7 @@ class Served:
     degree
         From 0 (the given attributes say nothing of the target) to 1 (they determine it); None where it is undefined.
     adjusted
-        The degree without what chance would give; None where nothing can be told from chance.
+        The degree without what chance would give; None where nothing can be distinguished from chance.
     by_attribute, by_value
         The degree of each given attribute alone, and of each combination of values, most telling first.
     straddling
@@ -67,7 +67,7 @@ class Served:
 
     @property
     def met(self) -> bool | None:
-        """Whether the degree asked for is reached beyond chance; None where none is asked."""
+        """Whether the required degree is reached beyond chance; None where none is required."""
         if self.need.at_least is None:
             return None
         return self.degree is not None and beyond_chance(self.adjusted) >= self.need.at_least - 1e-9
@@ -98,9 +98,9 @@ class Utility(Result):
 
     @property
     def met(self) -> bool | None:
-        """Whether every degree asked for is reached; None where none is asked."""
-        asked = [served.met for served in self.needs.values() if served.met is not None]
-        return all(asked) if asked else None
+        """Whether every required degree is reached; None where none is required."""
+        verdicts = [served.met for served in self.needs.values() if served.met is not None]
+        return all(verdicts) if verdicts else None
 
     @property
     def failed(self) -> list[str]:
@@ -119,15 +119,15 @@ class Utility(Result):
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per need."""
-        found = list(self.needs.values())
+        rows = list(self.needs.values())
         return {
             "need": list(self.needs),
-            "target": [served.need.target for served in found],
-            "given": [" + ".join(served.need.given) for served in found],
-            "degree": [served.degree for served in found],
-            "adjusted": [served.adjusted for served in found],
-            "at_least": [served.need.at_least for served in found],
-            "met": [served.met for served in found],
+            "target": [served.need.target for served in rows],
+            "given": [" + ".join(served.need.given) for served in rows],
+            "degree": [served.degree for served in rows],
+            "adjusted": [served.adjusted for served in rows],
+            "at_least": [served.need.at_least for served in rows],
+            "met": [served.met for served in rows],
         }
 
     def masked(self, small: int = SMALL) -> Utility:
@@ -156,14 +156,14 @@ class Utility(Result):
 
 
 def _judged(needs: Mapping[str, Served]) -> Table:
-    """Return the needs with their degrees and, where one is asked for, the adjusted ones, which are compared with it."""
-    asked = any(served.need.at_least is not None for served in needs.values())
-    columns = ("need", "to infer", "given", "degree", *(("adjusted",) if asked else ()), "asked", "met")
+    """Return the needs with their degrees and, where one is required, the adjusted ones, which are compared with it."""
+    required = any(served.need.at_least is not None for served in needs.values())
+    columns = ("need", "to infer", "given", "degree", *(("adjusted",) if required else ()), "asked", "met")
     rows = tuple(
-        (name, s.need.target, " + ".join(s.need.given), s.degree, *((s.adjusted,) if asked else ()), s.need.at_least, s.met)
+        (name, s.need.target, " + ".join(s.need.given), s.degree, *((s.adjusted,) if required else ()), s.need.at_least, s.met)
         for name, s in needs.items()
     )
-    note = "adjusted: without what chance would give; compared with what is asked" if asked else ""
+    note = "adjusted: without what chance would give; compared with what is required" if required else ""
     return Table(columns, rows, title="Needs", bars=frozenset({"degree"}), note=note)
 
 
@@ -209,9 +209,9 @@ def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: st
     """
     with studied(data, nulls=nulls) as study:
         planned = () if study.project is None else study.project.needs.values()
-        asked = [needs] if isinstance(needs, Need) else list(planned if needs is None else needs)
-        _check(asked)
-        return served_by(study, asked)
+        wanted = [needs] if isinstance(needs, Need) else list(planned if needs is None else needs)
+        _check(wanted)
+        return served_by(study, wanted)
 
 
 def served_by(study: Study, needs: Sequence[Need]) -> Utility:
@@ -241,13 +241,13 @@ def _table(study: Study, columns: Sequence[str]) -> CodedTable:
 
 def _uncountable(study: Study, columns: Sequence[str]) -> dict[str, str]:
     """Return the columns whose values cannot be counted, and why."""
-    found = {}
+    reasons = {}
     for name in columns:
         try:
             study.table([name], nulls="category")
         except UnsupportedDataError as problem:
-            found[name] = str(problem)
-    return found
+            reasons[name] = str(problem)
+    return reasons
 
 
 def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: Mapping[str, str]) -> Served:
@@ -269,7 +269,7 @@ def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: 
     if whole["value"] is None:
         reason = f"the degree is undefined: {shown(need.target)} holds one value only, so there is nothing to infer."
     elif adjusted is None and need.at_least is not None:
-        reason = "the degree cannot be told from chance: any attributes with as many combinations of values would have it."
+        reason = "the degree is no more than chance: any attributes with as many combinations of values would have it."
     return Served(need, whole["value"], adjusted, alone, whole["by_value"], straddling, reason, evaluated=True)
 
 

@@ -1,4 +1,4 @@
-"""Which values of the release stand for which of the original? Two tables side by side, as numbers and as codes.
+"""Original and release side by side, as numbers and as codes: which values stand for which.
 
 Attributes are paired by a map and by name, records by their alignment. A record of the original that the release lacks is null in
 every attribute; a record of the release that belongs to no original one is left out.
@@ -46,7 +46,7 @@ class SideBySide:
     hidden
         Which cells of each attribute say nothing: nulls and `*`.
     failed
-        Why attributes asked for as numbers are none.
+        Why attributes requested as numbers are none.
     """
 
     columns: Mapping[str, tuple[Any, Any]]
@@ -72,7 +72,7 @@ class SideBySide:
 def paired_names(
     original: Sequence[str], release: Sequence[str], mapping: Mapping[str, str] | Sequence[tuple[str, str]], identity: str | None
 ) -> dict[str, str]:
-    """Return the protected column of each original one: by the map, then by name; the id column is no attribute."""
+    """Return the protected column of each original one: by the map, then by name; the id column is not an attribute."""
     pairs = dict(mapping.items() if isinstance(mapping, Mapping) else mapping)
     for before, after in pairs.items():
         for what, name, names in (("an original", before, original), ("a protected", after, release)):
@@ -127,9 +127,9 @@ def _aligned(
     columns = {name: (_plain(name, first[name]), _plain(after, second[after])) for name, after in pairs.items()}
     if np.array_equal(alignment.truth, np.arange(original.records)):
         return columns
-    found = np.flatnonzero(alignment.truth >= 0)
+    at = np.flatnonzero(alignment.truth >= 0)
     rows = np.full(original.records, -1, dtype=np.int64)
-    rows[alignment.truth[found]] = found
+    rows[alignment.truth[at]] = at
     place: Any = rows if (rows >= 0).all() else [None if row < 0 else row for row in rows.tolist()]
     return {name: (before, after.gather(place)) for name, (before, after) in columns.items()}
 
@@ -154,10 +154,10 @@ def _as_numbers(column: Any) -> Numbers | None:
         return None if column.null_count() == len(column) else numbers
     coded = encode(column)
     read = [None if value is None else number_of(value) for value in coded.values]
-    words = any(found is None and not is_suppressed(value) for found, value in zip(read, coded.values, strict=True))
-    if words or all(found is None for found in read):
+    words = any(number is None and not is_suppressed(value) for number, value in zip(read, coded.values, strict=True))
+    if words or all(number is None for number in read):
         return None
-    numbers = np.array([np.nan if found is None else float(found) for found in read])
+    numbers = np.array([np.nan if number is None else float(number) for number in read])
     return np.asarray(numbers[coded.codes])
 
 

@@ -1,4 +1,4 @@
-r"""Can a record be told to come from the release rather than from the original? The propensity score mean squared error.
+r"""Can one tell that a record comes from the release rather than from the original? The propensity score mean squared error.
 
 Original and release are stacked, a model says for each record how likely it is one of the release, :math:`p_i`, and
 
@@ -42,7 +42,7 @@ _REDRAWS = 20
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Propensity(Result):
-    r"""How well original and release are told apart.
+    r"""How well original and release are distinguished.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def _by_regression(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.boo
 def _by_tree(
     parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_], whole: NDArray[np.float64], seed: int
 ) -> tuple[float, float]:
-    """Return the error of a tree, and its mean where draws from the whole original stand in the place of both tables."""
+    """Return the error of a tree, and its mean where draws from the whole original are in the place of both tables."""
     from sklearn.tree import DecisionTreeClassifier
 
     def error(parts: Sequence[NDArray[np.float64]]) -> float:

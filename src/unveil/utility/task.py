@@ -184,9 +184,9 @@ class Solved:
 
     def score(self, model: str, measure: str) -> Score:
         """Return one measure of one model."""
-        for found in self.scores:
-            if (found.model, found.measure) == (model, measure):
-                return found
+        for score in self.scores:
+            if (score.model, score.measure) == (model, measure):
+                return score
         raise ArgumentError.not_one_of("score", f"{model} {measure}", [f"{some.model} {some.measure}" for some in self.scores])
 
     def best(self) -> Score | None:

@@ -85,7 +85,7 @@ class Tasks(Result):
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per task, model and measure."""
         rows = [(name, score) for name, solved in self.tasks.items() for score in solved.scores]
-        found: dict[str, Sequence[Any]] = {
+        columns: dict[str, Sequence[Any]] = {
             "task": [name for name, _ in rows],
             "model": [score.model for _, score in rows],
             "measure": [score.measure for _, score in rows],
@@ -93,10 +93,10 @@ class Tasks(Result):
         }
         for side in ("original", "release", "difference"):
             estimates: list[FoldEstimate] = [getattr(score, side) for _, score in rows]
-            found[side] = [estimate.mean for estimate in estimates]
-            found[f"{side}_low"] = [estimate.low for estimate in estimates]
-            found[f"{side}_high"] = [estimate.high for estimate in estimates]
-        return found
+            columns[side] = [estimate.mean for estimate in estimates]
+            columns[f"{side}_low"] = [estimate.low for estimate in estimates]
+            columns[f"{side}_high"] = [estimate.high for estimate in estimates]
+        return columns
 
     def view(self) -> View:
         """Return what a person should see: a table a task."""
@@ -195,13 +195,13 @@ def tasks(
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     trials = _Trials(one, other, id, alignment, folds, sample, seed)
     solved = {}
-    asked = [tasks] if isinstance(tasks, Task) else [*tasks]
+    wanted = [tasks] if isinstance(tasks, Task) else [*tasks]
     run = active_run()
-    for at, task in enumerate(asked):
-        run.at("tasks", at * folds, len(asked) * folds)
+    for at, task in enumerate(wanted):
+        run.at("tasks", at * folds, len(wanted) * folds)
 
         def tried(fold: int, before: int = at * folds) -> None:
-            run.at("tasks", before + fold, len(asked) * folds)
+            run.at("tasks", before + fold, len(wanted) * folds)
 
         try:
             with one_thread(), warnings.catch_warnings():
@@ -211,7 +211,7 @@ def tasks(
         except UnveilError as problem:
             solved[task.name] = Solved(task, reason=str(problem))
             tried(folds)
-    records = max((found.people for found in solved.values()), default=0)
+    records = max((answer.people for answer in solved.values()), default=0)
     return Tasks(solved, folds, sample, alignment, Provenance(records, "category", seed=seed, version=__version__))
 
 

@@ -62,8 +62,8 @@ class Trial:
         generator = np.random.default_rng(seed)
         people = generator.permutation(np.flatnonzero(~np.isnan(target[0])))[:sample]
         if len(people) < 2 * folds:
-            found = counted(len(people), "original record")
-            raise ArgumentError(f"{found} with a usable target cannot fill {folds} folds of 2; ask for fewer folds.")
+            original = counted(len(people), "original record")
+            raise ArgumentError(f"{original} with a usable target cannot fill {folds} folds of 2; ask for fewer folds.")
         position = np.full(len(target[0]) + 1, -1)  # the last stands for no original
         position[people] = np.arange(len(people))
         usable = ~np.isnan(target[1])
@@ -79,7 +79,7 @@ class Trial:
 
         `tried` is called with the number of folds done.
         """
-        found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        scores: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for fold in range(int(self.fold.max()) + 1):
             original, release = self._original(fold), self._release(fold)
             if kind == "clustering":
@@ -87,9 +87,9 @@ class Trial:
             else:
                 figures = _predictions(kind, original, release, self.target[0][self.people[self.fold == fold]], seed)
             for place, pair in figures:
-                found[place].append(pair)
+                scores[place].append(pair)
             tried(fold + 1)
-        return dict(found)
+        return dict(scores)
 
     def _original(self, fold: int) -> tuple[Numbers, Numbers, Numbers]:
         """Return the original training records, the fold's records as their model sees them, and the training targets."""
@@ -138,11 +138,11 @@ def _predictions(
         models = predictors(kind, len(train), seed)
         if len(np.unique(target)) == 1:  # nothing to learn: every model says the one class
             models = dict.fromkeys(models, models["baseline"])
-        found = {}
+        predictions = {}
         for name, model in models.items():
             active_run().check()
-            found[name] = scored(kind, truth, model.fit(train, target).predict(test))
-        both.append(found)
+            predictions[name] = scored(kind, truth, model.fit(train, target).predict(test))
+        both.append(predictions)
     for name, figures in both[0].items():
         for measure, figure in figures.items():
             yield (name, measure), (figure, both[1][name][measure])

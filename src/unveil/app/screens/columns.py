@@ -30,9 +30,9 @@ class RoleChoice:
 
 
 CHOICES = (
-    RoleChoice("identifier", "Remove", "It names people: it never leaves the house."),
+    RoleChoice("identifier", "Remove", "It names people: it is never released."),
     RoleChoice("key", "Others may know it", "Somebody else could know it of a person, and find them by it."),
-    RoleChoice("sensitive", "Sensitive", "It is what nobody is to learn about a person."),
+    RoleChoice("sensitive", "Sensitive", "Nobody is to learn it about a person."),
     RoleChoice("person", "Person", "It says whose record it is, where a person has several."),
     RoleChoice("household", "Household", "It says who lives together."),
     RoleChoice("weight", "Weight", "It says how many people of the population a record stands for."),

@@ -22,15 +22,15 @@ _JOB = "drift"
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    asked: dict[str, Any] = desk.memory.get("drift asked", {"path": "", "allow": 0.0})
+    request: dict[str, Any] = desk.memory.get("drift asked", {"path": "", "allow": 0.0})
     values: dict[str, Any] = {
         "job": job,
         "verdict": None if job is None else job.answer,
-        "asked": asked,
+        "asked": request,
         "files": readable(desk.folder),
         "rules": len(desk.project.policy.in_force()),
     }
-    return Page("drift.html", values, _same(desk, asked))
+    return Page("drift.html", values, _same(desk, request))
 
 
 def _compare(visit: Visit) -> Answer:
@@ -64,8 +64,8 @@ def _roles(desk: Desk) -> list[str]:
     return [word for pair in known for word in pair]
 
 
-def _same(desk: Desk, asked: dict[str, Any]) -> Same:
-    new, project, allow = asked["path"] or "next-month.csv", desk.project.path.name, f"{asked['allow']:g}"
+def _same(desk: Desk, request: dict[str, Any]) -> Same:
+    new, project, allow = request["path"] or "next-month.csv", desk.project.path.name, f"{request['allow']:g}"
     policed = bool(desk.project.policy.in_force())
     before = (
         command("check", desk, "--policy", project, "--json") if policed else command("measure", desk, *_roles(desk), "--json")

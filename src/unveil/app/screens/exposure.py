@@ -40,7 +40,7 @@ _SIZES = ((1, 1, "1"), (2, 2, "2"), (3, 4, "3-4"), (5, 9, "5-9"), (10, 19, "10-1
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What an intruder finds who knows some columns, counted in persons where they are told apart, else in records."""
+    """What an intruder finds who knows some columns, counted in persons where they are distinguished, else in records."""
 
     everyone: int
     alone: int
@@ -93,19 +93,21 @@ def _page(visit: Visit) -> Answer:
         "told": None,
     }
     if known:
-        found, counts = _found(desk, known), _counts(desk, known)
-        values["found"] = found
+        exposure, counts = _found(desk, known), _counts(desk, known)
+        values["found"] = exposure
         values["told"] = None if about is None else _told(desk, known, about)
         values |= _details(visit, desk, known, about)
-        values["example"] = _example(counts, found.one_alone) if visit.query.get("example") else None
+        values["example"] = _example(counts, exposure.one_alone) if visit.query.get("example") else None
     return Page("exposure.html", values, _same(desk, known, about))
 
 
 def _found(desk: Desk, known: Sequence[str]) -> _Found:
-    """Count who stands alone: persons, where a column that the intruder does not know tells them apart."""
+    """Count who is unique: persons, where a column that the intruder does not know tells them apart."""
     person = desk.study.person
-    told = person is not None and person not in known
-    return _Found.of(_counts(desk, [*known, *([person] if told and person is not None else [])]), known, person if told else None)
+    in_persons = person is not None and person not in known
+    return _Found.of(
+        _counts(desk, [*known, *([person] if in_persons and person is not None else [])]), known, person if in_persons else None
+    )
 
 
 def _countable(desk: Desk) -> list[str]:
@@ -130,8 +132,8 @@ def _known(visit: Visit, columns: Sequence[str]) -> list[str]:
 def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
     """Return the column that the intruder wants to learn; None: who is who."""
     if visit.query.get("about"):
-        asked = desk.column(visit.query["about"])
-        return None if asked in known else asked
+        column = desk.column(visit.query["about"])
+        return None if column in known else column
     secrets = [name for name in desk.project.names("sensitive") if name in desk.opened.columns and name not in known]
     return secrets[0] if secrets and not visit.query.get("asked") else None
 
@@ -181,34 +183,34 @@ def _details(visit: Visit, desk: Desk, known: Sequence[str], about: str | None) 
     rates = sorted(((name, _rate(desk, (name,), about)) for name in known), key=lambda one: -one[1])
     target = "who is who" if about is None else about
     by_column = Chart("columns", "bars", f"What each column says about {target}", ("column", "rate"), tuple(rates))
-    asked = _chosen(visit, desk, known)
-    by_value = _by_value(desk, [asked] if asked else [name for name, _ in rates], about)
+    column = _chosen(visit, desk, known)
+    by_value = _by_value(desk, [column] if column else [name for name, _ in rates], about)
     pairs = _pairs(desk, rates, about, target)
-    return {"by_column": by_column, "pairs": pairs, "chosen": asked or by_value[0], "by_value": by_value[1]}
+    return {"by_column": by_column, "pairs": pairs, "chosen": column or by_value[0], "by_value": by_value[1]}
 
 
 def _chosen(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
-    asked = desk.column(visit.query["value_of"]) if visit.query.get("value_of") else None
-    return asked if asked in known else None
+    column = desk.column(visit.query["value_of"]) if visit.query.get("value_of") else None
+    return column if column in known else None
 
 
 def _by_value(desk: Desk, names: Sequence[str], about: str | None) -> tuple[str, Table | str]:
     """Return what the values of the first column say of which some may be shown; small groups are masked as in the reports."""
     salt = desk.memory.setdefault("salt", secrets.token_bytes(16))
     for name in names:
-        asked = Study(_counts(desk, [name] if about is None else [name, about]))
+        study = Study(_counts(desk, [name] if about is None else [name, about]))
         try:
-            found = attribute_rate(Measure(asked, SMALL, salt), name, about, {})
+            rate = attribute_rate(Measure(study, SMALL, salt), name, about, {})
         except UndefinedMeasureError as reason:
             return name, str(reason)
-        if found.riskiest or name == names[-1]:
+        if rate.riskiest or name == names[-1]:
             break
-    rows = tuple((one.value, one.count, one.dr, one.posterior) for one in found.riskiest)
+    rows = tuple((one.value, one.count, one.dr, one.posterior) for one in rate.riskiest)
     masked_too = (
-        f"{counted(found.masked, 'value')} of {found.values:,} masked: fewer than {SMALL} records hold them, or they disclose."
+        f"{counted(rate.masked, 'value')} of {rate.values:,} masked: fewer than {SMALL} records hold them, or they disclose."
     )
     note = (
-        f"dr: weighted by how common the value is; posterior: for those who hold it. {masked_too if found.masked else ''}".strip()
+        f"dr: weighted by how common the value is; posterior: for those who hold it. {masked_too if rate.masked else ''}".strip()
     )
     return name, Table(("value", "records", "dr", "posterior"), rows, note=note, bars=frozenset({"posterior"}))
 
@@ -242,7 +244,7 @@ def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
 
 
 def _example(counts: Counts, at: int | None) -> list[tuple[str, str]] | None:
-    """Return one who stands alone, with every value masked but for its form; None: nobody does."""
+    """Return one who is unique, with every value masked but for its form; None: nobody does."""
     if at is None:
         return None
     return [

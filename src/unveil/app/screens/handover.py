@@ -102,10 +102,10 @@ def _link(desk: Desk) -> bytes:
 
 
 def _pages(desk: Desk) -> tuple[Path, Path]:
-    found = judged(desk)
-    if found is None:
+    ruling = judged(desk)
+    if ruling is None:
         raise ArgumentError("the release is not judged yet.")
-    return written(found, Path(_candidate(desk).file).parent)
+    return written(ruling, Path(_candidate(desk).file).parent)
 
 
 def _decisions(desk: Desk) -> bytes:

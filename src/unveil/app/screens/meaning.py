@@ -238,9 +238,9 @@ def _same(desk: Desk, column: str, rule: str, steps: str) -> Same:
             made = wizard.rule("")
         home = f"from unveil.partitions.builders import {type(made).__name__}"
         lines = [home, f"unveil.build_hierarchy(study, {column!r}, {made!r})"]
-    asked = command("hierarchy build", desk, "--column", column, *words, "--out", "hierarchy.csv")
+    line = command("hierarchy build", desk, "--column", column, *words, "--out", "hierarchy.csv")
     python = "\n".join(["import unveil", "", python_study(desk), *lines])
-    return Same(asked.replace("'hierarchy build'", "hierarchy build", 1), python)
+    return Same(line.replace("'hierarchy build'", "hierarchy build", 1), python)
 
 
 def _rule_words(rule: str, steps: str) -> Sequence[str]:

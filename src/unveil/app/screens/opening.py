@@ -120,23 +120,23 @@ def _warnings(desk: Desk) -> list[dict[str, str]]:
     look = looked(desk)
     if look is None:
         return []
-    project, found = desk.project, []
+    project, warnings = desk.project, []
     for name in project.data.text:
         said = f"{name}: zeros in front that a spreadsheet dropped are put back."
-        found.append({"said": said, "action": "zeros", "column": desk.code(name), "button": "Leave the numbers as they are"})
+        warnings.append({"said": said, "action": "zeros", "column": desk.code(name), "button": "Leave the numbers as they are"})
     for one in look.columns:
         decided = project.attributes.get(one.name)
         if one.proposal.role == "person" and (decided is None or decided.role == "other"):
             figures = one.proposal.alone
             said = f"There are several records of one person: {one.name} has {figures.distinct if figures else 0:,} values."
-            found.append(
+            warnings.append(
                 {"said": said, "action": "person", "column": desk.code(one.name), "button": "It says whose record it is"}
             )
     marks = [f"{' '.join(one.missing)} in {name}" for name, one in project.attributes.items() if one.missing]
     marks = [*project.data.missing, *marks]
     if marks:
-        found.append({"said": f"Read as missing: {', '.join(marks)}.", "action": "", "column": "", "button": ""})
-    return found
+        warnings.append({"said": f"Read as missing: {', '.join(marks)}.", "action": "", "column": "", "button": ""})
+    return warnings
 
 
 def _same(desk: Desk) -> Same:
@@ -165,7 +165,7 @@ def _table(visit: Visit) -> Answer:
     """Open a table of a data base by its address; the password goes no further than the memory of this server."""
     address, password = visit.form.get("address", "").strip(), visit.form.get("password", "")
     if "://" not in address:
-        raise ArgumentError("this is no address of a table; it looks like postgresql://user@host/database?table=people.")
+        raise ArgumentError("this is not the address of a table; it looks like postgresql://user@host/database?table=people.")
     return _taken(visit.desk, _with_password(address, password))
 
 
@@ -217,11 +217,11 @@ def _sheet(visit: Visit) -> Answer:
 
 
 def _zeros(visit: Visit) -> Answer:
-    """Read a column of codes as the numbers that stand in the file."""
+    """Read a column of codes as the numbers in the file."""
     project, column = visit.desk.project, visit.column("column")
     section = replace(project.data, text=tuple(name for name in project.data.text if name != column))
-    visit.desk.change(replace(project, data=section), f"{column}: as it stands in the file")
-    return Go("/open", f"{column} is read as it stands in the file.", "good")
+    visit.desk.change(replace(project, data=section), f"{column}: as it is in the file")
+    return Go("/open", f"{column} is read as it is in the file.", "good")
 
 
 def _person(visit: Visit) -> Answer:
@@ -245,7 +245,7 @@ def _taken(desk: Desk, data: str, *, kept: bool = True) -> Answer:
         if not data.lower().endswith(_TEXT):
             raise
         desk.open(data, options=ReadOptions(encoding="cp1252"), kept=kept, read=True)
-        note, kind = " It is no UTF-8, and read as Windows writes text: are all letters right?", "warning"
+        note, kind = " It is not UTF-8, so it is read as Windows text: are all letters right?", "warning"
     opened = desk.opened
     said = f"{opened.name} is open: {counted(len(opened.columns), 'column')}, {counted(opened.whole.records, 'record')}.{note}"
     return Go("/open", said, kind)
@@ -260,7 +260,7 @@ def within(folder: Path, given: str) -> Path:
         path = (folder / given).resolve()
         path.exists()
     except (OSError, ValueError):
-        raise ArgumentError("this is no name of a file.") from None
+        raise ArgumentError("this is not the name of a file.") from None
     if not path.is_relative_to(folder.resolve()):
         raise ArgumentError("only files below the folder in which the app was started can be opened here.")
     return path
@@ -277,15 +277,15 @@ def _entries(home: Path, folder: Path) -> list[_Entry]:
         paths = sorted(folder.iterdir(), key=lambda path: (not path.is_dir(), path.name.casefold()))
     except OSError:
         raise ArgumentError("this folder cannot be looked into.") from None
-    found = []
+    entries = []
     for path in paths:
         if path.name.startswith(".") or not (path.is_dir() or path.name.lower().endswith(_READABLE)):
             continue
         size = _size(path.stat().st_size) if path.is_file() else ""
-        found.append(_Entry(path.name, str(path.absolute().relative_to(home.resolve())), path.is_dir(), size))
-        if len(found) == _MOST_ENTRIES:
+        entries.append(_Entry(path.name, str(path.absolute().relative_to(home.resolve())), path.is_dir(), size))
+        if len(entries) == _MOST_ENTRIES:
             break
-    return found
+    return entries
 
 
 def _size(size: float) -> str:

@@ -52,27 +52,27 @@ class _Slider:
 def tried(desk: Desk) -> Tried | None:
     """Return what was tried last, if the columns are still what they were then."""
     job = desk.memory.get(_JOB)
-    found: Tried | None = None if job is None else job.answer
-    return found if found is not None and found.is_of(desk.project) else None
+    answer: Tried | None = None if job is None else job.answer
+    return answer if answer is not None and answer.is_of(desk.project) else None
 
 
 def chosen(desk: Desk) -> TriedRelease | None:
     """Return the candidate that was chosen."""
-    found, way = tried(desk), desk.memory.get("chosen", "")
-    return None if found is None else found.candidate(way)
+    trial, way = tried(desk), desk.memory.get("chosen", "")
+    return None if trial is None else trial.candidate(way)
 
 
 def _lacking(desk: Desk) -> str:
     """Say what must be there before anything is protected."""
     if lacking := settled(desk):
         return lacking
-    return "" if desk.project.names("key") else "Say of at least one column that others may know it."
+    return "" if desk.project.names("key") else "Mark at least one column as known to others."
 
 
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    found = tried(desk)
+    trial = tried(desk)
     k, suppression = _defaults(desk)
     values: dict[str, Any] = {
         "ways": WAYS,
@@ -80,10 +80,10 @@ def _page(visit: Visit) -> Answer:
         "k": k,
         "suppression": suppression,
         "job": job,
-        "tried": found,
-        "outdated": found is None and job is not None and job.answer is not None,
-        "comparison": None if found is None or found.comparison is None else found.comparison.view(),
-        "charts": _charts(found),
+        "tried": trial,
+        "outdated": trial is None and job is not None and job.answer is not None,
+        "comparison": None if trial is None or trial.comparison is None else trial.comparison.view(),
+        "charts": _charts(trial),
         "chosen": chosen(desk),
         "masked": masked if visit.query.get("masked") else None,
         **_explored(visit, desk, k),
@@ -91,15 +91,15 @@ def _page(visit: Visit) -> Answer:
     return Page("protect.html", values, _same(desk, k, suppression))
 
 
-def _charts(found: Tried | None) -> list[Chart]:
+def _charts(trial: Tried | None) -> list[Chart]:
     """Return the risk, and the smallest group, against what the releases are good for."""
-    if found is None or found.comparison is None:
+    if trial is None or trial.comparison is None:
         return []
-    return [found.comparison.trade_off.picture(figure) for figure in ("prosecutor", "k")]
+    return [trial.comparison.trade_off.picture(figure) for figure in ("prosecutor", "k")]
 
 
 def _defaults(desk: Desk) -> tuple[int, float]:
-    """Return the k of the policy, or 5, and the share that may be suppressed, as they were asked for last."""
+    """Return the k of the policy, or 5, and the share that may be suppressed, as they were last set."""
     known = desk.memory.get("settings", {})
     rules = [int(rule.threshold) for rule in desk.project.policy.in_force() if rule.name == "k_anonymity" and rule.threshold]
     return int(known.get("k", max(rules, default=5))), float(known.get("suppression", 0.05))
@@ -115,14 +115,14 @@ def _explored(visit: Visit, desk: Desk, k: int) -> dict[str, Any]:
         return {"sliders": [], "node_problem": "There are too many records to explore here; `unveil front` does."}
     trees = _trees(desk, keys)
     sliders = [_slider(visit, desk, name, trees[name]) for name in keys]
-    found: dict[str, Any] = {"sliders": sliders, "node": None, "node_problem": "", "gone": None, **_space(desk, trees, k)}
+    context: dict[str, Any] = {"sliders": sliders, "node": None, "node_problem": "", "gone": None, **_space(desk, trees, k)}
     if not visit.query.get("explore"):
-        return found
+        return context
     try:
         node = generalised(desk.study, trees, {one.name: one.level for one in sliders}, k)
     except UnveilError as problem:
-        return found | {"node_problem": str(problem)}
-    return found | {"node": node, "gone": who_is_suppressed(desk.study, node) if node.suppressed else None}
+        return context | {"node_problem": str(problem)}
+    return context | {"node": node, "gone": who_is_suppressed(desk.study, node) if node.suppressed else None}
 
 
 def _space(desk: Desk, trees: dict[str, Any], k: int) -> dict[str, Any]:
@@ -154,8 +154,8 @@ def _trees(desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
 
 def _slider(visit: Visit, desk: Desk, name: str, tree: Any) -> _Slider:
     code, most = desk.code(name), tree.height
-    asked = visit.query.get(f"level-{code}", "")
-    level = min(int(asked), most) if asked.isascii() and asked.isdigit() else 0
+    text = visit.query.get(f"level-{code}", "")
+    level = min(int(text), most) if text.isascii() and text.isdigit() else 0
     values = [value for value in desk.opened.whole.counts([name]).columns[0].values if value is not None]
     example = "" if not values else str(tree.levels_for([values[len(values) // 2]]).labels[level][0])
     return _Slider(code, name, most, level, example)
@@ -191,7 +191,7 @@ def _map(visit: Visit) -> Answer:
 
 
 def _whole(text: str) -> int:
-    if text.strip().isascii() and text.strip().isdigit() and int(text) >= 2:  # noqa: PLR2004 - one person is no group
+    if text.strip().isascii() and text.strip().isdigit() and int(text) >= 2:  # noqa: PLR2004 - one person is not a group
         return int(text)
     raise ArgumentError("the smallest group is a whole number of at least 2.")
 
@@ -209,8 +209,8 @@ def _share(text: str) -> float:
 def _choose(visit: Visit) -> Answer:
     """Choose a candidate: its steps become the protection of the project."""
     desk = visit.desk
-    found = tried(desk)
-    candidate = None if found is None else found.candidate(visit.form.get("way", ""))
+    trial = tried(desk)
+    candidate = None if trial is None else trial.candidate(visit.form.get("way", ""))
     if candidate is None:
         raise ArgumentError("there is no such release any more; try the protections again.")
     desk.memory |= {**_NONE_CHOSEN, "chosen": candidate.way}
@@ -225,9 +225,9 @@ def _as_written(step: Step) -> Step:
 
 
 def _same(desk: Desk, k: int, suppression: float) -> Same:
-    asked = f"--k {k} --suppression {suppression:g} --out release.csv --link private-link.csv".split()
+    options = f"--k {k} --suppression {suppression:g} --out release.csv --link private-link.csv".split()
     return Same(
-        f"{command('anonymize', desk, *asked)}\n{command('front', desk, '--k', str(k))}",
+        f"{command('anonymize', desk, *options)}\n{command('front', desk, '--k', str(k))}",
         f"import unveil\n\n{python_study(desk)}\nmodels = [unveil.models.KAnonymity({k})]\n"
         f'unveil.anonymize(study, study.key, models, suppression={suppression:g}, out="release.csv")',
     )

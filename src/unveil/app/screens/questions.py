@@ -95,17 +95,17 @@ def _in_words(written: str) -> str:
     from unveil.queries.inquiry import Statistic
     from unveil.queries.predicates import All
 
-    asked = Statistic.read(written)
-    if asked.condition == All(()):
-        return str(asked.aggregate)
-    return f"{asked.aggregate} where {asked.condition.sql(str, repr)}"
+    statistic = Statistic.read(written)
+    if statistic.condition == All(()):
+        return str(statistic.aggregate)
+    return f"{statistic.aggregate} where {statistic.condition.sql(str, repr)}"
 
 
 # What the forms do ----------------------------------------------------------------------------------------------------
 
 
 def _ask(visit: Visit) -> Answer:
-    """Ask a question through the gate; what is answered or refused stands in the ledger."""
+    """Ask a question through the gate; what is answered or refused is in the ledger."""
     desk, question = visit.desk, visit.form.get("question", "").strip()
     analyst = visit.form.get("analyst", "").strip() or "analyst"
     desk.memory |= {"question": question, "analyst": analyst, "answer": None}
@@ -164,8 +164,8 @@ def _same(desk: Desk) -> Same:
     question = desk.memory.get("question") or _EXAMPLE
     ledger, project = _ledger(desk).name, desk.project.path.name
     named = ["--project", project] if desk.project.path.is_file() else []
-    asked = ["--ledger", ledger, "--as", desk.memory.get("analyst", "analyst")]
-    words = ["unveil", "query", desk.opened.place, question, *named, *asked]
+    options = ["--ledger", ledger, "--as", desk.memory.get("analyst", "analyst")]
+    words = ["unveil", "query", desk.opened.place, question, *named, *options]
     return Same(shlex.join(words), "\n".join(_python(desk, question, ledger)))
 
 

@@ -22,7 +22,7 @@ __all__ = ["SCREEN", "in_words"]
 _OFFERED = tuple(name for name, form in RULES.items() if name not in ("exposed_cells", "safe_harbor", "repeatable"))
 """The rules that a form can state; the others take more than one number, or come with a preset."""
 _MOST_RECORDS = 5_000_000
-"""Beyond so many records the degrees of needs are computed on request only."""
+"""Beyond this many records the degrees of needs are computed on request only."""
 
 
 def in_words(rule: Rule) -> str:
@@ -64,15 +64,15 @@ def _page(visit: Visit) -> Answer:
 
 def _served(desk: Desk) -> list[_Served]:
     """Return the needs with today's degree, each from the counts of its columns."""
-    found = []
+    served = []
     known: dict[str, tuple[float | None, str]] = desk.memory.setdefault("needs", {})
     for at, need in enumerate(desk.project.needs.values()):
         key = repr((need, need.at_least, sorted(need.partitions)))
         if key not in known:
             known[key] = _degree(desk, need)
         degree, reason = known[key]
-        found.append(_Served(need, f"n{at}", degree, reason))
-    return found
+        served.append(_Served(need, f"n{at}", degree, reason))
+    return served
 
 
 def _degree(desk: Desk, need: Need) -> tuple[float | None, str]:
@@ -153,7 +153,7 @@ def _add_need(visit: Visit) -> Answer:
     target, given = visit.column("target"), visit.columns("given")
     given = [name for name in given if name != target]
     if not given:
-        raise ArgumentError("a need tells one column from others; tick at least one that it is told from.")
+        raise ArgumentError("a need infers one column from others; tick at least one to infer it from.")
     name = visit.form.get("name", "").strip() or target
     least = _threshold(visit.form.get("least", ""), Form())
     need = Need(name, target, given, at_least=least)

@@ -32,20 +32,20 @@ _FIRST: dict[str, Any] = {"by": (), "value": None, "rules": ("threshold=5",), "m
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    asked: dict[str, Any] = _first(desk) | desk.memory.get("table asked", {})
+    request: dict[str, Any] = _first(desk) | desk.memory.get("table asked", {})
     roles = {name: one.role for name, one in desk.project.attributes.items()}
     offered = [name for name in desk.opened.columns if roles.get(name) not in ("identifier", "person", "household")]
     values: dict[str, Any] = {
         "job": job,
         "result": None if job is None else job.answer,
         "safe": job is not None and job.answer is not None and bool(getattr(job.answer, "safe", True)),
-        "asked": asked,
+        "asked": request,
         "columns": offered,
         "holders": desk.opened.columns,
         "methods": _METHODS,
-        "rules": " ".join(asked["rules"]),
+        "rules": " ".join(request["rules"]),
     }
-    return Page("tables.html", values, _same(desk, asked))
+    return Page("tables.html", values, _same(desk, request))
 
 
 def _first(desk: Desk) -> dict[str, Any]:
@@ -70,10 +70,10 @@ def _make(visit: Visit) -> Answer:
         raise ArgumentError("a column that spans the table cannot say whose a record is as well.")
     method = visit.word("method", tuple(word for word, _ in _METHODS))
     margins = not visit.form.get("inside")
-    asked = {"by": by, "value": value, "rules": rules, "method": method, "holding": holding, "margins": margins}
-    desk.memory["table asked"] = asked
+    request = {"by": by, "value": value, "rules": rules, "method": method, "holding": holding, "margins": margins}
+    desk.memory["table asked"] = request
     options = reading(desk.project)
-    desk.memory[_JOB] = desk.jobs.start(_JOB, "Making the table", made_table, desk.opened.data, options, desk.project, asked)
+    desk.memory[_JOB] = desk.jobs.start(_JOB, "Making the table", made_table, desk.opened.data, options, desk.project, request)
     return Go("/tables")
 
 
@@ -90,18 +90,18 @@ def _file(visit: Visit) -> Answer:
         return Download("table.csv", path.read_bytes(), "text/csv; charset=utf-8")
 
 
-def _same(desk: Desk, asked: dict[str, Any]) -> Same:
-    by = list(asked["by"]) or list(desk.opened.columns[:2])
+def _same(desk: Desk, request: dict[str, Any]) -> Same:
+    by = list(request["by"]) or list(desk.opened.columns[:2])
     words = [word for name in by for word in ("--by", name)]
-    words += [] if asked["value"] is None else ["--value", asked["value"]]
-    words += [word for rule in asked["rules"] for word in ("--rule", rule)]
-    words += ["--protect", "suppress", "--method", asked["method"]] if asked["rules"] and asked["method"] else []
-    words += [] if asked["holding"] is None else ["--holding", asked["holding"]]
-    words += [] if asked["margins"] else ["--no-margins"]
-    value = "" if asked["value"] is None else f", value={asked['value']!r}"
-    value += "" if asked["holding"] is None else f", holding={asked['holding']!r}"
-    value += "" if asked["margins"] else ", margins=False"
-    protect = f".suppress({list(asked['rules'])!r}, method={asked['method'] or 'primary'!r})" if asked["rules"] else ""
+    words += [] if request["value"] is None else ["--value", request["value"]]
+    words += [word for rule in request["rules"] for word in ("--rule", rule)]
+    words += ["--protect", "suppress", "--method", request["method"]] if request["rules"] and request["method"] else []
+    words += [] if request["holding"] is None else ["--holding", request["holding"]]
+    words += [] if request["margins"] else ["--no-margins"]
+    value = "" if request["value"] is None else f", value={request['value']!r}"
+    value += "" if request["holding"] is None else f", holding={request['holding']!r}"
+    value += "" if request["margins"] else ", margins=False"
+    protect = f".suppress({list(request['rules'])!r}, method={request['method'] or 'primary'!r})" if request["rules"] else ""
     return Same(
         command("table", desk, *words), f"import unveil\n\n{python_study(desk)}\nunveil.table(study, {by!r}{value}){protect}"
     )

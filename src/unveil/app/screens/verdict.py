@@ -1,4 +1,4 @@
-"""Attack and verdict: what an intruder gains from the chosen release, and whether it may leave the house."""
+"""Attack and verdict: what an intruder gains from the chosen release, and whether it may be released."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def waivers(desk: Desk) -> tuple[Waiver, ...]:
 def judged(desk: Desk) -> Judged | None:
     """Return what came of the attacks and of the policy, of the release that is chosen and of the project as it is now."""
     job: Job | None = desk.memory.get(_JOB)
-    found: Judged | None = None if job is None else job.answer
-    return found if found is not None and found.project == desk.project else None
+    answer: Judged | None = None if job is None else job.answer
+    return answer if answer is not None and answer.project == desk.project else None
 
 
 def blocked(desk: Desk) -> str:
-    """Say what keeps the release in the house; nothing: it may leave."""
-    found = judged(desk)
+    """Say what keeps the release from being published; nothing: it may go out."""
+    ruling = judged(desk)
     if chosen(desk) is None:
         return "Choose a protection first."
-    if found is None:
+    if ruling is None:
         return "The release is not judged as the project is now."
-    open_columns = [name for name in found.verdict.unmeasured if name not in desk.memory.get("seen", ())]
-    if not found.verdict.outcomes:
+    open_columns = [name for name in ruling.verdict.unmeasured if name not in desk.memory.get("seen", ())]
+    if not ruling.verdict.outcomes:
         return "No rule was stated, so nobody has said that the release may leave."
-    if not found.verdict.passes:
+    if not ruling.verdict.passes:
         return "Rules are not met, or not decided, and nobody answers for them."
     return f"{len(open_columns)} columns that nobody measured are not ticked yet." if open_columns else ""
 
@@ -74,28 +74,28 @@ def _page(visit: Visit) -> Answer:
     candidate = chosen(desk)
     if candidate is None:
         return Go("/protect", "Choose a protection first.", "warning")
-    job, found = _job(desk, candidate), judged(desk)
-    values: dict[str, Any] = {"candidate": candidate, "job": job, "judged": found}
-    if found is not None:
+    job, ruling = _job(desk, candidate), judged(desk)
+    values: dict[str, Any] = {"candidate": candidate, "job": job, "judged": ruling}
+    if ruling is not None:
         from unveil.assess.policy.pages import title
 
         values |= {
-            "title": title(found.verdict),
-            "today": found.verdict.evidence.date[:10],
-            "stories": [] if found.attack is None else stories_of(found.attack),
-            "rulings": [_ruling(found, at) for at in range(len(found.verdict.outcomes))],
-            "unmeasured": [(name, name in desk.memory.get("seen", ())) for name in found.verdict.unmeasured],
-            "vouched": found.verdict.vouched,
+            "title": title(ruling.verdict),
+            "today": ruling.verdict.evidence.date[:10],
+            "stories": [] if ruling.attack is None else stories_of(ruling.attack),
+            "rulings": [_ruling(ruling, at) for at in range(len(ruling.verdict.outcomes))],
+            "unmeasured": [(name, name in desk.memory.get("seen", ())) for name in ruling.verdict.unmeasured],
+            "vouched": ruling.verdict.vouched,
             "blocked": blocked(desk),
         }
     return Page("verdict.html", values, _same(desk, candidate))
 
 
-def _ruling(found: Judged, at: int) -> dict[str, Any]:
+def _ruling(judgement: Judged, at: int) -> dict[str, Any]:
     """Return a rule with what became of it."""
-    outcome = found.verdict.outcomes[at]
+    outcome = judgement.verdict.outcomes[at]
     kind, status = _STATUS[outcome.met]
-    waiver = found.verdict.waiver(outcome)
+    waiver = judgement.verdict.waiver(outcome)
     return {
         "number": at,
         "words": in_words(outcome.rule),
@@ -111,9 +111,9 @@ def _ruling(found: Judged, at: int) -> dict[str, Any]:
 
 def _tick(visit: Visit) -> Answer:
     """Take note of the columns that nobody measured, by name."""
-    found = judged(visit.desk)
+    ruling = judged(visit.desk)
     numbers = {int(one) for one in visit.lists("column") if one.isascii() and one.isdigit()}
-    names = [] if found is None else [name for at, name in enumerate(found.verdict.unmeasured) if at in numbers]
+    names = [] if ruling is None else [name for at, name in enumerate(ruling.verdict.unmeasured) if at in numbers]
     visit.desk.memory["seen"] = names
     return Go("/verdict", f"{len(names)} of the columns that nobody measured are ticked.")
 
@@ -122,20 +122,20 @@ def _except(visit: Visit) -> Answer:
     """Sign an exception: somebody answers for a rule that is not met, with a reason, until a day."""
     from unveil.assess.policy.waivers import Waiver
 
-    desk, found = visit.desk, judged(visit.desk)
+    desk, ruling = visit.desk, judged(visit.desk)
     number = visit.form.get("number", "")
-    if found is None or not (number.isascii() and number.isdigit() and int(number) < len(found.verdict.outcomes)):
+    if ruling is None or not (number.isascii() and number.isdigit() and int(number) < len(ruling.verdict.outcomes)):
         raise ArgumentError("there is no such rule any more; load the page again.")
-    outcome = found.verdict.outcomes[int(number)]
+    outcome = ruling.verdict.outcomes[int(number)]
     one = Waiver(
-        outcome.rule.name, visit.form.get("approver", "").strip(), found.verdict.evidence.date[:10],
+        outcome.rule.name, visit.form.get("approver", "").strip(), ruling.verdict.evidence.date[:10],
         visit.form.get("expires", "").strip(), visit.form.get("reason", "").strip(), outcome.of,
     )  # fmt: skip
     desk.memory["waivers"] = (*waivers(desk), one)
     desk.log(f"exception for {outcome.rule.name}, answered for by {one.approver} until {one.expires}: {one.reason}")
     job: Job = desk.memory[_JOB]
-    job.answer = replace(found, verdict=replace(found.verdict, waivers=waivers(desk)))
-    return Go("/verdict", "The exception stands in the verdict.")
+    job.answer = replace(ruling, verdict=replace(ruling.verdict, waivers=waivers(desk)))
+    return Go("/verdict", "The verdict lists the exception.")
 
 
 def _again(visit: Visit) -> Answer:
@@ -159,7 +159,7 @@ def _same(desk: Desk, candidate: TriedRelease) -> Same:
 SCREEN = Screen(
     name="verdict",
     title="Attack and verdict",
-    question="May it leave the house?",
+    question="May it be released?",
     page=_page,
     actions={"tick": _tick, "except": _except, "again": _again},
     missing=_lacking,

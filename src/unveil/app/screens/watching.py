@@ -30,39 +30,39 @@ def _lacking(desk: Desk) -> str:
         return lacking
     if desk.opened.data not in built_in() and not desk.opened.data.lower().endswith(_WATCHABLE):
         return "Only a file of lines (CSV, NDJSON) can be watched as it grows."
-    return "" if desk.project.names("key") else "Say of at least one column that others may know it."
+    return "" if desk.project.names("key") else "Mark at least one column as known to others."
 
 
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    asked: dict[str, Any] = _FIRST | desk.memory.get("watch asked", {})
-    window = _window(desk, asked)
+    request: dict[str, Any] = _FIRST | desk.memory.get("watch asked", {})
+    window = _window(desk, request)
     values: dict[str, Any] = {
         "job": job,
-        "asked": asked,
+        "asked": request,
         "key": window["key"],
         "about": window["sensitive"],
         "columns": _offered(desk),
-        "course": _course(desk, job, asked),
+        "course": _course(desk, job, request),
     }
-    return Page("watch.html", values, _same(desk, asked))
+    return Page("watch.html", values, _same(desk, request))
 
 
-def _course(desk: Desk, job: Job | None, asked: dict[str, Any]) -> Any:
+def _course(desk: Desk, job: Job | None, request: dict[str, Any]) -> Any:
     """Return the figures so far: of the run that has ended, else what it has kept."""
     if job is None:
         return None
-    return job.answer or course(Path(asked["kept"]), _window(desk, asked))
+    return job.answer or course(Path(request["kept"]), _window(desk, request))
 
 
-def _window(desk: Desk, asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the window that is asked for."""
+def _window(desk: Desk, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the requested window."""
     names = desk.opened.columns
     secrets = [name for name in desk.project.names("sensitive") if name in names]
-    about = secrets[0] if secrets and asked["about"] is None else asked["about"] or None
-    keys = asked["key"] or [name for name in desk.project.names("key") if name in names]
-    return {"key": keys, "sensitive": about, "size": asked["size"], "every": asked["every"]}
+    about = secrets[0] if secrets and request["about"] is None else request["about"] or None
+    keys = request["key"] or [name for name in desk.project.names("key") if name in names]
+    return {"key": keys, "sensitive": about, "size": request["size"], "every": request["every"]}
 
 
 def _offered(desk: Desk) -> list[str]:
@@ -83,7 +83,7 @@ def _start(visit: Visit) -> Answer:
     alarms = tuple(line.strip() for line in visit.form.get("alarms", "").split(",") if line.strip())
     _check(alarms)
     folder = Path(tempfile.mkdtemp(dir=desk.private))
-    asked = {
+    request = {
         "key": keys or None,
         "about": about,
         "alarms": alarms,
@@ -92,10 +92,10 @@ def _start(visit: Visit) -> Answer:
         "follow": bool(visit.form.get("follow")),
         "kept": str(folder / "figures.json"),
     }
-    desk.memory["watch asked"] = asked
+    desk.memory["watch asked"] = request
     desk.memory[_JOB] = desk.jobs.start(
-        _JOB, "Watching the file", watched, desk.opened.data, _window(desk, asked), asked["kept"],
-        alarms=alarms, missing=desk.project.data.missing, follow=asked["follow"],
+        _JOB, "Watching the file", watched, desk.opened.data, _window(desk, request), request["kept"],
+        alarms=alarms, missing=desk.project.data.missing, follow=request["follow"],
     )  # fmt: skip
     return Go("/watch")
 
@@ -114,13 +114,13 @@ def _whole(text: str) -> int:
     raise ArgumentError("the window and the step are whole numbers of records, of at least 1.")
 
 
-def _same(desk: Desk, asked: dict[str, Any]) -> Same:
-    window, place = _window(desk, asked), desk.opened.place
+def _same(desk: Desk, request: dict[str, Any]) -> Same:
+    window, place = _window(desk, request), desk.opened.place
     about = [] if window["sensitive"] is None else ["--sensitive", window["sensitive"]]
     keys = [word for name in window["key"] for word in ("--key", name)]
-    steps = ["--window", str(asked["size"]), "--every", str(asked["every"]), *([] if asked["follow"] else ["--no-follow"])]
-    steps += [word for text in asked["alarms"] for word in ("--alarm", text)]
-    named = f"{window['key']!r}, {window['sensitive']!r}, size={asked['size']}, every={asked['every']}"
+    steps = ["--window", str(request["size"]), "--every", str(request["every"]), *([] if request["follow"] else ["--no-follow"])]
+    steps += [word for text in request["alarms"] for word in ("--alarm", text)]
+    named = f"{window['key']!r}, {window['sensitive']!r}, size={request['size']}, every={request['every']}"
     lines = f"window = unveil.Window({named})\nfor figures in window.feed({place!r}):\n    print(figures)"
     return Same(shlex.join(["unveil", "watch", place, *keys, *about, *steps]), f"import unveil\n\n{lines}")
 

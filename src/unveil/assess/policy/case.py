@@ -25,7 +25,7 @@ __all__ = ["Case", "Original"]
 
 @dataclass(frozen=True)
 class Original:
-    """The original, what `Pair` is told of it and its release, which column says whose record it is, and people held out."""
+    """The original, what `Pair` knows of it and its release, which column says whose record it is, and people held out."""
 
     data: Data
     told: Mapping[str, Any]
@@ -90,7 +90,7 @@ class Case:
 
     @property
     def unit(self) -> Unit:
-        """What the figures count: persons where they are told apart, else records."""
+        """What the figures count: persons where they are distinguished, else records."""
         return self.classes.unit
 
     @property
@@ -107,9 +107,9 @@ class Case:
         release = self.study.changed(key=(), nulls=plain)
         given, trees = self.original.data, self.study.hierarchies or None
         before = given if isinstance(given, Study) else Study(given, project=self.study.project, partial=True)
-        told = self.original.told
+        correspondence = self.original.told
         before = before if self.original.person is None else before.changed(person=self.original.person)
-        return Pair(before, release, sensitive=self.secrets or None, nulls=plain, hierarchies=trees, **told)
+        return Pair(before, release, sensitive=self.secrets or None, nulls=plain, hierarchies=trees, **correspondence)
 
     @cached_property
     def known(self) -> Mapping[str, Any]:

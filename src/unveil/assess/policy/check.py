@@ -1,4 +1,4 @@
-"""May this release leave the house? The gate: a release held against a policy, or against an earlier result."""
+"""May this release be published? The gate: a release held against a policy, or against an earlier result."""
 
 from __future__ import annotations
 
@@ -137,11 +137,11 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     if not allow >= 0.0:
         raise ArgumentError(f"a risk may grow by 0 or more, so not by {shown_number(allow)}.")
     if control is not None and original is None:
-        raise ArgumentError("a hold-out stands beside the original, and none is given; name both.")
-    asked, home = (Policy(), None) if policy is None else policy_of(policy)
+        raise ArgumentError("a hold-out is beside the original, and none is given; name both.")
+    required, home = (Policy(), None) if policy is None else policy_of(policy)
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
-    rules = asked.in_force() if earlier is None or policy is not None else earlier.rules
+    rules = required.in_force() if earlier is None or policy is not None else earlier.rules
     exceptions = tuple(map(waiver_of, waivers))
     meant: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
     said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep}
@@ -151,18 +151,18 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         on_trial, assumed = _sides(study, rules)
         paired = None
         if original is not None:
-            told = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
-            paired = Original(original, told | {"key": None if assumed else on_trial.key}, seed, person, control)
+            correspondence = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
+            paired = Original(original, correspondence | {"key": None if assumed else on_trial.key}, seed, person, control)
         linked = any(rule.name == "linkage" for rule in rules)
         case = Case(on_trial, paired, linked, _record(release, record))
-        verdict = _verdict(case, _Gate(asked, rules, earlier, allow, assumed=assumed, named=policy is not None))
+        verdict = _verdict(case, _Gate(required, rules, earlier, allow, assumed=assumed, named=policy is not None))
         places = {
             "release": study.place,
             "record": _record_file(case, record),
             "original": None if original is None else open_source(original).place,
             "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
         }
-        evidence = Evidence(verdict_files(places, study.project, None if policy is None else asked, key_file))
+        evidence = Evidence(verdict_files(places, study.project, None if policy is None else required, key_file))
         verdict = replace(verdict, evidence=evidence, waivers=exceptions)
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
 
@@ -207,14 +207,14 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         gate.earlier.check_key(case.keys, case.study.nulls)
     if gate.keyed and case.study.source.can_count:
         case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
-    found = outcomes(case, gate.rules)
+    judged = outcomes(case, gate.rules)
     others = outcomes(case, standing_rules(case, tuple(gate.rules)), "other figures") if gate.keyed else ()
     named = {rule.name for rule in gate.policy.in_force()}
-    asked_for = tuple(one for one in found if one.rule.name != "direct_identifiers" or one.rule.name in named)
+    asked_for = tuple(one for one in judged if one.rule.name != "direct_identifiers" or one.rule.name in named)
     moved = () if gate.earlier is None else drifts(gate.earlier, (*asked_for, *others), gate.allow)
     vouched, unmeasured = vouched_in(gate.rules, case.study), unmeasured_in(case, gate.rules, keyed=gate.keyed)
     notes = [*(_notes_on_key(case, assumed=gate.assumed) if gate.keyed else ()), *column_notes(case, vouched, unmeasured)]
-    if gate.keyed and not all(one.met for one in found if one.rule.name not in _KEYLESS):
+    if gate.keyed and not all(one.met for one in judged if one.rule.name not in _KEYLESS):
         notes.insert(0, _culprits(case))
     if isinstance(case.record, Record) and case.record.repeatable == "seed":
         notes.append(NOT_FOR_PUBLICATION)
@@ -235,7 +235,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         case.study.place,
         gate.policy.name,
         presets,
-        tuple(one for one in found if gate.named or one.rule.name == "direct_identifiers"),
+        tuple(one for one in judged if gate.named or one.rule.name == "direct_identifiers"),
         moved,
         tuple(notes),
         made,
@@ -252,8 +252,8 @@ def _record(release: Data, named: str | os.PathLike[str] | None) -> Record | str
     place = getattr(release, "place", release)
     if not isinstance(place, str | os.PathLike) or not Path(place).is_file():
         if named is not None:
-            raise ArgumentError("a record is named, and the release is no file that it could belong to.")
-        return "the release is no file, so it has no record of how it was made"
+            raise ArgumentError("a record is named, and the release is not a file that it could belong to.")
+        return "the release is not a file, so it has no record of how it was made"
     try:
         return read_record(record_place(place) if named is None else named, place)
     except DataNotFoundError:
@@ -297,7 +297,7 @@ def _is_project(place: Path) -> bool:
 
 
 def _of_project(project: Project) -> Policy:
-    """Return the policy of a project, with the file that it stands in, unless that holds a password."""
+    """Return the policy of a project, with the file that it is in, unless that holds a password."""
     policy = _with_rules(project.policy, str(project.path))
     return policy if has_password(project) else replace(policy, path=project.path)
 

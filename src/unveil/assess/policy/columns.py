@@ -27,16 +27,16 @@ _MOST_TOLD = 3
 
 def naming_nobody(rules: Sequence[Rule], keep: Sequence[str]) -> tuple[Rule, ...]:
     """Return rules of which one looks for direct identifiers; columns that the user vouches for are excepted."""
-    found = []
+    complete = []
     for rule in rules:
         excepted = (*rule.parameters.get("except", ()), *keep)
         takes = rule.name in (_RULE, "safe_harbor") and keep
         one = replace(rule, parameters={**rule.parameters, "except": excepted}) if takes else rule
-        found.append(replace(one, threshold=0) if rule.name == _RULE and rule.threshold is None else one)
+        complete.append(replace(one, threshold=0) if rule.name == _RULE and rule.threshold is None else one)
     if not any(rule.name == _RULE for rule in rules):
         vouched = tuple(dict.fromkeys((*(name for rule in rules for name in rule.parameters.get("except", ())), *keep)))
-        found.append(Rule(_RULE, 0, {"except": vouched} if vouched else {}))
-    return tuple(found)
+        complete.append(Rule(_RULE, 0, {"except": vouched} if vouched else {}))
+    return tuple(complete)
 
 
 def vouched_in(rules: Sequence[Rule], study: Study) -> tuple[str, ...]:
@@ -60,8 +60,8 @@ def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Un
 
 
 def column_notes(case: Case, vouched: Sequence[str], unmeasured: Sequence[Unmeasured]) -> list[str]:
-    """Say which columns are vouched for, here and by whoever made the release, and which nobody measured."""
+    """Say which columns are vouched for, here and by the maker of the release, and which nobody measured."""
     notes = [f"Columns that are vouched for by name, and that were not looked at: {listed(vouched)}."] if vouched else []
     made = case.record.vouched if isinstance(case.record, Record) else ()
-    notes += [f"Whoever made the release vouched for: {listed(made)}."] if made else []
+    notes += [f"The maker of the release vouched for: {listed(made)}."] if made else []
     return [*notes, never_measured(unmeasured, _MOST_TOLD)] if unmeasured else notes

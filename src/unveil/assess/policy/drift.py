@@ -87,22 +87,22 @@ def read_baseline(given: PathLike | Mapping[str, Any]) -> Baseline:
         key, nulls = tuple(made["key"]), str(made["nulls"])
         figures = {rule.place: _number(value) for rule, value in pairs if value is not None}
     except (KeyError, TypeError, AttributeError, ValueError, ProjectError):
-        raise DataFileError(f"{place}: this is no answer of `check` or `measure`, as JSON.") from None
+        raise DataFileError(f"{place}: this is not an answer of `check` or `measure`, as JSON.") from None
     return Baseline(place, key, nulls, figures, tuple(rule for rule, value in pairs if value is not None), profile)
 
 
 def drifts(baseline: Baseline, outcomes: tuple[Outcome, ...], allowed: float) -> tuple[Drift, ...]:
     """Compare every figure that both results have."""
-    found = []
+    drift = []
     for outcome in outcomes:
         before = baseline.figures.get(outcome.rule.place)
         if before is None or outcome.value is None:
             continue
         growth = _growth(_risk(outcome.rule, before), _risk(outcome.rule, outcome.value))
-        found.append(Drift(outcome.rule.name, outcome.of, before, outcome.value, growth, allowed))
-    if not found and baseline.profile is None:
+        drift.append(Drift(outcome.rule.name, outcome.of, before, outcome.value, growth, allowed))
+    if not drift and baseline.profile is None:
         raise ArgumentError(f"{baseline.place}: no figure of the earlier result is among today's; there is nothing to compare.")
-    return tuple(found)
+    return tuple(drift)
 
 
 def lost(baseline: Baseline, outcomes: tuple[Outcome, ...]) -> str | None:
@@ -123,12 +123,12 @@ def _growth(before: float, now: float) -> float:
 
 def _document(path: Path) -> Mapping[str, Any]:
     try:
-        found = parse_json(read_text(path, DataFileError))
+        document = parse_json(read_text(path, DataFileError))
     except DocumentError as problem:
         raise DataFileError(f"{path}: {problem.problem}") from None
-    if not isinstance(found, Mapping):
-        raise DataFileError(f"{path}: this is no answer of `check` or `measure`, as JSON.")
-    return found
+    if not isinstance(document, Mapping):
+        raise DataFileError(f"{path}: this is not an answer of `check` or `measure`, as JSON.")
+    return document
 
 
 def _number(value: Any) -> float:
@@ -154,16 +154,16 @@ def _of_measure(document: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
     for name, by_attribute in document["models"].items():
         if name not in RULES or "attribute" not in RULES[name].parameters:
             continue
-        for attribute, found in by_attribute.items():
+        for attribute, figures in by_attribute.items():
             if attribute in secrets:  # several taken together have no rule
-                yield from _of_model(name, attribute, found)
+                yield from _of_model(name, attribute, figures)
 
 
-def _of_model(name: str, attribute: str, found: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+def _of_model(name: str, attribute: str, figures: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
     parameter = {"t_closeness": "distance", "recursive_l_diversity": "l"}.get(name)
     if parameter is None:
-        yield Rule(name, None, {"attribute": attribute}), found["value"]
+        yield Rule(name, None, {"attribute": attribute}), figures["value"]
         return
-    for word, one in found.items():
+    for word, one in figures.items():
         value: Any = int(word) if parameter == "l" else word
         yield Rule(name, None, {"attribute": attribute, parameter: value}), one["value"]

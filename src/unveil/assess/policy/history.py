@@ -59,13 +59,13 @@ class HistoryEntry:
 
 def entry_of(verdict: Verdict) -> HistoryEntry:
     """Return the line of a verdict."""
-    found: dict[str, float | None] = {}
+    figures: dict[str, float | None] = {}
     for outcome in (*verdict.outcomes, *verdict.figures):
         of = "" if outcome.of == "the key" else f" of {outcome.of}"
-        found.setdefault(f"{outcome.rule.name}{of}", None if outcome.value is None else float(outcome.value))
+        figures.setdefault(f"{outcome.rule.name}{of}", None if outcome.value is None else float(outcome.value))
     columns = 0 if verdict.profile is None else len(verdict.profile.columns)
     return HistoryEntry(
-        verdict.evidence.date, Path(verdict.release).name, verdict.policy, verdict.status, verdict.made.records, columns, found
+        verdict.evidence.date, Path(verdict.release).name, verdict.policy, verdict.status, verdict.made.records, columns, figures
     )
 
 
@@ -113,15 +113,15 @@ def _locked(file: BinaryIO) -> Iterator[None]:
 
 
 def _entries(path: str | os.PathLike[str], content: bytes) -> tuple[HistoryEntry, ...]:
-    found = []
+    entries = []
     for at, line in enumerate(content.splitlines(), start=1):
         try:
             document = json.loads(line)
-            found.append(HistoryEntry(**document))
+            entries.append(HistoryEntry(**document))
             _ = [document["figures"].items(), document["records"] + document["columns"]]
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise DataFileError.at_line(path, at, "this is no line of a history; name another file, or a new one.") from None
-    return tuple(found)
+            raise DataFileError.at_line(path, at, "this is not a line of a history; name another file, or a new one.") from None
+    return tuple(entries)
 
 
 def history_chart(entries: Sequence[HistoryEntry]) -> Chart | None:
@@ -132,7 +132,7 @@ def history_chart(entries: Sequence[HistoryEntry]) -> Chart | None:
         for at, one in enumerate(entries, start=1)
         if one.figures.get(name) is not None
     )
-    if len(entries) < 2 or not rows:  # noqa: PLR2004 - one point is no line
+    if len(entries) < 2 or not rows:  # noqa: PLR2004 - one point is not a line
         return None
     note = f"Run 1 was on {entries[0].date[:10]}, run {len(entries):,} on {entries[-1].date[:10]}. Lower is safer."
     title = f"Risk over {len(entries):,} runs"

@@ -36,8 +36,8 @@ def junit(verdict: Verdict) -> str:
     </testsuites>
     """
     cases = [*_rules(verdict), *_drift(verdict), *_changes(verdict)]
-    found = {"failures": sum(kind == "failure" for _, kind, _ in cases), "errors": sum(kind == "error" for _, kind, _ in cases)}
-    counts = {"tests": str(len(cases)), **{name: str(n) for name, n in found.items()}}
+    tallies = {"failures": sum(kind == "failure" for _, kind, _ in cases), "errors": sum(kind == "error" for _, kind, _ in cases)}
+    counts = {"tests": str(len(cases)), **{name: str(n) for name, n in tallies.items()}}
     root = ET.Element("testsuites", {"name": "unveil", **counts})
     suite = ET.SubElement(root, "testsuite", {"name": _held(f"unveil check: {verdict.policy}"), **counts, "skipped": "0"})
     for name, kind, why in cases:
@@ -50,13 +50,13 @@ def junit(verdict: Verdict) -> str:
 
 def _rules(verdict: Verdict) -> list[tuple[str, str, str]]:
     """Return name, kind of problem (none: "") and the problem of every rule."""
-    found = []
+    cases = []
     for outcome in verdict.outcomes:
         name = f"{outcome.rule.name} of {outcome.of}: {outcome.rule.requirement}"
         value = "no figure" if outcome.value is None else f"found {number(outcome.value)}"
         kind = {True: "", False: "failure", None: "error"}[outcome.met]
-        found.append((name, kind, "; ".join(part for part in (value, outcome.why) if part)))
-    return found
+        cases.append((name, kind, "; ".join(part for part in (value, outcome.why) if part)))
+    return cases
 
 
 def _drift(verdict: Verdict) -> list[tuple[str, str, str]]:

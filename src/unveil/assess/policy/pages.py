@@ -1,4 +1,4 @@
-"""What a verdict looks like: one sheet for whoever decides, and the whole of it for whoever audits."""
+"""What a verdict looks like: one sheet for the person who decides, and the whole of it for the person who audits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def title(verdict: Verdict) -> str:
         "not decided": f"Not decided under {under}",
     }[verdict.status]
     waived = f", with {counted(len(verdict.waived), 'rule')} waived" if verdict.waived else ""
-    return f"May {name} leave the house? {said}{waived}"
+    return f"May {name} be released? {said}{waived}"
 
 
 def named(verdict: Verdict) -> str:
@@ -51,7 +51,7 @@ def named(verdict: Verdict) -> str:
 
 
 def _policy(verdict: Verdict) -> str:
-    """Return what the policy is called; one without a name of its own by where it stands."""
+    """Return what the policy is called; one without a name of its own by where it is."""
     if verdict.policy != "policy":
         return one_line(verdict.policy)
     file = verdict.evidence.file("policy")
@@ -246,8 +246,8 @@ def _change_table(verdict: Verdict) -> Iterator[Table]:
         note = (
             "A new column was never measured before, so it does not pass; take today's verdict as the next baseline to accept it."
         )
-        told = note if any(not one.met for one in verdict.changes) else ""
-        yield Table(("changed", "of", "before", "now", "allowed"), rows, title="What is not as it was", note=told)
+        remark = note if any(not one.met for one in verdict.changes) else ""
+        yield Table(("changed", "of", "before", "now", "allowed"), rows, title="What is not as it was", note=remark)
 
 
 def _waiver_table(verdict: Verdict) -> Iterator[Table]:

@@ -131,12 +131,12 @@ def profile_of(case: Case, records: int) -> Profile:
 
 def _telling(case: Case) -> dict[str, set[Any]]:
     """Return the values that must not be named, by column (see `telling_values`)."""
-    found: dict[str, set[Any]] = {}
+    telling: dict[str, set[Any]] = {}
     for secret in case.secrets if case.keys else ():
         whole = case.study.counts([*case.keys, secret], nulls="category", partitions={})
         for name, values in telling_values(whole, case.keys, secret).items():
-            found.setdefault(name, set()).update(values)
-    return found
+            telling.setdefault(name, set()).update(values)
+    return telling
 
 
 def _held(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None) -> list[tuple[Any, int]]:
@@ -159,19 +159,19 @@ def _column(held: Sequence[tuple[Any, int]] | None, telling: Collection[Any]) ->
 
 def changes(before: Profile, now: Profile) -> tuple[ReleaseChange, ...]:
     """Return what is not as it was: records, columns, their types and their categories."""
-    found = [] if before.records == now.records else [ReleaseChange("number of records", "", before.records, now.records)]
-    found += [
+    differences = [] if before.records == now.records else [ReleaseChange("number of records", "", before.records, now.records)]
+    differences += [
         ReleaseChange("new column", name, None, one.kind, met=False)
         for name, one in now.columns.items()
         if name not in before.columns
     ]
-    found += [
+    differences += [
         ReleaseChange("lost column", name, one.kind, None) for name, one in before.columns.items() if name not in now.columns
     ]
     for name, one in now.columns.items():
         if name in before.columns:
-            found += _of_column(name, before.columns[name], one)
-    return tuple(found)
+            differences += _of_column(name, before.columns[name], one)
+    return tuple(differences)
 
 
 def _of_column(name: str, before: ColumnProfile, now: ColumnProfile) -> Iterator[ReleaseChange]:

@@ -1,6 +1,6 @@
 """What is the figure that a rule asks for, and does it hold? One outcome for every rule.
 
-A figure that cannot be had is no figure that is met: the outcome says why there is none, and the rule stays undecided.
+A figure that cannot be had is not a figure that is met: the outcome says why there is none, and the rule stays undecided.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RISKS = ("prosecutor_highest", "prosecutor_average", "records_at_risk", "sample
 _RELEASE_ALONE = "nulls match anything from both sides, so it holds against an intruder who has the release alone; "
 _MAY_BE_LESS = {
     True: _RELEASE_ALONE + "give the original, and k is also held against true records",
-    False: _RELEASE_ALONE + "whoever knows true records may find less: ask with nulls='category'",
+    False: _RELEASE_ALONE + "anyone who knows true records may find less: ask with nulls='category'",
 }
 """Why a figure with nulls as wildcards decides nothing: of k, and of anything else."""
 
@@ -79,7 +79,7 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
-        found = {
+        document = {
             "rule": self.rule.name,
             "parameters": jsonable(self.rule.parameters),
             "of": self.of,
@@ -90,7 +90,7 @@ class Outcome:
             "reason": self.reason,
             "detail": self.detail,
         }
-        return found | ({"question": self.rule.question} if self.rule.question else {})
+        return document | ({"question": self.rule.question} if self.rule.question else {})
 
 
 def outcomes(case: Case, rules: Sequence[Rule], stage: str = "rules") -> tuple[Outcome, ...]:
@@ -166,14 +166,14 @@ def _model(case: Case, rule: Rule) -> Outcome:
     name = rule.parameters.get("attribute")
     if "attribute" in rule.form.parameters and not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    found = _MODELS[rule.name](case, rule, name or "").measure(case.classes)
+    measured = _MODELS[rule.name](case, rule, name or "").measure(case.classes)
     detail = ""
-    if found.met is False:
-        classes = counted(found.violating_classes or 0, "class", "classes")
-        detail = f"{found.violating_records or 0:,} of {case.classes.records:,} records, in {classes}, fall short"
-        detail += f": {found.reason}" if found.reason else ""
+    if measured.met is False:
+        classes = counted(measured.violating_classes or 0, "class", "classes")
+        detail = f"{measured.violating_records or 0:,} of {case.classes.records:,} records, in {classes}, fall short"
+        detail += f": {measured.reason}" if measured.reason else ""
     reason = "no threshold is set" if rule.threshold is None else None
-    return Outcome(rule, _of(rule), found.value, found.met, reason, detail)
+    return Outcome(rule, _of(rule), measured.value, measured.met, reason, detail)
 
 
 def _distance(case: Case, rule: Rule, name: str) -> Model:
@@ -205,10 +205,10 @@ _MODELS: dict[str, Callable[[Case, Rule, str], Model]] = {
 def _risk(case: Case, rule: Rule) -> Outcome:
     """Read the prosecutor's risk: highest, average, or the share of records above a limit."""
     limit = rule.parameter("above") if rule.name == "records_at_risk" else rule.threshold or 1.0
-    found = intruder_risk(case.classes, case.classes.size, limit)
-    value = {"prosecutor_highest": found.highest, "prosecutor_average": found.average, "records_at_risk": found.above}[rule.name]
+    risk = intruder_risk(case.classes, case.classes.size, limit)
+    value = {"prosecutor_highest": risk.highest, "prosecutor_average": risk.average, "records_at_risk": risk.above}[rule.name]
     many = noun(case.unit)
-    detail = f"{found.above:.1%} of the {many} exceed {limit:g}" if rule.name == "prosecutor_highest" and found.above else ""
+    detail = f"{risk.above:.1%} of the {many} exceed {limit:g}" if rule.name == "prosecutor_highest" and risk.above else ""
     if rule.name == "records_at_risk":
         detail = f"share of {many} with a risk above {limit:g}"
     return Outcome(rule, _of(rule), value, detail=detail)
@@ -220,19 +220,19 @@ def _uniques(case: Case, rule: Rule) -> Outcome:
 
 
 def _certain(case: Case, rule: Rule) -> Outcome:
-    """Read the share of records, or persons, in classes of one sensitive value; that nobody has one counts if it is a secret."""
+    """Read the share of records, or persons, in classes of one sensitive value, or of none if that is sensitive."""
     name = rule.parameters.get("attribute")
     if not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
     said = rule.parameter("missing_is_sensitive")
     secret = name in case.study.missing_is_sensitive if said is None else bool(said)
     classes, spread = case.classes, case.classes.spreads[name]
-    told, gaps = classes.among(spread.certain(missing_is_sensitive=secret)), classes.among(spread.valueless)
-    detail = f"the key tells it for certain of {people(told, case.unit)}"
+    disclosed, gaps = classes.among(spread.certain(missing_is_sensitive=secret)), classes.among(spread.valueless)
+    detail = f"the key tells it for certain of {people(disclosed, case.unit)}"
     if gaps:
-        apart = f"; {gaps:,} more have no value, which is not taken for a secret"
+        apart = f"; {gaps:,} more have no value, which is not treated as sensitive"
         detail += f", {gaps:,} of which have no value" if secret else apart
-    return Outcome(rule, name, told / classes.number, detail=detail)
+    return Outcome(rule, name, disclosed / classes.number, detail=detail)
 
 
 def _rate(case: Case, rule: Rule) -> Outcome:
@@ -244,12 +244,12 @@ def _rate(case: Case, rule: Rule) -> Outcome:
     blocks = {name: Partition.from_document(document) for name, document in (rule.parameter("partitions") or {}).items()}
     known, hidden = sides_of(keys, secret)
     counts, made = counted_rate(case.study, known, hidden, checked_partitions(blocks, (*known, *hidden)))
-    found = rate_of(counts, known, hidden, made)
+    rate = rate_of(counts, known, hidden, made)
     of = f"{'the key' if keys == case.keys else ' + '.join(keys)} -> {secret or 'record identity'}"
     if not rule.parameter("adjusted"):
-        return Outcome(rule, of, found.value, detail=found.kind)
-    reason = None if found.adjusted is not None else f"not adjusted for chance: {found.adjusted_reason}"
-    return Outcome(rule, of, found.adjusted, reason=reason, detail="adjusted for chance")
+        return Outcome(rule, of, rate.value, detail=rate.kind)
+    reason = None if rate.adjusted is not None else f"not adjusted for chance: {rate.adjusted_reason}"
+    return Outcome(rule, of, rate.adjusted, reason=reason, detail="adjusted for chance")
 
 
 # Attacks --------------------------------------------------------------------------------------------------------------
@@ -264,10 +264,10 @@ def _attack(case: Case, rule: Rule) -> Outcome:
 
 def _linkage(case: Case, rule: Rule) -> Outcome:
     """Read the highest share of records that any way of linking gets right."""
-    found: dict[str, Any] = dict(case.attack.linkage)
-    ways = {name: way for name, way in found.items() if isinstance(way, dict) and way.get("linked") is not None}
+    linked: dict[str, Any] = dict(case.attack.linkage)
+    ways = {name: way for name, way in linked.items() if isinstance(way, dict) and way.get("linked") is not None}
     if not ways:
-        return Outcome(rule, _of(rule), reason=str(found.get("reason", "no way of linking has a rate")))
+        return Outcome(rule, _of(rule), reason=str(linked.get("reason", "no way of linking has a rate")))
     best = max(ways, key=lambda name: float(ways[name]["linked"]))
     detail = f"by {best.replace('_', ' ')} linkage; {ways[best]['baseline']:.4f} by chance"
     return Outcome(rule, _of(rule), float(ways[best]["linked"]), detail=detail)
@@ -276,14 +276,14 @@ def _linkage(case: Case, rule: Rule) -> Outcome:
 def _beyond_holdout(case: Case, rule: Rule) -> Outcome:
     """Read what an attack gains beyond people who took no part."""
     if case.original is not None and case.original.control is None:
-        lack = "no hold-out is given: what is true of everybody cannot be told from what the release gives away"
+        lack = "no hold-out is given: what is true of everybody cannot be separated from what the release gives away"
         return Outcome(rule, "the release", reason=lack)
-    found: dict[str, Any] = dict(case.attack.synthetic)
-    if found.get("control") is None:
+    audited: dict[str, Any] = dict(case.attack.synthetic)
+    if audited.get("control") is None:
         return Outcome(
             rule, "the release", reason="records are said to be paired; the hold-out is for synthetic data, which has no pairs"
         )
-    figure = found[rule.name]
+    figure = audited[rule.name]
     if figure.get("risk") is None:
         return Outcome(rule, "the release", reason=str(figure.get("reason", "the attack has no rate")))
     detail = f"between {figure['low']:.4f} and {figure['high']:.4f}; {figure['control']:.4f} of the hold-out"
@@ -298,7 +298,7 @@ def _repeatable(case: Case, rule: Rule) -> Outcome:
     if not isinstance(case.record, Record):
         return Outcome(rule, "the release", reason=case.record)
     mark = case.record.repeatable
-    by_key = "only by whoever has the key file" if mark == "key" else ""
+    by_key = "only by anyone who has the key file" if mark == "key" else ""
     return Outcome(rule, "the release", int(mark == "seed"), detail="its draws come from a seed" if mark == "seed" else by_key)
 
 
@@ -309,12 +309,12 @@ def _identifiers(case: Case, rule: Rule) -> Outcome:
     """Count the columns that name people outright, by their best finding."""
     best = {finding.column: finding for finding in reversed(case.identifiers.findings)}
     enough = _CONFIDENCES[: _CONFIDENCES.index(rule.parameter("confidence")) + 1]
-    asked = [best[name] for name in case.study.names if name in best and name not in rule.parameter("except")]
-    found = [finding for finding in asked if finding.confidence in enough]
-    doubtful = [finding.column for finding in asked if finding.confidence not in enough]
-    detail = ", ".join(f"{finding.column} ({finding.category})" for finding in found)
+    best_of = [best[name] for name in case.study.names if name in best and name not in rule.parameter("except")]
+    findings = [finding for finding in best_of if finding.confidence in enough]
+    doubtful = [finding.column for finding in best_of if finding.confidence not in enough]
+    detail = ", ".join(f"{finding.column} ({finding.category})" for finding in findings)
     detail += f"{'; ' if detail else ''}worth a look: {', '.join(doubtful)}" if doubtful else ""
-    return Outcome(rule, "columns", len(found), detail=detail)
+    return Outcome(rule, "columns", len(findings), detail=detail)
 
 
 def _safe_harbor(case: Case, rule: Rule) -> Outcome:
@@ -343,7 +343,7 @@ def _exposed(case: Case, rule: Rule) -> Outcome:
     if words and case.original is None:
         return Outcome(rule, "the table", reason="its rule needs the records behind the table, and no original is given")
     by = rule.parameter("by")
-    found = audit(
+    audited = audit(
         case.study.source,
         by=by,
         value=rule.parameter("value"),
@@ -355,8 +355,8 @@ def _exposed(case: Case, rule: Rule) -> Outcome:
         total=rule.parameter("total"),
         intervals="enough",
     )
-    detail = next(iter(found.reasons.values()), "") if words else "levels are not known without the original and a rule"
-    return Outcome(rule, "the table", int(found.exposed.sum()), detail=detail)
+    detail = next(iter(audited.reasons.values()), "") if words else "levels are not known without the original and a rule"
+    return Outcome(rule, "the table", int(audited.exposed.sum()), detail=detail)
 
 
 BEYOND_HOLDOUT = ("singling_out", "linkability", "inference", "membership")

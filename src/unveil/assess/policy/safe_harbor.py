@@ -2,7 +2,7 @@
 
 Each is looked for by what direct identifiers are recognised by, by the column's name, and, for dates, ages and ZIP codes, by the
 values. Dates may keep their year alone, ages over 89 must be one group, and of a ZIP code the first three digits may stay where
-more than 20,000 people live in the area that they name; whether that is so stands in the current census, not in the table.
+more than 20,000 people live in the area that they name; whether that is so is in the current census, not in the table.
 """
 
 from __future__ import annotations
@@ -100,33 +100,33 @@ _MERGED = "000"
 _ZIP_PREFIX = 3
 
 
-def sightings(release: Study, found: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
+def sightings(release: Study, identifiers: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
     """Return the columns in which an identifier is seen, but those excepted."""
     seen: list[Sighting] = []
     for column in release.names:
         if column not in excepted:
-            sighting = next(_seen(release, found, item, column), None)
+            sighting = next(_seen(release, identifiers, item, column), None)
             seen += [] if sighting is None else [sighting]
     return seen
 
 
-def _seen(release: Study, found: DirectIdentifiers, item: str, column: str) -> Iterator[Sighting]:
+def _seen(release: Study, identifiers: DirectIdentifiers, item: str, column: str) -> Iterator[Sighting]:
     """Give what speaks for an identifier in a column, the surest first."""
     wanted = ITEMS[item]
-    findings = [one for one in found.findings if one.column == column and one.category in _categories(item, column)]
+    findings = [one for one in identifiers.findings if one.column == column and one.category in _categories(item, column)]
     yield from (Sighting(column, one.category) for one in findings if one.confidence != "possible")
     if wanted.named_by(column):
         yield Sighting(column, "by its name")
-    if item == "Q" and column in found.skipped:
+    if item == "Q" and column in identifiers.skipped:
         yield Sighting(column, "values that cannot be read", sure=False)
-    if item in "BC" and column not in found.skipped:
+    if item in "BC" and column not in identifiers.skipped:
         table = release.table([column], nulls="category")
         yield from _places(column, table.columns[0]) if item == "B" else _times(column, table)
     yield from (Sighting(column, f"perhaps {one.category}", sure=False) for one in findings)
 
 
 def _categories(item: str, column: str) -> frozenset[str]:
-    """Return the categories that count for an item; a fax number is no telephone number, a named code is no other code."""
+    """Return the categories that count for an item; a fax number is not a telephone number, a named code is no other code."""
     if item in "DE":
         fax = ITEMS["E"].named_by(column)
         return _of("phone") if fax == (item == "E") else frozenset()

@@ -87,9 +87,9 @@ class Verdict(Result):
     @property
     def status(self) -> str:
         """In words: met, NOT met or not decided."""
-        found = [True if self.waiver(outcome) else outcome.met for outcome in self.outcomes]
-        found += [one.met for one in self.drift] + [one.met for one in self.changes]
-        return STATUS[False if False in found else None if None in found else True]
+        met = [True if self.waiver(outcome) else outcome.met for outcome in self.outcomes]
+        met += [one.met for one in self.drift] + [one.met for one in self.changes]
+        return STATUS[False if False in met else None if None in met else True]
 
     @property
     def drift_alone(self) -> bool:
@@ -162,7 +162,7 @@ class Verdict(Result):
         return whole(self)
 
     def terminal_view(self) -> View:
-        """Return what was asked, found and required; a page adds what it can be held to."""
+        """Return the question, the figures and the requirements; a page adds what it can be held to."""
         return replace(self.view(), parts=())
 
     def sheet(self) -> View:

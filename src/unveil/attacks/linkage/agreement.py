@@ -214,19 +214,19 @@ class BestOriginals:
         """Return the classes that hold originals and a release record that may still find as good a set or a better one."""
         asking = (self.cells.releases[classes.cells] > 0) & (self.score[classes.cells] <= reach)
         offering = self.cells.originals[classes.cells] > 0
-        asked, offered = np.zeros(classes.number, dtype=bool), np.zeros(classes.number, dtype=bool)
-        asked[classes.of_cell[asking]] = True
+        wanted, offered = np.zeros(classes.number, dtype=bool), np.zeros(classes.number, dtype=bool)
+        wanted[classes.of_cell[asking]] = True
         offered[classes.of_cell[offering]] = True
-        return classes.where(asked & offered)
+        return classes.where(wanted & offered)
 
     def _note(self, classes: _Classes, score: int) -> None:
         """Record the originals found for one set of attributes, wherever it is the best so far or as good."""
-        found = classes.totals(self.cells.originals)[classes.of_cell]
+        originals = classes.totals(self.cells.originals)[classes.of_cell]
         held = self.score[classes.cells]
-        better, equal = (found > 0) & (held < score), (found > 0) & (held == score)
+        better, equal = (originals > 0) & (held < score), (originals > 0) & (held == score)
         self.score[classes.cells[better]] = score
-        self.ties[classes.cells[better]] = found[better]
-        self.ties[classes.cells[equal]] += found[equal]
+        self.ties[classes.cells[better]] = originals[better]
+        self.ties[classes.cells[equal]] += originals[equal]
 
 
 def patterns_of(agrees: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ Each attribute's original values are put on a line, and each released value beco
 
 - *continuous*: the line of numbers; a number is a point, ``[20, 30)`` a range, a null the whole line;
 - *ordinal*: the ranks of the categories;
-- *nominal*: the distinct values, numbered so that those of one prefix or of one label of a hierarchy stand side by side.
+- *nominal*: the distinct values, numbered so that those of one prefix or of one label of a hierarchy are side by side.
 
 The **gap** between an original and a released value is the distance to the nearest point covered, so 0 for every value that is
 covered: an interval says that each value in it is possible, not that its middle is likelier, and the tie that follows is
@@ -62,7 +62,7 @@ class AttributeCells:
     attribute
         The attribute, its kind known.
     position
-        Where each original record stands; infinity for a null.
+        Where each original record is; infinity for a null.
     value
         For each release record the number of its distinct value.
     starts, low, high
@@ -134,7 +134,7 @@ def cells_of(attribute: LinkedAttribute, original: Any, released: Any, *, interv
     Raises
     ------
     UnsupportedDataError
-        If a value of an attribute that is said to be continuous is no finite number, interval or null.
+        If a value of an attribute that is said to be continuous is not a finite number, interval or null.
     ArgumentError
         If an ordinal attribute of texts comes without an order, or with one that misses values.
 
@@ -178,15 +178,15 @@ def attributes_of(
     mine, theirs = column_names(original), column_names(release)
     if specs is None:
         specs = [name for name in mine if name in set(theirs)]
-    found = [_attribute_of(spec) for spec in specs]
-    if not found:
+    attributes = [_attribute_of(spec) for spec in specs]
+    if not attributes:
         raise ArgumentError("no attribute to compare: name some, or give tables with columns of the same names.")
-    require_columns([attribute.name for attribute in found], mine)
-    require_columns([attribute.released for attribute in found], theirs)
+    require_columns([attribute.name for attribute in attributes], mine)
+    require_columns([attribute.released for attribute in attributes], theirs)
     for table, place in ((original, "the original"), (release, "the release")):
         if not rows_in(table):
             raise EmptyDataError.no_records(place)
-    return [(attribute, column_of(original, attribute.name), column_of(release, attribute.released)) for attribute in found]
+    return [(attribute, column_of(original, attribute.name), column_of(release, attribute.released)) for attribute in attributes]
 
 
 def _attribute_of(spec: AttributeSpec) -> LinkedAttribute:

@@ -92,7 +92,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
         Tables: a mapping from name to values, a two-dimensional array, or an eager data frame. Never changed.
     truth
         For each release record the row of the original that it was made from, -1 for one made from none. Only the scoring
-        uses it. A record made from none stays in the denominator: whoever links it is wrong.
+        uses it. A record made from none stays in the denominator: anyone who links it is wrong.
     attributes
         What the intruder compares: names, pairs (name in the original, name in the release), or `LinkedAttribute`.
         By default every
@@ -162,7 +162,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
     known = np.flatnonzero(rows >= 0)
     true_distance = search.to_records(known, rows[known])
     closer[known], tied[known] = search.around(known, true_distance, np.ones(originals), most=1.0)
-    found = rates_of(
+    rates = rates_of(
         closer,
         tied,
         matched=len(known),
@@ -180,7 +180,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
         control=None if control is None else _control(control, columns, cells, rows, search, settings),
         confidence=confidence,
     )
-    return found if whose is None else replace(found, by_person=_by_person(search, Targets.of(rows, whose), confidence))
+    return rates if whose is None else replace(rates, by_person=_by_person(search, Targets.of(rows, whose), confidence))
 
 
 def _by_person(search: Search, targets: Targets, confidence: float) -> PersonRates:
@@ -247,12 +247,12 @@ def _refuse_unplaced(cells: Sequence[AttributeCells], distance: Distance) -> Non
         )
     nulls = {cell.attribute.name: cell.nulls for cell in cells if cell.nulls}
     if nulls:
-        found = ", ".join(f"{shown(name)} ({n:,})" for name, n in nulls.items())
-        raise NullsError(f"the original has nulls in {found}, which the {distance} distance cannot place; use distance='mixed'.")
+        counts = ", ".join(f"{shown(name)} ({n:,})" for name, n in nulls.items())
+        raise NullsError(f"the original has nulls in {counts}, which the {distance} distance cannot place; use distance='mixed'.")
     wide = [cell.attribute.released for cell in cells if cell.generalised]
     if wide and distance == "mahalanobis":
         raise ArgumentError(
-            f"the mahalanobis distance needs one number a value; generalised or null in the release are: {listed(wide)}. "
+            f"the mahalanobis distance needs one number per value; generalised or null in the release are: {listed(wide)}. "
             "Hint: intervals='midpoint' makes intervals numbers; distance='mixed' and 'euclidean' take what is suppressed."
         )
 
@@ -293,13 +293,13 @@ def _outsiders(control: Any, truth: NDArray[np.int64], originals: int) -> NDArra
     rows = np.asarray(control)
     if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= originals):
         raise ArgumentError(f"control is a table, or row numbers of the original, 0 to {originals - 1:,}.")
-    found = np.unique(rows.astype(np.int64))
-    released = int(np.isin(found, truth).sum())
+    outsiders = np.unique(rows.astype(np.int64))
+    released = int(np.isin(outsiders, truth).sum())
     if released:
         raise ArgumentError(
-            f"{released:,} of {len(found):,} control rows are true rows of release records; a control is not released."
+            f"{released:,} of {len(outsiders):,} control rows are true rows of release records; a control is not released."
         )
-    return found
+    return outsiders
 
 
 def _is_table(control: Any) -> bool:

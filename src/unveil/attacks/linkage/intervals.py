@@ -152,7 +152,7 @@ class IntervalDisclosure(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row an attribute and width; the attribute is a null for all together."""
+        """Return one row per attribute and width; the attribute is a null for all together."""
         parts = [*self.by_attribute, *([] if self.together is None else [self.together])]
         rows = [(part.attribute, at.width, at.value, at.baseline) for part in parts for at in part.by_width]
         return {name: [row[place] for row in rows] for place, name in enumerate(("attribute", "width", "value", "baseline"))}
@@ -266,31 +266,31 @@ def interval_disclosure(
 
 
 def _checked_widths(widths: float | Sequence[float]) -> tuple[float, ...]:
-    found = tuple(widths) if isinstance(widths, Iterable) else (widths,)
-    if not found or not all(0.0 < width <= 1.0 for width in found):
+    checked = tuple(widths) if isinstance(widths, Iterable) else (widths,)
+    if not checked or not all(0.0 < width <= 1.0 for width in checked):
         raise ArgumentError("widths are shares between 0 and 1 (0.05 is five percent), at least one.")
-    return found
+    return checked
 
 
 def _disclosed(cell: AttributeCells, method: Method, widths: Sequence[float]) -> tuple[NDArray[np.bool_], list[float]]:
     """Return, for each width, which records are disclosed, and the share that chance would disclose."""
     released = cell.points()
-    there, told = np.isfinite(cell.position), ~np.isnan(released)
+    there, known = np.isfinite(cell.position), ~np.isnan(released)
     if not there.any():
         raise EmptyDataError(
             f"column {shown(cell.attribute.name)} of the original holds only nulls; there is nothing to disclose."
         )
-    ordered_originals, ordered = np.sort(cell.position[there]), np.sort(released[told])
+    ordered_originals, ordered = np.sort(cell.position[there]), np.sort(released[known])
     hits = np.zeros((len(widths), len(released)), dtype=bool)
     chances = []
     for at, width in enumerate(widths):
         if method == "rank":
-            low, high = _rank_ends(ordered, released[told], width)
+            low, high = _rank_ends(ordered, released[known], width)
         else:
             reach = width * cell.spread + _ROUNDING * cell.spread
-            low, high = released[told] - reach, released[told] + reach
-        original = cell.position[told]
-        hits[at, told] = (low <= original) & (original <= high) & there[told]
+            low, high = released[known] - reach, released[known] + reach
+        original = cell.position[known]
+        hits[at, known] = (low <= original) & (original <= high) & there[known]
         # a released value dealt to any of the records, one as likely as another
         reached = np.searchsorted(ordered_originals, high, side="right") - np.searchsorted(ordered_originals, low, side="left")
         chances.append(float(reached.sum()) / len(ordered_originals) / len(released))
@@ -300,7 +300,7 @@ def _disclosed(cell: AttributeCells, method: Method, widths: Sequence[float]) ->
 def _rank_ends(
     ordered: NDArray[np.float64], values: NDArray[np.float64], width: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values so many places before and after each."""
+    """Return the values this many places before and after each."""
     places = int(np.floor(width * len(ordered) + _ROUNDING))
     first = np.searchsorted(ordered, values, side="left") - places
     last = np.searchsorted(ordered, values, side="right") - 1 + places
@@ -316,13 +316,13 @@ def _part(
     confidence: float,
 ) -> AttributeDisclosure:
     records = int(np.count_nonzero(counted_in))
-    found = []
+    parts = []
     for at, width in enumerate(widths):
         disclosed = int(np.count_nonzero(hits[at] & counted_in))
         chance = None if chances is None else chances[at]
-        found.append(WidthDisclosure(width, disclosed / records, chance, share_bounds(disclosed, records, confidence)))
+        parts.append(WidthDisclosure(width, disclosed / records, chance, share_bounds(disclosed, records, confidence)))
     baseline = None if chances is None else _mean(chances)
-    return AttributeDisclosure(name, _mean([at.value for at in found]), baseline, records, tuple(found))
+    return AttributeDisclosure(name, _mean([at.value for at in parts]), baseline, records, tuple(parts))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -30,7 +30,7 @@ class Originals(NamedTuple):
     Attributes
     ----------
     positions
-        One row a record, one column an attribute, in the attribute's unit; infinity is a null.
+        One row per record, one column per attribute, in the attribute's unit; infinity is a null.
     order, sorted
         For each attribute the rows in its order, and their positions in that order.
     nulls
@@ -93,7 +93,7 @@ def _stretch(originals: Originals, releases: Releases, job: int, bound: float) -
     reach = math.sqrt(bound) if originals.squared else bound
     for attribute in range(originals.positions.shape[1]):
         if reach >= 1.0 and (originals.step[attribute] or originals.nulls[attribute]):
-            continue  # a row that is not covered, or null, counts 1, wherever it stands
+            continue  # a row that is not covered, or null, counts 1, wherever it is
         value = releases.values[job, attribute]
         first, last = releases.starts[value], releases.starts[value + 1] - 1
         if last < first:
@@ -129,9 +129,9 @@ def least_distances(
         best = known[job]
         attribute, first, last = _stretch(originals, releases, job, best)
         for at in range(first, last):
-            found = _distance(originals, originals.order[attribute, at], releases, job, best)
-            if found < best:
-                best = found
+            distance = _distance(originals, originals.order[attribute, at], releases, job, best)
+            if distance < best:
+                best = distance
                 if best == 0.0:
                     break
         out[job] = best
@@ -160,12 +160,12 @@ def count_around(
         tied = 0.0
         for place in range(first, last):
             row = originals.order[attribute, place]
-            found = _distance(originals, row, releases, jobs[at], upper)
-            if found < lower:
+            distance = _distance(originals, row, releases, jobs[at], upper)
+            if distance < lower:
                 closer += weight[row]
                 if closer > most:
                     break
-            elif found <= upper:
+            elif distance <= upper:
                 tied += weight[row]
         out[at, 0] = closer
         out[at, 1] = tied

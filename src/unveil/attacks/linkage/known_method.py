@@ -69,11 +69,11 @@ class KnownMethod:
     settings: Mapping[str, Any]
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> KnownMethod:
-        """Read what is told of a method: its `mechanism`, `attributes`, and the settings of the mechanism."""
-        checked_word("method: the mechanism", told.get("mechanism"), METHODS)
-        mechanism, attributes = str(told["mechanism"]), told.get("attributes", ())
-        settings = {name: value for name, value in told.items() if name not in ("mechanism", "attributes")}
+    def of(cls, description: Mapping[str, Any]) -> KnownMethod:
+        """Read the description of a method: its `mechanism`, `attributes`, and the settings of the mechanism."""
+        checked_word("method: the mechanism", description.get("mechanism"), METHODS)
+        mechanism, attributes = str(description["mechanism"]), description.get("attributes", ())
+        settings = {name: value for name, value in description.items() if name not in ("mechanism", "attributes")}
         if strange := [name for name in settings if name not in _SETTINGS[mechanism]]:
             raise ArgumentError.not_one_of(f"what is known of {mechanism}", strange[0], _SETTINGS[mechanism])
         return cls(mechanism, (attributes,) if isinstance(attributes, str) else tuple(attributes), settings)
@@ -98,7 +98,7 @@ def linked_by_method(
     method
         What the intruder knows.
     whose
-        The person of each original record, where persons are told apart.
+        The person of each original record, where persons are distinguished.
     """
     if strange := [name for name in method.attributes if name not in {one.original for one in pairs}]:
         raise ArgumentError(f"the method is said to treat {listed(strange)}, which is not among the attributes compared.")
@@ -117,20 +117,20 @@ def linked_by_method(
             chances[rows[part]] = (top & mine).sum(axis=1) / top.sum(axis=1)
         if whole is not None:
             whole[part] = total
-    found = rates_of(closer, tied, matched=len(rows), originals=original.height, distance="likelihood", made={})
+    rates = rates_of(closer, tied, matched=len(rows), originals=original.height, distance="likelihood", made={})
     hits = _assigned(whole, truth[rows], _alike([release[one.release] for one in pairs])[rows])
-    best = _strongest(found.to_dict(), hits, float(link_chances(closer, tied)[0].sum()), len(rows))
+    best = _strongest(rates.to_dict(), hits, float(link_chances(closer, tied)[0].sum()), len(rows))
     if method.mechanism == "add_noise" and (removed := _removed(original, release, pairs, truth, method)):
         best |= {"noise_removed": removed}
     return best if whose is None else best | {"persons": Targets.of(truth[rows], whose).rates(chances[rows]).to_dict()}
 
 
-def _strongest(found: dict[str, Any], assigned: float | None, one_by_one: float, records: int) -> dict[str, Any]:
+def _strongest(linked: dict[str, Any], assigned: float | None, one_by_one: float, records: int) -> dict[str, Any]:
     """Return the better of linking one by one and all at once."""
     best = max(one_by_one, float(assigned or 0))
     shares = {"one_by_one": one_by_one / records, "all_at_once": None if assigned is None else assigned / records}
     interval = share_bounds(best, records).to_dict()
-    return {**found, "value": best / records, "linked": best / records, "interval": interval, **shares}
+    return {**linked, "value": best / records, "linked": best / records, "interval": interval, **shares}
 
 
 def _likelihoods(terms: Sequence[Likelihood], rows: NDArray[np.int64], originals: int) -> Iterator[tuple[slice, Any]]:
@@ -217,8 +217,8 @@ def _by_matrix(one: pl.Series, other: pl.Series, method: KnownMethod) -> Likelih
 
 def _values(codes: NDArray[Any], column: pl.Series) -> Iterator[tuple[Any, Any]]:
     """Give each code with a value that has it."""
-    found, first = np.unique(codes, return_index=True)
-    return zip(found.tolist(), column.gather(first.tolist()).to_list(), strict=True)
+    values, first = np.unique(codes, return_index=True)
+    return zip(values.tolist(), column.gather(first.tolist()).to_list(), strict=True)
 
 
 def _by_noise(before: NDArray[np.float64], after: NDArray[np.float64], method: KnownMethod) -> Likelihood:

@@ -98,7 +98,7 @@ class _Line:
     drawn_in: float
 
     def covered(self, value: ReadValue) -> Sequence[Range] | None:
-        """Return the ranges that a released value covers; None where it cannot stand in such a column."""
+        """Return the ranges that a released value covers; None where it cannot be in such a column."""
         if value.suppressed:
             return _EVERYTHING
         plain = None if isinstance(value.value, (list, tuple, set, frozenset)) else self._plain(value)
@@ -139,10 +139,10 @@ class _Line:
         """Return what a set, a masked text or an interval covers; a category that is not there has no place in an order."""
         strict = self.attribute.kind == "ordinal"
         if cell.values is not None:
-            found = {self.place[member] for member in cell.values if member in self.place}
-            if strict and len(found) < len(cell.values):
+            places = {self.place[member] for member in cell.values if member in self.place}
+            if strict and len(places) < len(cell.values):
                 return None
-            entries = np.array(sorted(found), dtype=np.int64)
+            entries = np.array(sorted(places), dtype=np.int64)
         elif cell.prefix is not None:
             entries = self._beginning(cell.prefix, cell.length)
         else:
@@ -181,7 +181,7 @@ class _Line:
 
 
 def line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
-    """Return the line of an attribute and where each original record stands on it."""
+    """Return the line of an attribute and where each original record is on it."""
     if attribute.kind == "continuous":
         return _line_of_numbers(attribute, original, drawn_in)
     codes, distinct = coded(original)
@@ -249,9 +249,9 @@ def _ordered_texts(attribute: LinkedAttribute, texts: Sequence[str]) -> list[str
 
 def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
     """Return which entries of the line each label covers; a label of several levels covers what any of them covers."""
-    found: dict[str, NDArray[np.int64]] = {}
+    by_attribute: dict[str, NDArray[np.int64]] = {}
     if hierarchy is None or not values:
-        return found
+        return by_attribute
     for level in range(1, hierarchy.height + 1):
         codes, labels = hierarchy.level(level).apply(values, hierarchy.column)
         order = np.argsort(codes, kind="stable")
@@ -259,8 +259,8 @@ def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, 
         for at, label in enumerate(labels):
             entries = order[ends[at] : ends[at + 1]]
             if label is not None:
-                found[label] = np.union1d(found[label], entries) if label in found else entries
-    return found
+                by_attribute[label] = np.union1d(by_attribute[label], entries) if label in by_attribute else entries
+    return by_attribute
 
 
 def ranges_of(

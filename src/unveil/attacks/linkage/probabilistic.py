@@ -69,7 +69,7 @@ class ProbabilisticLinkage(Result):
     made
         How the result was made.
     by_person
-        The rate of persons, where it is told whose the original records are.
+        The rate of persons, where it is known whose the original records are.
     """
 
     linked: float
@@ -143,7 +143,7 @@ class ProbabilisticLinkage(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row an attribute: its probabilities and weights."""
+        """Return one row per attribute: its probabilities and weights."""
         return {
             "attribute": list(range(len(self.m))),
             "m": self.m,
@@ -159,7 +159,7 @@ class ProbabilisticLinkage(Result):
         figures = (
             Figure("Linked", self.linked, bounds),
             Figure("Random guess", self.baseline, "the share that a random guess would link"),
-            Figure("Informed", self.informed, "linked by who knows how often true pairs agree"),
+            Figure("Informed", self.informed, "linked by someone who knows how often true pairs agree"),
             Figure("Matched pairs", self.matched, f"{counted(self.clerical, 'pair')} for a clerk, {self.unmatched:,} unmatched"),
             Figure("Precision", self.precision, "true pairs among the matched"),
             Figure("Recall", self.recall, "matched among the true pairs"),
@@ -255,7 +255,7 @@ def probabilistic_linkage(
     linked = float(links(cells, model, known, agreed).sum())
     rule = decided(model, false_matches / max(originals - 1, 1), false_nonmatches)
     matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
-    found = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
+    matches = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
     return ProbabilisticLinkage(
         linked=linked / releases,
         baseline=len(known) / releases / originals,
@@ -267,8 +267,8 @@ def probabilistic_linkage(
         matched=matched,
         clerical=originals * releases - matched - unmatched,
         unmatched=unmatched,
-        precision=found / matched if matched else None,
-        recall=found / len(known) if len(known) else None,
+        precision=matches / matched if matched else None,
+        recall=matches / len(known) if len(known) else None,
         upper=rule.upper,
         lower=rule.lower,
         m=tuple(model.m.tolist()),

@@ -2,7 +2,7 @@ r"""How often does linking find the right person? The answer that every linkage 
 
 The steward knows which original record each release record was made from (`truth`); the attack does not use it, only the
 scoring does. An attack orders the original records, for each release record, from the likeliest match to the least likely.
-All that the scoring needs is how many records stand before the true one (:math:`L`, closer) and how many share its place
+All that the scoring needs is how many records are before the true one (:math:`L`, closer) and how many share its place
 (:math:`T`, tied, the true one among them). Tied records are put in random order, not by drawing but in expectation: the true
 record's rank is uniform over :math:`L + 1, \dots, L + T`, so
 
@@ -112,7 +112,7 @@ class LinkageRates(Result):
     made
         How the result was made.
     by_person
-        The rate of persons, where it is told whose the original records are.
+        The rate of persons, where it is known whose the original records are.
     """
 
     value: float
@@ -235,7 +235,7 @@ def link_chances(
     Parameters
     ----------
     closer, tied
-        How many original records stand before the true one, and how many share its place, itself among them. Records without
+        How many original records are before the true one, and how many share its place, itself among them. Records without
         a true one, and those that can be neither first nor second, may have 0 tied.
 
     Examples

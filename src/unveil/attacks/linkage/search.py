@@ -1,10 +1,10 @@
 r"""Which original records are nearest to a release record? Two exact searches with one face.
 
-`TreeSearch` is for points: a k-d tree over the distinct original points, each with the number of records that stand on it.
+`TreeSearch` is for points: a k-d tree over the distinct original points, each with the number of records on it.
 `ScanSearch` is for everything else (intervals, sets, nominal attributes, nulls): every distinct release row against every
 distinct original row that may matter, no distance kept.
 
-Neither looks for the nearest record. Both are told a distance :math:`D`, that of the true record, and count how many records
+Neither looks for the nearest record. Both are given a distance :math:`D`, that of the true record, and count how many records
 are nearer and how many are at it, which is what decides; a search may stop once two are nearer. Distances count as equal that
 differ by no more than :math:`10^{-9} D + 10^{-12}`, in units of the scaled attributes, because equal distances come out of
 floating-point sums a little apart.
@@ -59,7 +59,7 @@ class Search(Protocol):
         """Count the original records nearer to release records than the distance beside them, and those at that distance.
 
         Each original record counts its weight. Where more than `most` are nearer, both counts may stop short. The active run is
-        told the questions answered and the number of all; records that ask the same ask once.
+        given the questions answered and the number of all; records that ask the same ask once.
         """
 
 
@@ -88,7 +88,7 @@ class TreeSearch:
     Parameters
     ----------
     original, release
-        One row a record, every coordinate finite and in its unit.
+        One row per record, every coordinate finite and in its unit.
     power
         2: Euclidean distance. 1: the sum of the coordinates' differences.
     """
@@ -99,10 +99,10 @@ class TreeSearch:
         self._power = power
         self._point, first = distinct_rows(original)
         self._points = original[first]
-        self._query, asked = distinct_rows(release)
-        order = _side_by_side(release[asked])
+        self._query, points = distinct_rows(release)
+        order = _side_by_side(release[points])
         self._query = np.argsort(order)[self._query]
-        self._asked = release[asked[order]]
+        self._asked = release[points[order]]
         self._tree = cKDTree(self._points)
         self._nearest = self._ask(self._asked, 2)
 
@@ -127,20 +127,20 @@ class TreeSearch:
         most: float = np.inf,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance."""
-        # a padded neighbour stands at infinity, with the weight behind the last point
+        # a padded neighbour is at infinity, with the weight behind the last point
         of_point = np.append(summed(self._point, weight, len(self._points)), 0.0)
         query = self._query[rows]
         below, above = distance - slack(distance), distance + slack(distance)
-        found, at = self._nearest[0][query], self._nearest[1][query]
-        closer, tied, open_ = _counted(found, of_point[at], below, above, most)
-        depth = found.shape[1]
+        distances, at = self._nearest[0][query], self._nearest[1][query]
+        closer, tied, open_ = _counted(distances, of_point[at], below, above, most)
+        depth = distances.shape[1]
         while len(left := np.flatnonzero(open_)) and depth < len(self._points):
             depth = min(4 * depth, len(self._points))
             room = max(1, _ROOM // depth)
             for begin in range(0, len(left), room):
                 part = left[begin : begin + room]
-                found, at = self._ask(self._asked[query[part]], depth)
-                closer[part], tied[part], open_[part] = _counted(found, of_point[at], below[part], above[part], most)
+                distances, at = self._ask(self._asked[query[part]], depth)
+                closer[part], tied[part], open_[part] = _counted(distances, of_point[at], below[part], above[part], most)
         active_run().at(_QUESTIONS, len(rows), len(rows))
         return closer, tied
 
@@ -151,7 +151,7 @@ class TreeSearch:
         for begin in range(0, len(points), room):
             run.check()
             parts.append(self._tree.query(points[begin : begin + room], k=depth, p=self._power, workers=workers))
-        return np.concatenate([found for found, _ in parts]), np.concatenate([at for _, at in parts])
+        return np.concatenate([distances for distances, _ in parts]), np.concatenate([at for _, at in parts])
 
 
 def _side_by_side(points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -168,17 +168,17 @@ def _side_by_side(points: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _counted(
-    found: NDArray[np.float64],
+    distances: NDArray[np.float64],
     weight: NDArray[np.float64],
     below: NDArray[np.float64],
     above: NDArray[np.float64],
     most: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Count neighbours below a distance and at it; open: a neighbour further on may be at it too."""
-    nearer = found < below[:, None]
+    nearer = distances < below[:, None]
     closer = np.where(nearer, weight, 0.0).sum(axis=1)
-    tied = np.where(~nearer & (found <= above[:, None]), weight, 0.0).sum(axis=1)
-    return closer, tied, (found[:, -1] <= above) & (closer <= most)
+    tied = np.where(~nearer & (distances <= above[:, None]), weight, 0.0).sum(axis=1)
+    return closer, tied, (distances[:, -1] <= above) & (closer <= most)
 
 
 class ScanSearch:
@@ -206,8 +206,8 @@ class ScanSearch:
         low = np.concatenate([_scaled(cell.low, by) for cell, by in zip(cells, scaled, strict=True)])
         high = np.concatenate([_scaled(cell.high, by) for cell, by in zip(cells, scaled, strict=True)])
         self._row, first = distinct_rows(positions)
-        self._job, asked = distinct_rows(values.astype(np.float64))
-        positions, values = positions[first], values[asked]
+        self._job, rows = distinct_rows(values.astype(np.float64))
+        positions, values = positions[first], values[rows]
         order = np.argsort(positions, axis=0, kind="stable").T.astype(np.int32)
         in_order = np.take_along_axis(positions.T, order, axis=1)
         nulls = np.asarray(np.isinf(positions).any(axis=0))
@@ -222,16 +222,16 @@ class ScanSearch:
 
     def to_nearest(self) -> NDArray[np.float64]:
         """Return the distance of each release record to the original record nearest to it."""
-        asked = len(self._releases.values)
-        near = np.full(asked, np.inf)
+        number = len(self._releases.values)
+        near = np.full(number, np.inf)
         for column in range(len(self._originals.order)):
             np.minimum(near, self._met(column), out=near)
-        least = np.empty(asked)
+        least = np.empty(number)
 
         def run(begin: int, end: int) -> None:
             self._kernels.least_distances(self._originals, self._releases, near, begin, end, least)
 
-        _in_threads(run, asked)
+        _in_threads(run, number)
         return self._root(least)[self._job]
 
     def around(
@@ -246,8 +246,8 @@ class ScanSearch:
         of_row = summed(self._row, weight, len(self._originals.positions))
         # records of one release row whose true records are equally far ask the same
         question, first = distinct_rows(np.column_stack([self._job[rows].astype(np.float64), distance]))
-        jobs, asked = self._job[rows][first], distance[first]
-        bounds = np.column_stack([asked - slack(asked), asked + slack(asked)])
+        jobs, limits = self._job[rows][first], distance[first]
+        bounds = np.column_stack([limits - slack(limits), limits + slack(limits)])
         if self._originals.squared:
             bounds *= np.abs(bounds)
         counts = np.empty((len(jobs), 2))
@@ -268,8 +268,8 @@ class ScanSearch:
         self._kernels.pair_distances(originals, rows, releases, np.arange(len(rows)), out)
         return out
 
-    def _root(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.sqrt(found) if self._originals.squared else found
+    def _root(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.sqrt(distances) if self._originals.squared else distances
 
 
 def _together(cells: Sequence[AttributeCells]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

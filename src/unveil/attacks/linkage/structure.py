@@ -164,7 +164,7 @@ def structure_linkage(
     original, release
         The attributes of each table, which need have nothing in common: a list of arrays, one an attribute, where floating
         point arrays are numbers (NaN: missing, put at the mean) and others are codes of categories (-1: missing, a value like
-        others), or one array of numbers with a column an attribute.
+        others), or one array of numbers with a column per attribute.
     truth
         For each release record the row of its original record, -1 where it has none. Used to score, not to link.
     clusters
@@ -348,11 +348,11 @@ def _spread_centres(points: NDArray[np.float64], number_of: int, generator: np.r
 
 def _different(points: NDArray[np.float64], most: int) -> int:
     """Return how many different points there are, up to a number: the farthest from those found is the next."""
-    found, nearest = 1, _squared_distances(points, points[:1])[:, 0]
-    while found < most and float(nearest.max()) > _SAME**2:
+    number, nearest = 1, _squared_distances(points, points[:1])[:, 0]
+    while number < most and float(nearest.max()) > _SAME**2:
         nearest = np.minimum(nearest, _squared_distances(points, points[[int(nearest.argmax())]])[:, 0])
-        found += 1
-    return found
+        number += 1
+    return number
 
 
 def _squared_distances(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ data: a data frame, eager or lazy, or a path."""
 
 
 _PLAIN = {str, int, bool, dt.date, dt.datetime, dt.time, dt.timedelta}
-"""Types whose values are told apart by themselves, and of which none marks a missing value."""
+"""Types whose values are distinguished by themselves, and of which none marks a missing value."""
 
 
 def opened(table: Records) -> Records:
@@ -53,7 +53,7 @@ def rows_in(table: Records) -> int:
     if isinstance(table, Mapping):
         sizes = {len(values) for values in table.values()}
         if len(sizes) > 1:
-            raise ArgumentError("the columns of a table differ in length; each holds one value a record.")
+            raise ArgumentError("the columns of a table differ in length; each holds one value per record.")
         return sizes.pop() if sizes else 0
     return len(table)
 
@@ -79,7 +79,7 @@ def stacked(one: Any, other: Any) -> Any:
 
 
 def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return the number of each value among the distinct ones, and these; lists and tables are told apart by their text."""
+    """Return the number of each value among the distinct ones, and these; lists and tables are distinguished by their text."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         values = values.astype("datetime64[us]")  # finer ones would come out as integers
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)

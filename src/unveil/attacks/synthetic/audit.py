@@ -43,9 +43,9 @@ def audited(pair: Pair, control: Source, seed: int) -> dict[str, Any]:
         "copies": lambda: copies(trio),
         "closest": lambda: closest(trio, random),
     }
-    found = {name: attacks[name]() for name in active_run().each("attacks on synthetic data", SECTIONS)}
+    sections = {name: attacks[name]() for name in active_run().each("attacks on synthetic data", SECTIONS)}
     sizes = {"records": len(trio.control), "equal_to_original": trio.equal, "expected": trio.expected}
-    return {**found, "control": sizes}
+    return {**sections, "control": sizes}
 
 
 def _some(side: Side, random: np.random.Generator) -> Side:

@@ -17,16 +17,16 @@ _READING = (
 )
 
 
-def synthetic_tables(found: Mapping[str, Any]) -> list[Table]:
-    """Return the attacks beside the hold-out, membership by score, and secrets."""
+def synthetic_tables(audit: Mapping[str, Any]) -> list[Table]:
+    """Return the attacks beside the hold-out, membership by score, and sensitive attributes."""
     rows = []
-    for name, way in found["singling_out"]["ways"].items():
+    for name, way in audit["singling_out"]["ways"].items():
         rows.append((f"singling out, {name}", *_figures(way)))
-    rows += [(name, *_figures(found[name])) for name in ("linkability", "inference")]
+    rows += [(name, *_figures(audit[name])) for name in ("linkability", "inference")]
     return [
-        Table(_COLUMNS, tuple(rows), title="Attacks on synthetic data", note=_reasons(rows, found), bars=frozenset({"risk"})),
-        _membership(found["membership"]),
-        _secrets(found),
+        Table(_COLUMNS, tuple(rows), title="Attacks on synthetic data", note=_reasons(rows, audit), bars=frozenset({"risk"})),
+        _membership(audit["membership"]),
+        _secrets(audit),
     ]
 
 
@@ -38,26 +38,26 @@ def _interval(way: Mapping[str, Any]) -> str | None:
     return None if way["low"] is None else f"{number(way['low'])} to {number(way['high'])}"
 
 
-def _reasons(rows: Sequence[tuple[Any, ...]], found: Mapping[str, Any]) -> str:
-    sections = [*found["singling_out"]["ways"].values(), found["linkability"], found["inference"]]
-    told = [f"{row[0]}: {section['reason']}" for row, section in zip(rows, sections, strict=True) if section.get("reason")]
-    return "\n".join([_READING, *told])
+def _reasons(rows: Sequence[tuple[Any, ...]], audit: Mapping[str, Any]) -> str:
+    sections = [*audit["singling_out"]["ways"].values(), audit["linkability"], audit["inference"]]
+    reasons = [f"{row[0]}: {section['reason']}" for row, section in zip(rows, sections, strict=True) if section.get("reason")]
+    return "\n".join([_READING, *reasons])
 
 
-def _membership(found: Mapping[str, Any]) -> Table:
+def _membership(audit: Mapping[str, Any]) -> Table:
     rows = [
         (name.replace("_", " "), row["false_positive_rate"], row["true_positive_rate"], row["risk"], _interval(row))
-        for name, levels in found.get("ways", {}).items()
+        for name, levels in audit.get("ways", {}).items()
         for row in levels
     ]
     columns = ("membership by", "strangers suspected", "members found", "risk", "interval")
-    return Table(columns, tuple(rows), title="Membership", note=found.get("reason", ""), bars=frozenset({"members found"}))
+    return Table(columns, tuple(rows), title="Membership", note=audit.get("reason", ""), bars=frozenset({"members found"}))
 
 
-def _secrets(found: Mapping[str, Any]) -> Table:
-    rates = {row["secret"]: row for row in found["discrimination_rate"].get("by_secret", ())}
+def _secrets(audit: Mapping[str, Any]) -> Table:
+    rates = {row["secret"]: row for row in audit["discrimination_rate"].get("by_secret", ())}
     rows = []
-    for entry in found["inference"].get("by_secret", ()):
+    for entry in audit["inference"].get("by_secret", ()):
         rate = rates.get(entry["secret"], {})
         figures = (entry["main"], entry["control"], entry["risk"], rate.get("value"), rate.get("control"))
         rows.append((entry["secret"], *figures))
@@ -66,11 +66,11 @@ def _secrets(found: Mapping[str, Any]) -> Table:
     return Table(columns, tuple(rows), title="Secrets read off the nearest synthetic record", note=note, bars=frozenset({"risk"}))
 
 
-def synthetic_notes(found: Mapping[str, Any]) -> list[str]:
+def synthetic_notes(audit: Mapping[str, Any]) -> list[str]:
     """Return in words what was copied and how near the release is, or why the release was not audited as synthetic data."""
-    if found["control"] is None:
-        return [f"If the release is synthetic: {found['membership']['reason']} (`control`)."]
-    copied, near = found["copies"], found["closest"]
+    if audit["control"] is None:
+        return [f"If the release is synthetic: {audit['membership']['reason']} (`control`)."]
+    copied, near = audit["copies"], audit["closest"]
     one, other = copied["unique"], copied["control_unique"]
     equal = f"{counted(copied['records'], 'synthetic record')} ({copied['share']:.2%}) equal an original one."
     nearer = f"{near['nearer_share']:.2%} of the synthetic records are nearer to the original than to the hold-out"
@@ -78,10 +78,10 @@ def synthetic_notes(found: Mapping[str, Any]) -> list[str]:
         f"{equal} {_share(one)} of the unique records of the original are in the release, and {_share(other)} of the hold-out's.",
         f"{nearer} (50 % where nothing is copied; {near['compared_with']:,} records of each).",
     ]
-    if found["control"]["equal_to_original"]:
+    if audit["control"]["equal_to_original"]:
         notes.append(
-            f"{counted(found['control']['equal_to_original'], 'record')} of the hold-out equal an original one, where "
-            f"chance gives about {found['control']['expected']:,.0f}."
+            f"{counted(audit['control']['equal_to_original'], 'record')} of the hold-out equal an original one, where "
+            f"chance gives about {audit['control']['expected']:,.0f}."
         )
     return notes
 

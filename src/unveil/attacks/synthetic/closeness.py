@@ -24,7 +24,7 @@ _PARTS = (0.05, 0.5)
 
 
 def copies(trio: Trio) -> dict[str, Any]:
-    """Count release records that equal an original record, and people who are unique and stand in the release all the same.
+    """Count release records that equal an original record, and people who are unique and are in the release all the same.
 
     Unique is who equals nobody else of the original and the hold-out together. The share of such people who are found in the
     release can be compared between original and hold-out, whatever their sizes: what the original has more was copied.
@@ -35,19 +35,19 @@ def copies(trio: Trio) -> dict[str, Any]:
     before, after, other = np.split(of_row, np.cumsum([len(side) for side in sides])[:-1])
     held, made, outside = (np.bincount(part, minlength=int(of_row.max()) + 1) for part in (before, after, other))
     alone = held + outside == 1
-    unique, found = _found(before, alone, made), _found(other, alone, made)
+    unique, copied = _found(before, alone, made), _found(other, alone, made)
     return {
         "records": int((held[after] > 0).sum()),
         "share": float((held[after] > 0).mean()),
         "of_unique": int((alone & (held > 0))[after].sum()),
         "unique": unique,
         "control_share": float((outside[after] > 0).mean()),
-        "control_unique": found,
+        "control_unique": copied,
     }
 
 
 def _found(rows: NDArray[np.int64], alone: NDArray[np.bool_], made: NDArray[np.int64]) -> dict[str, Any]:
-    """Return how many of the unique people of a table stand in the release."""
+    """Return how many of the unique people of a table are in the release."""
     people = rows[alone[rows]]
     copied = int((made[people] > 0).sum())
     if not len(people):

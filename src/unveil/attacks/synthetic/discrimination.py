@@ -1,8 +1,8 @@
-r"""How far do guesses from the release give the true secrets away? The Discrimination Rate, adjusted for chance.
+r"""How far do guesses from the release give the true sensitive values away? The Discrimination Rate, adjusted for chance.
 
-With X the true secret of a person and Y the one read off the nearest synthetic record, :math:`DR_X(Y) = 1 - H(X|Y) / H(X)`, less
-what a random relabelling would give. 0: the guesses say nothing; 1: they determine the secret. The same of the hold-out is what
-the release teaches about anybody. Numbers of many values are compared by tenths of the original.
+With X the true sensitive value of a person and Y the one read off the nearest synthetic record, :math:`DR_X(Y) = 1 - H(X|Y) /
+H(X)`, less what a random relabelling would give. 0: the guesses say nothing; 1: they determine the sensitive value. The same of
+the hold-out is what the release teaches about anybody. Numbers of many values are compared by tenths of the original.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BLOCKS = 10
 
 
 def discrimination(trio: Trio, people: Side, others: Side, guesses: list[Guesses], confidence: float = 0.95) -> dict[str, Any]:
-    """Measure the adjusted rate of every secret given its guesses, and the mean over secrets with its interval."""
+    """Measure the adjusted rate of every sensitive attribute given its guesses, and the mean with its interval."""
     from scipy.stats import norm
 
     rows, moves = [], ([], [])  # type: ignore[var-annotated]
@@ -36,7 +36,13 @@ def discrimination(trio: Trio, people: Side, others: Side, guesses: list[Guesses
         for kept, (_, move) in zip(moves, sides, strict=True):
             kept.append(move)
     if not rows:
-        return {"value": None, "low": None, "high": None, "control": None, "reason": "no secret has more than one value"}
+        return {
+            "value": None,
+            "low": None,
+            "high": None,
+            "control": None,
+            "reason": "no sensitive attribute has more than one value",
+        }
     value, control = (float(np.mean([row[name] for row in rows])) for name in ("value", "control"))
     reach = [float(norm.ppf(0.5 + confidence / 2) * _error(np.mean(side, axis=0))) for side in moves]
     return {

@@ -1,8 +1,8 @@
-"""Does the release tell a secret of a person who is known by other columns? The inference attack.
+"""Does the release tell a sensitive value of a person who is known by other columns? The inference attack.
 
-The intruder knows some columns of a person, takes the synthetic record nearest to them, and reads the secret off it. A guess of a
-number is right within five per cent of the true one, of anything else where it is equal. Where no sensitive column is named, each
-column is the secret in turn, and all others are known.
+The intruder knows some columns of a person, takes the synthetic record nearest to them, and reads the sensitive value off it. A
+guess of a number is right within five per cent of the true one, of anything else where it is equal. Where no sensitive column is
+named, each column is the sensitive one in turn, and all others are known.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOLERANCE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """What was guessed of one secret.
+    """What was guessed of one sensitive attribute.
 
     Attributes
     ----------
@@ -44,23 +44,23 @@ class Guesses:
 
 
 def guessed(trio: Trio, people: Side, others: Side, random: np.random.Generator) -> list[Guesses]:
-    """Guess every secret of those attacked."""
-    found = []
+    """Guess every sensitive attribute of those attacked."""
+    guesses = []
     secrets = trio.secrets or trio.known
-    for secret in active_run().each("secrets guessed", secrets):
+    for secret in active_run().each("sensitive attributes guessed", secrets):
         known = [at for at in trio.known if at != secret]
         if not known:
             continue
         index = Nearest(trio.release, known, trio.ordered)
         taken = [index.drawn(index.find(targets)[0], random) for targets in (people, others)]
-        found.append(Guesses(secret, taken[0], taken[1]))
-    return found
+        guesses.append(Guesses(secret, taken[0], taken[1]))
+    return guesses
 
 
 def inference(trio: Trio, people: Side, others: Side, guesses: list[Guesses]) -> dict[str, Any]:
-    """Count right guesses of every secret; the headline is the mean over secrets, the worst stands beside it."""
+    """Count right guesses of every sensitive attribute; the headline is the mean over attributes, beside the worst."""
     if not guesses:
-        reason = "a guess needs a known column beside the secret"
+        reason = "a guess needs a known column besides the sensitive one"
         return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
     right = [(_right(trio, one.secret, people, one.people), _right(trio, one.secret, others, one.others)) for one in guesses]
     by_chance = [_by_chance(trio, one.secret, people) for one in guesses]
@@ -75,7 +75,7 @@ def inference(trio: Trio, people: Side, others: Side, guesses: list[Guesses]) ->
 
 
 def _compared(right: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]], chance: float) -> dict[str, Any]:
-    """Compare the mean over secrets; a person is one trial, whose share of right guesses counts."""
+    """Compare the mean over sensitive attributes; a person is one trial, whose share of right guesses counts."""
     people, others = (np.mean([pair[at] for pair in right], axis=0) for at in range(2))
     rates = [SuccessRate.mean(shares) for shares in (people, others)]
     return compared(rates[0], rates[1], chance, len(people))
@@ -93,7 +93,7 @@ def _right(trio: Trio, secret: int, targets: Side, taken: NDArray[np.int64]) -> 
 
 
 def _by_chance(trio: Trio, secret: int, targets: Side) -> float:
-    """Return how often the secret of a random synthetic record is right, in expectation."""
+    """Return how often the sensitive value of a random synthetic record is right, in expectation."""
     if not trio.numeric[secret]:
         sizes = np.bincount(trio.release.codes[:, secret] + 1, minlength=int(targets.codes[:, secret].max()) + 2)
         return float(sizes[targets.codes[:, secret] + 1].mean() / len(trio.release))

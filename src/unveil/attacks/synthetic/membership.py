@@ -1,4 +1,4 @@
-r"""Can be told who was among the people that the release was made from? Membership inference, with a hold-out.
+r"""Can one tell who was among the people that the release was made from? Membership inference, with a hold-out.
 
 Three scores, high for those who are believed to be members: *exact* (1 where a synthetic record equals the person's), *distance*
 (minus the distance to the nearest synthetic record) and *density ratio* (the logarithm of the distance to the nearest of a
@@ -45,8 +45,8 @@ def membership(trio: Trio, random: np.random.Generator, confidence: float = 0.95
         for name, (one, other) in active_run().each("membership", list(scores.items()))
     }
     best = strongest({name: rows[0] for name, rows in ways.items()})
-    found = ways[best["strongest"]]
-    return {**best, "members": len(trio.original), "strangers": controls, "levels": found, "ways": ways}
+    best_way = ways[best["strongest"]]
+    return {**best, "members": len(trio.original), "strangers": controls, "levels": best_way, "ways": ways}
 
 
 def _scores(trio: Trio, random: np.random.Generator) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -69,9 +69,9 @@ def _to_reference(trio: Trio, random: np.random.Generator) -> tuple[NDArray[np.f
     members, strangers = np.zeros(len(trio.original)), np.zeros(len(trio.control))
     for part in range(2):
         index = Nearest(trio.control.rows(np.flatnonzero(half == part)), range(len(trio.names)), trio.ordered)
-        for found, table, judged in ((members, trio.original, side != part), (strangers, trio.control, half != part)):
+        for distances, table, judged in ((members, trio.original, side != part), (strangers, trio.control, half != part)):
             rows = np.flatnonzero(judged)
-            found[rows] = index.find(table.rows(rows))[1]
+            distances[rows] = index.find(table.rows(rows))[1]
     return members, strangers
 
 
@@ -106,7 +106,7 @@ def _curve(members: NDArray[Any], strangers: NDArray[Any], levels: Sequence[floa
 
 
 def true_positive_rate(members: NDArray[np.float64], strangers: NDArray[np.float64], level: float) -> float:
-    """Return the share of members above the threshold that so many strangers pass; those at the threshold pass in part."""
+    """Return the share of members above the threshold that this many strangers pass; those at the threshold pass in part."""
     counts = _counted(members, strangers)
     return float(_curve(counts[0], counts[1], [level])[0])
 

@@ -58,8 +58,8 @@ class Nearest:
 
     def find(self, targets: Side) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return, for each target, the number of the nearest combination and its distance (the first found of several)."""
-        asked = np.ascontiguousarray(targets.points[:, self.columns])
-        place, distance = _nearest(self._points, self._boxes, self._step, asked)
+        queries = np.ascontiguousarray(targets.points[:, self.columns])
+        place, distance = _nearest(self._points, self._boxes, self._step, queries)
         return self._order[place], distance
 
     def drawn(self, combinations: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
@@ -123,21 +123,21 @@ def _gap(one: float, other: float, step: bool) -> float:  # noqa: FBT001
 
 
 @compiled
-def _to_box(low: NDArray[np.float64], high: NDArray[np.float64], step: NDArray[np.bool_], asked: NDArray[np.float64]) -> float:
+def _to_box(low: NDArray[np.float64], high: NDArray[np.float64], step: NDArray[np.bool_], point: NDArray[np.float64]) -> float:
     """Return the distance of a record to the nearest corner of a box."""
     total = 0.0
-    for column in range(len(asked)):
-        inside = min(max(asked[column], low[column]), high[column])
-        total += _gap(inside, asked[column], step[column])
+    for column in range(len(point)):
+        inside = min(max(point[column], low[column]), high[column])
+        total += _gap(inside, point[column], step[column])
     return total
 
 
 @compiled
-def _to_point(point: NDArray[np.float64], asked: NDArray[np.float64], step: NDArray[np.bool_], best: float) -> float:
+def _to_point(point: NDArray[np.float64], target: NDArray[np.float64], step: NDArray[np.bool_], best: float) -> float:
     """Return the distance of two records, or any that is not below the best."""
     total = 0.0
-    for column in range(len(asked)):
-        total += _gap(point[column], asked[column], step[column])
+    for column in range(len(target)):
+        total += _gap(point[column], target[column], step[column])
         if total >= best:
             break
     return total
@@ -145,14 +145,14 @@ def _to_point(point: NDArray[np.float64], asked: NDArray[np.float64], step: NDAr
 
 @compiled
 def _nearest(
-    points: NDArray[np.float64], boxes: Any, step: NDArray[np.bool_], asked: NDArray[np.float64]
+    points: NDArray[np.float64], boxes: Any, step: NDArray[np.bool_], queries: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return, for each record asked for, the place of the nearest point and its distance."""
+    """Return, for each requested record, the place of the nearest point and its distance."""
     low, high, start, end, child = boxes
-    found, distance = np.zeros(len(asked), np.int64), np.full(len(asked), np.inf)
+    nearest, distance = np.zeros(len(queries), np.int64), np.full(len(queries), np.inf)
     deepest = 128 + 4 * points.shape[1]  # a column of mostly one value takes two cuts more than halving
     waiting, bounds = np.empty(deepest, np.int64), np.empty(deepest)
-    for row in range(len(asked)):
+    for row in range(len(queries)):
         waiting[0], bounds[0], many = 0, 0.0, 1
         while many:
             many -= 1
@@ -161,14 +161,17 @@ def _nearest(
                 continue
             if child[box] < 0:
                 for at in range(start[box], end[box]):
-                    total = _to_point(points[at], asked[row], step, distance[row])
+                    total = _to_point(points[at], queries[row], step, distance[row])
                     if total < distance[row]:
-                        distance[row], found[row] = total, at
+                        distance[row], nearest[row] = total, at
                 continue
             one, other = child[box], child[box] + 1
-            to_one, to_other = _to_box(low[one], high[one], step, asked[row]), _to_box(low[other], high[other], step, asked[row])
+            to_one, to_other = (
+                _to_box(low[one], high[one], step, queries[row]),
+                _to_box(low[other], high[other], step, queries[row]),
+            )
             if to_one < to_other:  # the nearer is looked at first
                 one, other, to_one, to_other = other, one, to_other, to_one
             waiting[many], bounds[many], waiting[many + 1], bounds[many + 1] = one, to_one, other, to_other
             many += 2
-    return found, distance
+    return nearest, distance

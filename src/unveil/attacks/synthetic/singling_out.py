@@ -33,7 +33,7 @@ _GRID, _ROUNDS = 80, 300
 
 @dataclass(frozen=True, slots=True)
 class Predicates:
-    """Conjunctions of conditions on columns, a row each: the columns, how the code is compared, and with what."""
+    """Conjunctions of conditions on columns, one per row: the columns, how the code is compared, and with what."""
 
     columns: NDArray[np.int64]
     operators: NDArray[np.int64]
@@ -73,29 +73,29 @@ def singling_out(trio: Trio, attacks: int, random: np.random.Generator, width: i
 
 def _way(trio: Trio, predicates: Predicates, width: int, random: np.random.Generator) -> dict[str, Any]:
     """Hold predicates that single out a release record against the original and the hold-out."""
-    found = len(predicates)
-    if not found:
+    number = len(predicates)
+    if not number:
         reason = "no predicate holds for exactly one record of the release"
         return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
-    main = SuccessRate.of(int((predicates.counted(trio.original) == 1).sum()), found)
+    main = SuccessRate.of(int((predicates.counted(trio.original) == 1).sum()), number)
     held = predicates.counted(trio.control)
     singled = int((held == 1).sum())
     corrected = _at_size(held, len(trio.control), len(trio.original))
-    control = SuccessRate.of(singled, found).moved(corrected)
-    by_chance = float((_random(trio, found, width, random).counted(trio.original) == 1).mean())
-    return {**compared(main, control, by_chance, found), "control_as_it_is": singled / found}
+    control = SuccessRate.of(singled, number).moved(corrected)
+    by_chance = float((_random(trio, number, width, random).counted(trio.original) == 1).mean())
+    return {**compared(main, control, by_chance, number), "control_as_it_is": singled / number}
 
 
 def _univariate(trio: Trio, attacks: int, random: np.random.Generator) -> Predicates:
     """Return predicates on one column that hold for exactly one record of the release."""
-    found: list[tuple[int, int, int]] = []
+    conditions: list[tuple[int, int, int]] = []
     for at in range(len(trio.names)):
         codes, times = np.unique(trio.release.codes[:, at], return_counts=True)
-        found += [(at, _EQUAL, code) for code in codes[times == 1].tolist()]
+        conditions += [(at, _EQUAL, code) for code in codes[times == 1].tolist()]
         known = codes[codes >= 0]
         if trio.ordered[at] and len(known):
-            found += [(at, _AT_MOST, int(known[0])), (at, _AT_LEAST, int(known[-1]))]
-    rows = np.array(found, dtype=np.int64).reshape(-1, 3)
+            conditions += [(at, _AT_MOST, int(known[0])), (at, _AT_LEAST, int(known[-1]))]
+    rows = np.array(conditions, dtype=np.int64).reshape(-1, 3)
     rows = rows[random.permutation(len(rows))]
     predicates = Predicates(rows[:, :1], rows[:, 1:2], rows[:, 2:])
     alone = np.flatnonzero(predicates.counted(trio.release) == 1)
@@ -104,13 +104,13 @@ def _univariate(trio: Trio, attacks: int, random: np.random.Generator) -> Predic
 
 def _multivariate(trio: Trio, attacks: int, width: int, random: np.random.Generator) -> Predicates:
     """Return predicates on several columns of release records that hold for no other record."""
-    found = _conditions(trio, attacks, width, random)
+    predicates = _conditions(trio, attacks, width, random)
     for _ in range(_TRIES - 1):
-        if len(found) >= attacks:
+        if len(predicates) >= attacks:
             break
         more = _conditions(trio, attacks, width, random)
-        found = _distinct(Predicates(*map(np.concatenate, zip(_arrays(found), _arrays(more), strict=True))))
-    return found.chosen(np.arange(min(attacks, len(found))))
+        predicates = _distinct(Predicates(*map(np.concatenate, zip(_arrays(predicates), _arrays(more), strict=True))))
+    return predicates.chosen(np.arange(min(attacks, len(predicates))))
 
 
 def _conditions(trio: Trio, number: int, width: int, random: np.random.Generator) -> Predicates:
@@ -171,7 +171,7 @@ def _counted(
     columns: NDArray[np.int64], operators: NDArray[np.int64], codes: NDArray[np.int64], records: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """Count the records that each predicate holds for; a null meets no comparison but with a null."""
-    found = np.zeros(len(columns), np.int64)
+    matches = np.zeros(len(columns), np.int64)
     for at in range(len(columns)):
         for row in range(len(records)):
             holds = True
@@ -185,5 +185,5 @@ def _counted(
                     holds = code >= wanted
                 if not holds:
                     break
-            found[at] += holds
-    return found
+            matches[at] += holds
+    return matches

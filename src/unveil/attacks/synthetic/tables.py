@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Side", "Trio", "trio_of"]
 
 _NULL_PLACE = 2.0
-"""Where a null stands beside numbers that lie between 0 and 1: as far from all of them as a gap can count, and from no null."""
+"""Where a null is beside numbers that lie between 0 and 1: as far from all of them as a gap can count, and from no null."""
 _SURPRISE = 1e-6
 """A hold-out that equals the original more often than chance would once in a million times holds people of the original."""
 _KINDS = {"number": "numbers", "moment": "dates or times", "category": "texts or truth values"}
@@ -30,7 +30,7 @@ _KINDS = {"number": "numbers", "moment": "dates or times", "category": "texts or
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The records of one table, a row each.
+    """The records of one table, one per row.
 
     Attributes
     ----------
@@ -134,8 +134,8 @@ def _coded(name: str, tables: Sequence[pl.DataFrame], released: str) -> tuple[li
     ends = np.cumsum([len(column) for column in columns])[:-1]
     points = ranks if kind == "category" else _scaled(values)
     return tuple(
-        np.split(np.asarray(found, dtype=kind_), ends)
-        for found, kind_ in ((ranks, np.int32), (values, np.float64), (points, np.float64))
+        np.split(np.asarray(arrays, dtype=kind_), ends)
+        for arrays, kind_ in ((ranks, np.int32), (values, np.float64), (points, np.float64))
     )
 
 

@@ -39,7 +39,7 @@ VERBS = {
 
 
 def with_verb(verb: str | None = None) -> Program:
-    """Return the program with one verb at least, which alone is loaded; none: with all of them, in order."""
+    """Return the program with one verb at least, which alone is loaded; without one, with all of them, in order."""
     from unveil.cli.application import app
 
     for name in VERBS if verb is None else [verb]:
@@ -50,7 +50,7 @@ def with_verb(verb: str | None = None) -> Program:
 
 
 def __getattr__(name: str) -> Any:
-    """Load all verbs for whoever asks for the program."""
+    """Load all verbs for a caller that asks for the program."""
     if name == "app":
         return with_verb()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""How is a table made safe to publish?"""
+"""The verb anonymize: a table made safe to publish."""
 
 from __future__ import annotations
 

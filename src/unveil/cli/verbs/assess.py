@@ -45,7 +45,7 @@ class _ScopeOptions:
         typer.Option("--partition", metavar="NAME:COLUMN=FILE", help="A named semantic partition of a sensitive column."),
     ] = None
     max_size: Annotated[
-        int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; none: what time allows.")
+        int | None, typer.Option("--max-size", min=1, help="The largest sets of columns to look at; default: what time allows.")
     ] = None
 
     def arguments(self, inputs: Inputs, answer: AnswerOptions) -> dict[str, Any]:

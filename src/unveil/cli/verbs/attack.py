@@ -83,7 +83,7 @@ class _KnowledgeOptions:
         typer.Option(
             "--control",
             metavar="FILE",
-            help="A hold-out: people like the original's who took no part; for synthetic data, and for linkage by chance.",
+            help="A hold-out: people like those of the original not used for it, for synthetic data and linkage by chance.",
         ),
     ] = None
     method: Annotated[
@@ -106,22 +106,22 @@ class _KnowledgeOptions:
         bool | None,
         typer.Option(
             "--missing-is-sensitive/--missing-is-no-secret",
-            help="Whether it is a secret that a sensitive value is missing (else: as the project says).",
+            help="Whether it is sensitive information that a sensitive value is missing (else: as the project says).",
             show_default=False,
         ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="The seed of what is drawn at random.")] = 0
 
     def minimal(self, pair: Pair) -> Result:
-        """Attack a generalisation, knowing that no lower one would have met what was asked for."""
+        """Attack a generalisation, knowing that no lower one would have met the requirements."""
         from unveil.attacks import minimality
 
         if self.partition or self.external or self.control:
             raise ArgumentError("--method generalize takes no --partition, --external or --control; leave them out.")
-        asked = settings_of(self.settings)
-        if strange := [name for name in asked if name not in ("k", "l", "alpha")]:
+        settings = settings_of(self.settings)
+        if strange := [name for name in settings if name not in ("k", "l", "alpha")]:
             raise ArgumentError.not_one_of("what is known of generalize", strange[0], ("k", "l", "alpha"))
-        return minimality(pair, **asked, seed=self.seed)
+        return minimality(pair, **settings, seed=self.seed)
 
     def arguments(self, pair: Pair, reading: ReadingOptions) -> dict[str, Any]:
         """Return the arguments of the call."""

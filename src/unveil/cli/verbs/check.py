@@ -1,4 +1,4 @@
-"""The verb check: whether a release may leave the house."""
+"""The verb check: whether a release may be published."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unveil.cli.signing import SignOptions
 def check(
     trial: TrialOptions, original: OriginalOptions, before: BeforeOptions, signing: SignOptions, answer: VerdictOptions
 ) -> None:
-    """May a release leave the house: does it meet a policy, and is it no riskier than before? Exit code 1: no, or undecided."""
+    """May a release be published: does it meet a policy, and is it no riskier than before? Exit code 1: no, or undecided."""
     from unveil.assess.policy.check import check as check_release
 
     signing.check(answer.out)

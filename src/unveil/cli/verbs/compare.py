@@ -35,7 +35,7 @@ class _ReleasesOptions:
     link: Annotated[
         list[str] | None, typer.Option("--link", metavar="NAME=FILE", help="A release's private correspondence file.")
     ] = None
-    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all stand in the same order.")] = False
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of all are in the same order.")] = False
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> Inputs:
@@ -150,7 +150,7 @@ def _named(texts: Sequence[str], what: str, form: str) -> dict[str, str]:
             raise ArgumentError(f"{what} is written {form}, not {shown(text)}.")
         if name in places or name == "original":
             raise ArgumentError(
-                f"the name {shown(name)} stands twice; give each release a name of its own, other than 'original'."
+                f"the name {shown(name)} occurs twice; give each release a name of its own, other than 'original'."
             )
         places[name] = rest
     return places

@@ -30,7 +30,9 @@ class _EstimateOptions:
     max_distinct: Annotated[
         int | None,
         typer.Option(
-            "--max-distinct", metavar="N", help="Of a large file hold at most N combinations; beyond, estimate with an error."
+            "--max-distinct",
+            metavar="N",
+            help="Hold at most N combinations of a large file; beyond that, estimate with an error.",
         ),
     ] = None
 

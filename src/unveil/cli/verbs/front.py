@@ -1,4 +1,4 @@
-"""Which generalisations are worth considering?"""
+"""The verb front: generalisations worth considering."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ class FrontOptions:
     prefer: Annotated[
         str, typer.Option(metavar="privacy|utility", help="Take the release of the least risk, or that of the highest degrees.")
     ] = "privacy"
-    max_identity: Annotated[float | None, typer.Option("--max-identity", help="The identity risk that will do.")] = None
-    max_homogeneity: Annotated[float | None, typer.Option("--max-homogeneity", help="The homogeneity risk that will do.")] = None
+    max_identity: Annotated[float | None, typer.Option("--max-identity", help="The highest identity risk allowed.")] = None
+    max_homogeneity: Annotated[float | None, typer.Option("--max-homogeneity", help="The highest homogeneity risk allowed.")] = (
+        None
+    )
     mechanisms: Annotated[
         bool,
         typer.Option("--mechanisms", help="Try mechanisms and their parameters, and chains of two, instead of generalisations."),
@@ -67,7 +69,7 @@ def front(
     to: FileOptions,
     as_json: Json = False,
 ) -> None:
-    """Which generalisations does no other beat in risk of attacks and needs served? Exit code 1: none will do."""
+    """Find the generalisations that no other beats in risk and in needs served. Exit code 1: none is acceptable."""
     from unveil.protect.front import anonymize_front
 
     to.check()

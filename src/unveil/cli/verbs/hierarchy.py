@@ -60,7 +60,7 @@ class _MatchOptions:
         None
     )
     link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
-    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both stand in the same order.")] = False
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both are in the same order.")] = False
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call."""
@@ -88,7 +88,8 @@ def check(
     file: File,
     reading: _FileOptions,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="DATA", help="A file or a built-in data set; none: only the chain is checked.")
+        str | None,
+        typer.Option("--data", metavar="DATA", help="A file or a built-in data set; default: only the chain is checked."),
     ] = None,
     column: Column = None,
     as_json: Json = False,
@@ -126,10 +127,10 @@ def partitions(
     match: _MatchOptions,
     reading: _FileOptions,
     released: Annotated[
-        str | None, typer.Option("--released", metavar="COLUMN", help="Its name in the release; none: the same.")
+        str | None, typer.Option("--released", metavar="COLUMN", help="Its name in the release; default: the same.")
     ] = None,
     tree: Annotated[
-        Path | None, typer.Option("--hierarchy", metavar="FILE", help="Of names: the hierarchy whose levels are tried.")
+        Path | None, typer.Option("--hierarchy", metavar="FILE", help="For names: the hierarchy whose levels are tried.")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="The share of the rate that may be what chance gives.")] = 0.1,
     as_json: Json = False,
@@ -154,7 +155,7 @@ class _Product(Protocol):
 
 
 def _give(report: Result, product: _Product, *, as_json: bool, out: Path | None) -> None:
-    """Write the product where it was asked for, and the report as JSON or, without a product, on the terminal."""
+    """Write the product where it was requested, and the report as JSON or, without a product, on the terminal."""
     if out is not None:
         product.write(out)
         sys.stderr.write(f"written: {without_credentials(out)}\n")

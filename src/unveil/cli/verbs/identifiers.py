@@ -17,5 +17,5 @@ def identifiers(answer: AnswerOptions, reading: ReadingOptions, data: Data = Non
 
     inputs = gather(data, reading, partial=True)
     with showing_progress():
-        found = direct_identifiers(inputs.study)
-    answer.give(found)
+        findings = direct_identifiers(inputs.study)
+    answer.give(findings)

@@ -1,4 +1,4 @@
-"""Where does one begin? With a look at a file, written down as a project."""
+"""The verb init: a first look at a file, written down as a project."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def _taken_over(data: str, out: Path, *, force: bool, as_json: bool) -> None:
     """Write a project of ARX as one of ours."""
     from unveil.assess.arx_import import import_arx
 
-    found = import_arx(data, out)
-    found.write(force=force)
-    sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in found.files()))
-    give(found, as_json=as_json, out=None)
+    imported = import_arx(data, out)
+    imported.write(force=force)
+    sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in imported.files()))
+    give(imported, as_json=as_json, out=None)
 
 
 def _asked(start: Start) -> Start:

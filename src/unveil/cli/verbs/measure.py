@@ -71,7 +71,7 @@ class _RiskOptions:
     population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data was drawn from.")] = None
     reference: Annotated[str | None, typer.Option(metavar="FILE", help="Compare classes with this table's distribution.")] = None
     sampling_fraction: Annotated[
-        float | None, typer.Option("--sampling-fraction", help="The share of the population that the data is.")
+        float | None, typer.Option("--sampling-fraction", help="The share of the population that is in the data.")
     ] = None
     suda: Annotated[bool, typer.Option("--suda", help="Look for special uniques (SUDA scores).")] = False
     loglinear: Annotated[

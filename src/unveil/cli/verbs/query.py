@@ -32,7 +32,7 @@ class _LedgerOptions:
         "gate.db"
     )
     key_file: Annotated[
-        Path | None, typer.Option("--key-file", metavar="FILE", help="The ledger's secret key; none: LEDGER.key beside it.")
+        Path | None, typer.Option("--key-file", metavar="FILE", help="The ledger's secret key; default: LEDGER.key beside it.")
     ] = None
     shared: Annotated[
         Path | None,
@@ -85,7 +85,7 @@ class _PolicyOptions:
         str | None, typer.Option("--release", metavar="FILE", help="Protected records to answer from (--policy records).")
     ] = None
     person: Annotated[
-        str | None, typer.Option("--person", metavar="COLUMN", help="Whose record it is (--policy differential).")
+        str | None, typer.Option("--person", metavar="COLUMN", help="The column of persons (--policy differential).")
     ] = None
     contribution: Annotated[int | None, typer.Option("--contribution", help="How many records of one person count.")] = None
     nulls: Annotated[
@@ -181,7 +181,9 @@ class _ServingOptions:
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port to serve on; 0: a free one.")] = 8787
     tokens: Annotated[
         Path | None,
-        typer.Option("--tokens", metavar="FILE", help="JSON: a token by analyst. None: one for --as, drawn and printed."),
+        typer.Option(
+            "--tokens", metavar="FILE", help="JSON with a token for each analyst; default: one for --as, drawn and printed."
+        ),
     ] = None
     rate: Annotated[int, typer.Option("--rate", min=1, help="Questions that an analyst may ask per minute (--serve).")] = 60
 

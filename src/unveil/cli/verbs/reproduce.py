@@ -13,7 +13,7 @@ from unveil.cli.options import Json, Out, SpreadsheetSafe, give, showing_progres
 @app.command(epilog="Example: unveil reproduce --json")
 def reproduce(
     experiments: Annotated[
-        bool, typer.Option("--experiments", help="Do the documents' experiments on Adult again instead (about 20 seconds).")
+        bool, typer.Option("--experiments", help="Repeat the documents' experiments on Adult instead (about 20 seconds).")
     ] = False,
     as_json: Json = False,
     out: Out = None,
@@ -24,8 +24,8 @@ def reproduce(
         from unveil.reproduce.experiments import experiments as do_again
 
         with showing_progress():
-            found = do_again()
-        return give(found, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
+            reproduction = do_again()
+        return give(reproduction, as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)
     from unveil.reproduce import reproduce as recompute
 
     return give(recompute(), as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

@@ -21,14 +21,14 @@ from unveil.cli.study_options import AnswerOptions, StudyOptions
 def scan(
     asked: StudyOptions,
     answer: AnswerOptions,
-    max_size: Annotated[int | None, typer.Option("--max-size", help="The largest subsets to look at; none: all.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; none: two where they help.", min=1)] = None,
+    max_size: Annotated[int | None, typer.Option("--max-size", help="The largest subsets to look at; default: all.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default: two where they help.", min=1)] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FILE", help="Keep the subsets done in a file, so that a stopped scan can go on."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the checkpoint if there is one; none named: beside the data.")
+        bool, typer.Option("--resume", help="Resume from the checkpoint if there is one; by default it is beside the data.")
     ] = False,
 ) -> None:
     """Which columns, alone or together, single people out? The rate of every subset of the key columns (none named: all)."""

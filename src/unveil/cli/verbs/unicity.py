@@ -23,7 +23,7 @@ class _Points:
     """Whose points they are, what makes a point, and how it is read."""
 
     data: Data = None
-    person: Annotated[str | None, typer.Option("--person", metavar="COLUMN", help="Whose points they are.")] = None
+    person: Annotated[str | None, typer.Option("--person", metavar="COLUMN", help="The column of persons.")] = None
     key: Annotated[
         list[str] | None, typer.Option("--key", metavar="COLUMN", help="A column of a point, as a place or a time; repeat it.")
     ] = None
@@ -51,8 +51,8 @@ class _Draws:
 def unicity(asked: _Points, drawn: _Draws, answer: EvidenceOptions) -> None:
     """How many points of a trajectory, such as places and times, single a person out?"""
     with showing_progress():
-        found = _measured(asked, drawn)
-    answer.give(found)
+        result = _measured(asked, drawn)
+    answer.give(result)
 
 
 def _measured(asked: _Points, drawn: _Draws) -> Unicity:

@@ -30,16 +30,16 @@ def utility(
     ] = None,
     nulls: NullPolicy = None,
 ) -> None:
-    """How far does the table serve each need, judged from itself alone? Exit code 1: a degree asked for is missed."""
+    """How far does the table serve each need, judged from itself alone? Exit code 1: a required degree is missed."""
     from unveil.project import Need
     from unveil.utility.needs import utility as serve
 
     inputs = gather(data, reading, NamedRoles(nulls=nulls), partial=True)
-    asked = [*inputs.planned_needs(), *(Need.parse(text) for text in need or ())]
-    if not asked:
+    needs = [*inputs.planned_needs(), *(Need.parse(text) for text in need or ())]
+    if not needs:
         raise ArgumentError("no need is named; write one with --need, or in a project file.")
     with showing_progress():
-        result = serve(inputs.study, asked)
+        result = serve(inputs.study, needs)
     answer.give(result)
     _end(result, shown=not answer.as_json and answer.out is None)
 

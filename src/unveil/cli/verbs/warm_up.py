@@ -1,4 +1,4 @@
-"""What is slow at first is made fast."""
+"""The verb warm-up: compiles ahead what is slow at first."""
 
 from __future__ import annotations
 

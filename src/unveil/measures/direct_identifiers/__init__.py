@@ -95,8 +95,8 @@ class DirectIdentifiers(Result):
 
     def __repr__(self) -> str:
         """Return one line: how many columns of how many."""
-        found = dict.fromkeys(finding.column for finding in self.findings)
-        return f"DirectIdentifiers({len(found)} of {len(self.examined)} columns{': ' if found else ''}{in_line(found)})"
+        columns = dict.fromkeys(finding.column for finding in self.findings)
+        return f"DirectIdentifiers({len(columns)} of {len(self.examined)} columns{': ' if columns else ''}{in_line(columns)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
@@ -112,8 +112,8 @@ class DirectIdentifiers(Result):
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per finding."""
         names = ("column", "category", "confidence", "share", "distinct", "records")
-        found: dict[str, Sequence[Any]] = {name: [getattr(finding, name) for finding in self.findings] for name in names}
-        return {**found, "evidence": ["; ".join(finding.evidence) for finding in self.findings]}
+        columns: dict[str, Sequence[Any]] = {name: [getattr(finding, name) for finding in self.findings] for name in names}
+        return {**columns, "evidence": ["; ".join(finding.evidence) for finding in self.findings]}
 
     def view(self) -> View:
         """Return what a person should see: the findings with their evidence."""
@@ -160,10 +160,10 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     >>> import polars as pl
     >>> from unveil.measures.direct_identifiers import direct_identifiers
     >>> people = pl.DataFrame({"mail": [f"p{i}@example.com" for i in range(30)], "age": [20 + i % 9 for i in range(30)]})
-    >>> found = direct_identifiers(people)
-    >>> found
+    >>> identifiers = direct_identifiers(people)
+    >>> identifiers
     DirectIdentifiers(1 of 2 columns: mail)
-    >>> found.findings[0].evidence
+    >>> identifiers.findings[0].evidence
     ('100 % of 30 distinct values read as e-mail addresses', 'the column name says e-mail')
     """
     checked_count("sample", sample, least=1)
@@ -237,10 +237,10 @@ def column_findings(
     column = read_column(name, values, records, sample=sample, seed=seed, today=day)
     if not column.values or column.kind == "other":
         return []
-    found = [finding for detector in _TELLING if (finding := detector(column))]
-    if all(finding.confidence == "possible" for finding in found):
-        found.extend(finding for detector in _GENERAL if (finding := detector(column)))
-    return best_first(found)
+    findings = [finding for detector in _TELLING if (finding := detector(column))]
+    if all(finding.confidence == "possible" for finding in findings):
+        findings.extend(finding for detector in _GENERAL if (finding := detector(column)))
+    return best_first(findings)
 
 
 def _held_by(table: CodedTable) -> int:

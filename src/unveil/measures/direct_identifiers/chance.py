@@ -49,7 +49,7 @@ class Passed:
         return self._beats(self.by_form)
 
     def _beats(self, chance: float) -> bool:
-        """Whether this chance is small, and so many passes improbable at it (Chernoff's bound on the binomial tail)."""
+        """Whether this chance is small, and this many passes improbable at it (Chernoff's bound on the binomial tail)."""
         floor = max(chance, 1 / _FEWEST_DEALT)
         if floor > _MOST_CHANCE:
             return False
@@ -73,12 +73,12 @@ def _rate(texts: Sequence[str], check: Callable[[str], object]) -> float:
 
 def _random_alike(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
     """Return a few thousand texts with random digits for digits and random letters for letters."""
-    found = []
+    values = []
     for at in range(_CONTROLS if texts else 0):
         text = texts[at % len(texts)]
         draws = rng.integers(0, 1 << 30, len(text)).tolist()
-        found.append("".join(_another(sign, draw) for sign, draw in zip(text, draws, strict=True)))
-    return found
+        values.append("".join(_another(sign, draw) for sign, draw in zip(text, draws, strict=True)))
+    return values
 
 
 def _another(sign: str, draw: int) -> str:
@@ -93,8 +93,8 @@ def _dealt_anew(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
     for text in texts:
         by_length[len(text)].append(text)
     groups = [np.array([list(text) for text in group]) for group in by_length.values()]
-    found: list[str] = []
-    while groups and len(found) < _FEWEST_DEALT:
+    values: list[str] = []
+    while groups and len(values) < _FEWEST_DEALT:
         for signs in groups:
-            found.extend("".join(row) for row in rng.permuted(signs, axis=0).tolist())
-    return found
+            values.extend("".join(row) for row in rng.permuted(signs, axis=0).tolist())
+    return values

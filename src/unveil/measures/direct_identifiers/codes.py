@@ -1,7 +1,7 @@
 """Which columns number the records, or give each its own code?
 
-A code need not be a name to identify: whoever holds the other table that bears it knows the person. Codes are told from
-measurements by their form (constant length, letters between digits) and by nearly every record having its own: a continuous
+A code need not be a name to identify: anyone who holds the other table that bears it knows the person. Codes are distinguished
+from measurements by their form (constant length, letters between digits) and by nearly every record having its own: a continuous
 figure may be unique too, so decimals never count, and integers only where they are consecutive, all of one length, or named so.
 """
 

@@ -49,14 +49,14 @@ class DatesRead:
 def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> DatesRead:
     """Read values as days: those that are dates already, or texts in the forms that people write them."""
     dated = bool(values) and all(isinstance(value, dt.date) for value in values)
-    found = [*values] if dated else [*texts]
+    dates = [*values] if dated else [*texts]
     if not dated and sum(_THREE_DIGITS.search(text) is not None for text in texts) < _HARDLY_ANY * len(texts):
         return DatesRead((), 0.0, 0.0)
-    days = [moment for moment in read_moments(found, today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
+    days = [moment for moment in read_moments(dates, today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
     if not days:
         return DatesRead((), 0.0, 0.0)
     timed = sum(moment.has_time for moment in days)
-    return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(found), timed / len(days))
+    return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(dates), timed / len(days))
 
 
 def birth_dates(column: LookedColumn) -> Finding | None:
@@ -66,26 +66,26 @@ def birth_dates(column: LookedColumn) -> Finding | None:
     95th, median between 20 and 75, nobody unborn or above 120, hardly any time of day, at least 30 different dates all over the
     year and the week (appointments keep to working days).
     """
-    found = column.dates
+    dates = column.dates
     if not column.holds_dates or column.says("about"):
         return None
-    ages = np.array([(column.today - date).days for date in found.dates]) / _DAYS_A_YEAR
+    ages = np.array([(column.today - date).days for date in dates.dates]) / _DAYS_A_YEAR
     lived = float(np.mean((ages >= 0) & (ages <= _OLDEST)))
-    seen = column.seen(found.share, "are dates")
-    if column.says("birth-date") and lived >= found.share * _HARDLY_ANY:
-        return column.finding("birth-date", "certain", found.share, seen, "the column name says date of birth")
-    if not _like_a_population(ages, found):
+    seen = column.seen(dates.share, "are dates")
+    if column.says("birth-date") and lived >= dates.share * _HARDLY_ANY:
+        return column.finding("birth-date", "certain", dates.share, seen, "the column name says date of birth")
+    if not _like_a_population(ages, dates):
         return None
     low, middle, high = np.percentile(ages, [5, 50, _OLD_QUANTILE])
     shape = f"as ages they spread like a population's: median {middle:.0f} years, nine in ten between {low:.0f} and {high:.0f}"
-    return column.finding("birth-date", "possible", found.share, seen, shape, "the column name does not say so")
+    return column.finding("birth-date", "possible", dates.share, seen, shape, "the column name does not say so")
 
 
-def _like_a_population(ages: np.ndarray[Any, np.dtype[np.float64]], found: DatesRead) -> bool:
-    if len(ages) < _FEWEST_DATES or found.timed > _TOO_MANY_TIMES or ages.min() < 0 or ages.max() > _OLDEST:
+def _like_a_population(ages: np.ndarray[Any, np.dtype[np.float64]], dates: DatesRead) -> bool:
+    if len(ages) < _FEWEST_DATES or dates.timed > _TOO_MANY_TIMES or ages.min() < 0 or ages.max() > _OLDEST:
         return False
-    days_of_year = len({(date.month, date.day) for date in found.dates})
-    weekends = sum(date.weekday() >= _SATURDAY for date in found.dates) / len(found.dates)
+    days_of_year = len({(date.month, date.day) for date in dates.dates})
+    weekends = sum(date.weekday() >= _SATURDAY for date in dates.dates) / len(dates.dates)
     if days_of_year < min(len(ages) * _HARDLY_ANY, _MANY_DAYS) or weekends < _FEWEST_WEEKENDS:
         return False
     low, middle, high = np.percentile(ages, [100 - _OLD_QUANTILE, 50, _OLD_QUANTILE])

@@ -60,14 +60,14 @@ def national_numbers(column: LookedColumn) -> Finding | None:
     """Find the numbers by which states know people."""
     if not _may_hold_numbers(column) or column.says("organisation-number", "quantity"):
         return None
-    found = [candidate for register in NATIONAL if (candidate := _candidate(column, register))]
-    if not found:
+    candidates = [candidate for register in NATIONAL if (candidate := _candidate(column, register))]
+    if not candidates:
         return None
-    found.sort(key=lambda one: (not one.passed.checked, not one.passed.structured, -one.passed.share, one.passed.by_form))
-    best = found[0]
+    candidates.sort(key=lambda one: (not one.passed.checked, not one.passed.structured, -one.passed.share, one.passed.by_form))
+    best = candidates[0]
     named = column.says("national-number")
     says = column.name_says("national number", "national-number")
-    others = [one.register.label for one in found[1:] if one.passed.checked]
+    others = [one.register.label for one in candidates[1:] if one.passed.checked]
     also = f"the same numbers pass as {' and as '.join(others)}" if others else ""
     if not best.passed.checked:
         return _by_structure(column, best, says)
@@ -175,8 +175,8 @@ def _squeezed(text: str) -> str:
 
 def _twin(column: LookedColumn, passed: Passed) -> _Candidate | None:
     """Return what else passes as often or more often, and as easily: numbers of books or companies that share the check."""
-    found = [one for register in NOT_PEOPLE if (one := _candidate(column, register))]
-    alike = [one for one in found if one.passed.share >= passed.share and one.passed.by_form <= _AS_EASY * passed.by_form]
+    twins = [one for register in NOT_PEOPLE if (one := _candidate(column, register))]
+    alike = [one for one in twins if one.passed.share >= passed.share and one.passed.by_form <= _AS_EASY * passed.by_form]
     return max(alike, key=lambda one: one.passed.share, default=None)
 
 

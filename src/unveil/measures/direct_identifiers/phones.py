@@ -1,7 +1,7 @@
 """Which columns hold telephone numbers? Decided with the numbering plans of the `phonenumbers` library.
 
 An international number (+ and a country's code) speaks for itself. A national one is a few digits, and plans leave so few gaps
-that many integers would pass: so digits alone count only where the column's name speaks of telephones, and grouped digits
+that many integers would pass: so digits alone count only where the column's name suggests telephones, and grouped digits
 where the grouping or a leading 0 is that of telephones.
 """
 
@@ -86,7 +86,7 @@ def _grouped(column: LookedColumn) -> Finding | None:
 
 
 def _named(column: LookedColumn) -> Finding | None:
-    """Find digits in a column whose name speaks of telephones."""
+    """Find digits in a column whose name suggests telephones."""
     if not column.says("phone"):
         return None
     shaped = column.share(lambda text: _is_national(text) or _INTERNATIONAL.fullmatch(text))

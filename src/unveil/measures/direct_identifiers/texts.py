@@ -1,4 +1,4 @@
-"""Which columns hold people's names, account names, or free text in which anything may stand?
+"""Which columns hold people's names, account names, or free text that may hold anything?
 
 No list of names is consulted, so a person's name is never certain: it rests on the column's name and on the shape of the values
 (a few capitalised words of letters), and the evidence says so.

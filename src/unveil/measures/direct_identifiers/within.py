@@ -1,4 +1,4 @@
-"""Where in a text does somebody stand? The forms of the recognisers, looked for within texts: addresses, numbers, dates, names.
+"""Where in a text is somebody named? The forms of the recognisers, looked for within texts: addresses, numbers, dates, names.
 
 A form with a check (a card number, a bank account) counts only if it passes. People's names are recognised by a title before
 them, or as two capitalised words or more beside each other; no list of names is consulted, so some are missed and some words that
@@ -32,7 +32,7 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True)
 class TextKind:
-    """A kind of thing that stands in texts: its form, and what a text of that form must pass."""
+    """A kind of thing in texts: its form, and what a text of that form must pass."""
 
     name: str
     form: re.Pattern[str]
@@ -108,15 +108,15 @@ def redacted(text: str, kinds: Sequence[str]) -> tuple[str, dict[str, int]]:
     >>> redacted("Mrs Ann Lee (ann@lee.org) called on 3 May 2021 from 020 7946 0018.", list(KINDS))[0]
     '[person-name] ([email]) called on [date] from [phone].'
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     parts = [text]
     for kind in (KINDS[name] for name in KINDS if name in kinds):
         split: list[str] = []
         for part in parts:
             split.extend([part] if _is_marked(part) else _parted(part, kind))
-        found[kind.name] = sum(part == f"[{kind.name}]" for part in split) - sum(part == f"[{kind.name}]" for part in parts)
+        counts[kind.name] = sum(part == f"[{kind.name}]" for part in split) - sum(part == f"[{kind.name}]" for part in parts)
         parts = split
-    return "".join(parts), {name: n for name, n in found.items() if n}
+    return "".join(parts), {name: n for name, n in counts.items() if n}
 
 
 def _is_marked(part: str) -> bool:
@@ -124,7 +124,7 @@ def _is_marked(part: str) -> bool:
 
 
 def _parted(text: str, kind: TextKind) -> list[str]:
-    """Return a text as what stands between finds, and the marks of these."""
+    """Return a text as what is between finds, and the marks of these."""
     parts, at = [], 0
     for match in kind.found(text):
         parts += [text[at : match.start()], f"[{kind.name}]"]

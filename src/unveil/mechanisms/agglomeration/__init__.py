@@ -85,7 +85,8 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -112,28 +113,28 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     records, names = chosen.records, chosen.names
     targets = names if calibrate is None else names_of(calibrate)
     base, weight_name = _base_weights(records, weights, (*names, *targets))
-    found = _agglomerated(records, names)
-    psi, phi, reached = _rates(found, allowed, (low, high), (least, most))
+    strata = _agglomerated(records, names)
+    psi, phi, reached = _rates(strata, allowed, (low, high), (least, most))
     settings = {"risk": allowed, "substitution": [low, high], "sampling": [least, most], "calibrate": list(targets)}
     settings = {**settings, "weights": weights, "nulls": nulls}
     random = chosen.draws(chance, "massc", settings)
-    taken, changed = _substituted(found, psi, random)
-    kept = np.flatnonzero(random.random(records.records) < phi[found.stratum])
+    taken, changed = _substituted(strata, psi, random)
+    kept = np.flatnonzero(random.random(records.records) < phi[strata.stratum])
     if not len(kept):
         raise EmptyDataError(f"no record of {records.records:,} is left after subsampling; sample more.")
     columns = {name: records.column(name).gather(taken) for name in names}
     release = records.replaced(columns).taken(kept)
     rows = {name: taken[kept] if name in names else kept for name in targets}
-    calibrated, gap, lost = _calibrated(records, rows, base, (base / phi[found.stratum])[kept])
+    calibrated, gap, lost = _calibrated(records, rows, base, (base / phi[strata.stratum])[kept])
     figures = {
-        "risk_before": float(found.records @ found.weight) / records.records,
+        "risk_before": float(strata.records @ strata.weight) / records.records,
         "risk": reached,
-        "risk_of_this_draw": float(found.weight[found.stratum[kept[~changed[kept]]]].sum()) / records.records,
+        "risk_of_this_draw": float(strata.weight[strata.stratum[kept[~changed[kept]]]].sum()) / records.records,
         "substituted": int(changed[kept].sum()),
         "left_out": records.records - len(kept),
         "calibration_gap": gap,
         "lost_values": lost,
-        **_by_stratum(names, found, psi, phi),
+        **_by_stratum(names, strata, psi, phi),
     }
     release = release.replaced({weight_name: calibrated}).naming(weight_name)
     notes = _notes(gap, lost)
@@ -154,10 +155,10 @@ def _agglomerated(records: Microdata, names: tuple[str, ...]) -> Agglomerated:
     for name in names:
         require_countable(name, records.column(name))
     coded = [encode(records.column(name)) for name in names]
-    found = agglomerate([column.codes for column in coded], [len(column.values) for column in coded])
-    if not found.classes[-1].any():
+    strata = agglomerate([column.codes for column in coded], [len(column.values) for column in coded])
+    if not strata.classes[-1].any():
         raise ArgumentError("all records have the same key; there is nothing to substitute.")
-    return found
+    return strata
 
 
 def _base_weights(records: Microdata, weights: str | None, others: tuple[str, ...]) -> tuple[NDArray[np.float64], str]:
@@ -176,13 +177,13 @@ def _base_weights(records: Microdata, weights: str | None, others: tuple[str, ..
 
 
 def _substituted(
-    found: Agglomerated, psi: NDArray[np.float64], random: np.random.Generator
+    strata: Agglomerated, psi: NDArray[np.float64], random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return for each record the row whose key it gets, and which records get another's."""
-    changed = random.random(len(found.stratum)) < psi[found.stratum]
+    changed = random.random(len(strata.stratum)) < psi[strata.stratum]
     rows = np.flatnonzero(changed)
     taken = np.arange(len(changed))
-    taken[rows] = donors(found, rows, random)
+    taken[rows] = donors(strata, rows, random)
     return taken, changed
 
 
@@ -207,22 +208,22 @@ def _notes(gap: float, lost: int) -> tuple[str, ...]:
 
 
 def _rates(
-    found: Agglomerated, allowed: float, substitution: tuple[float, float], sampling: tuple[float, float]
+    strata: Agglomerated, allowed: float, substitution: tuple[float, float], sampling: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Return the rates of substitution and sampling of each stratum, and the risk that they come down to."""
-    records = int(found.records.sum())
+    records = int(strata.records.sum())
     least, most = sampling
-    psi = least_change(found.records, found.weight * most, *substitution, allowed * records)
-    phi = 1.0 - least_change(found.records, found.weight * (1.0 - psi), 1.0 - most, 1.0 - least, allowed * records)
-    reached = float(found.records @ (found.weight * phi * (1.0 - psi))) / records
+    psi = least_change(strata.records, strata.weight * most, *substitution, allowed * records)
+    phi = 1.0 - least_change(strata.records, strata.weight * (1.0 - psi), 1.0 - most, 1.0 - least, allowed * records)
+    reached = float(strata.records @ (strata.weight * phi * (1.0 - psi))) / records
     if reached > allowed * (1.0 + 1e-9) + 1e-15:
         raise ArgumentError(f"with these rates the risk can only come down to {number(reached)}; allow more, or wider rates.")
     return psi, phi, reached
 
 
 def _by_stratum(
-    names: tuple[str, ...], found: Agglomerated, psi: NDArray[np.float64], phi: NDArray[np.float64]
+    names: tuple[str, ...], strata: Agglomerated, psi: NDArray[np.float64], phi: NDArray[np.float64]
 ) -> dict[str, dict[str, Any]]:
     labels = ["not unique", *(f"unique by {' + '.join(names[: at + 1])}" for at in range(len(names)))]
-    amounts = {"records_by_stratum": found.records, "substitution_by_stratum": psi, "sampling_by_stratum": phi}
+    amounts = {"records_by_stratum": strata.records, "substitution_by_stratum": psi, "sampling_by_stratum": phi}
     return {what: dict(zip(labels, some.tolist(), strict=True)) for what, some in amounts.items()}

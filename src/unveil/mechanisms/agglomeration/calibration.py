@@ -52,5 +52,5 @@ def _reachable(column: NDArray[np.int64], total: NDArray[np.float64]) -> NDArray
 
 
 def _factor(weights: NDArray[np.float64], column: NDArray[np.int64], total: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = np.bincount(column, weights, len(total))
-    return np.divide(total, found, out=np.ones_like(total), where=found > 0.0)
+    sums = np.bincount(column, weights, len(total))
+    return np.divide(total, sums, out=np.ones_like(total), where=sums > 0.0)

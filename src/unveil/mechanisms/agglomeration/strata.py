@@ -84,13 +84,13 @@ def least_change(
     return rates
 
 
-def donors(found: Agglomerated, rows: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+def donors(strata: Agglomerated, rows: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
     """Return for each row a record with another key, that agrees with it in as many first attributes as any such record does."""
-    full = found.classes[-1]
+    full = strata.classes[-1]
     order = np.argsort(full, kind="stable")
     own_start, own_size = _ranges(full)
     donor = np.full(len(rows), -1, dtype=np.int64)
-    for classes in reversed(found.classes[:-1]):
+    for classes in reversed(strata.classes[:-1]):
         start, size = _ranges(classes)
         others = size[classes[rows]] - own_size[full[rows]]
         at = np.flatnonzero((donor < 0) & (others > 0))

@@ -219,11 +219,11 @@ def _of_sample(rho: float, sampling: float) -> NDArray[np.float64]:
 
     .. math:: \frac{1}{\alpha - 1} \ln \sum_{k=0}^{\alpha} \binom{\alpha}{k} (1 - q)^{\alpha - k} q^k e^{(k^2 - k) \rho}
     """
-    found = np.full(len(_ORDERS), math.inf)
+    losses = np.full(len(_ORDERS), math.inf)
     whole = np.ceil(_ORDERS)
     for order in np.unique(whole[whole <= _SUMMED]).astype(int):
-        found[whole == order] = _log_moment(int(order), rho, sampling) / (order - 1.0)
-    return found
+        losses[whole == order] = _log_moment(int(order), rho, sampling) / (order - 1.0)
+    return losses
 
 
 def _log_moment(order: int, rho: float, sampling: float) -> float:

@@ -92,7 +92,7 @@ class Private(Result):
     def _bins(self) -> list[tuple[str, Any]]:
         if not isinstance(self.value, Mapping):
             return [(self.query, self.value)]
-        return [one for name, found in self.value.items() for one in _named_bins(str(name), found)]
+        return [one for name, answer in self.value.items() for one in _named_bins(str(name), answer)]
 
     def view(self) -> View:
         """Return what a person should see."""
@@ -110,9 +110,9 @@ class Private(Result):
         return View(self.query, (Figure("noisy answer", self.value), *price), (account,), self.notes)
 
 
-def _named_bins(name: str, found: Any) -> list[tuple[str, Any]]:
+def _named_bins(name: str, answer: Any) -> list[tuple[str, Any]]:
     """Return a bin with its figure, or the cells of a table, each the values that it stands for and last its count."""
-    if not isinstance(found, list):
-        return [(name, found)]
-    cells = [list(cell.values()) for cell in found]
+    if not isinstance(answer, list):
+        return [(name, answer)]
+    cells = [list(cell.values()) for cell in answer]
     return [(f"{name}: {', '.join(map(str, values))}", n) for *values, n in cells]

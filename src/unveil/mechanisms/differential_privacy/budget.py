@@ -64,7 +64,7 @@ class Budget:
 
     @classmethod
     def asked(cls, mechanism: str, epsilon: Any, delta: Any, allowed: Sequence[str] = MECHANISMS) -> Budget:
-        """Check what the caller asked for."""
+        """Check the caller's request."""
         checked_word("mechanism", mechanism, allowed)
         loss = checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON)
         if mechanism == "staircase" and loss < _LEAST_STAIRCASE:

@@ -31,7 +31,7 @@ __all__ = ["dp_microaggregate"]
 _NEIGHBOURS = "The number of records is taken as known: neighbours differ in the values of records, not in their number."
 
 _STEPS = 1 << 20
-"""Values are taken in so many steps from their lower to their upper bound, so that sums are exact."""
+"""Values are taken in this many steps from their lower to their upper bound, so that sums are exact."""
 _ROUNDING = 1.0 + 2.0**-20
 """More than the division of a sum by the size of its group can add."""
 
@@ -84,7 +84,7 @@ def dp_microaggregate(
     Returns
     -------
     Release
-        The records stand in the order of the groups, so that the row of a record says nothing more.
+        The records are in the order of the groups, so that the row of a record says nothing more.
 
     References
     ----------
@@ -104,15 +104,15 @@ def dp_microaggregate(
     of_place = np.minimum(np.arange(chosen.records.records) // size, groups - 1)
     means = np.add.reduceat(scaled[order], np.arange(groups) * size) / np.bincount(of_place)[:, None]
     together = unit.contribution * (1.0 / size if scaled.shape[1] == 1 else scaled.shape[1] * groups / size)
-    told = charged(ledger, "dp_microaggregate", [PrivacyLoss("pure", budget.epsilon, neighbours=CHANGE_ONE)], unit)
+    remarks = charged(ledger, "dp_microaggregate", [PrivacyLoss("pure", budget.epsilon, neighbours=CHANGE_ONE)], unit)
     answer, spent = noisy("averages", means.ravel().tolist(), budget, l1=together * _ROUNDING, l2=together * _ROUNDING)
-    found = np.clip(np.array(answer).reshape(means.shape), 0.0, 1.0) * width + low
-    columns = {name: found[of_place, at] for at, name in enumerate(chosen.names)}
+    centroids = np.clip(np.array(answer).reshape(means.shape), 0.0, 1.0) * width + low
+    columns = {name: centroids[of_place, at] for at, name in enumerate(chosen.names)}
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     figures = {"groups": groups, "sensitivity": together, "scale": spent.scale, "spent": [spent.to_dict()]}
     declared = {name: list(bounds[name]) for name in chosen.names}
     settings = {"k": size, "epsilon": budget.epsilon, "bounds": declared, **unit.settings, "nulls": nulls}
-    notes = (*answer_notes(unit), _NEIGHBOURS, *told)
+    notes = (*answer_notes(unit), _NEIGHBOURS, *remarks)
     rows = chosen.rows[order]
     treatment = Treatment("dp_microaggregation", chosen.names, figures)
     return Release(release, treatment, rows, settings, notes, left_out=made_anew(chosen.others))

@@ -1,4 +1,4 @@
-"""Which values may an attribute have, whatever the data holds? Declared domains, and where each record stands in them."""
+"""Which values may an attribute have, whatever the data holds? Declared domains, and where each record is in them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def require_labels(name: str, domain: tuple[Any, ...]) -> None:
 
 
 def places(column: Any, domain: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Return where each record's value stands in the domain, -1 for a value outside."""
+    """Return where each record's value is in the domain, -1 for a value outside."""
     coded = encode(column)
     at = {value: place for place, value in enumerate(domain)}
     return np.asarray(np.array([at.get(value, -1) for value in coded.values], dtype=np.int64)[coded.codes])

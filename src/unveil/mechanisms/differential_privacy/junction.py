@@ -46,15 +46,15 @@ def cliques_of(shape: Sequence[int], sets: Iterable[Sequence[int]]) -> list[Set]
     for one in sets:
         for at in one:
             near[at] |= set(one)
-    found: list[set[int]] = []
+    cliques: list[set[int]] = []
     while near:
         first = min(near, key=lambda at: (math.prod(shape[other] for other in near[at]), at))
         clique = near.pop(first)
         for other in clique - {first}:
             near[other] = (near[other] | clique) - {first}
-        if not any(clique <= larger for larger in found):
-            found.append(clique)
-    return [tuple(sorted(clique)) for clique in found]
+        if not any(clique <= larger for larger in cliques):
+            cliques.append(clique)
+    return [tuple(sorted(clique)) for clique in cliques]
 
 
 def clique_cells(shape: Sequence[int], sets: Iterable[Sequence[int]]) -> int:
@@ -70,7 +70,7 @@ class JunctionTree:
     shape
         The number of values of each attribute.
     sets
-        The sets of attributes whose marginals will be asked to agree; each comes to stand in one clique.
+        The sets of attributes whose marginals will be asked to agree; each comes to be in one clique.
     """
 
     def __init__(self, shape: Sequence[int], sets: Iterable[Sequence[int]]) -> None:
@@ -102,7 +102,7 @@ class JunctionTree:
     def pairs_with(self, name: int) -> dict[int, Table]:
         """Return the two-way tables of an attribute with every other, the given one first."""
         start = next(at for at, clique in enumerate(self.cliques) if name in clique)
-        found = {other: self._moved(start, (name, other)) for other in self.cliques[start] if other != name}
+        pairs = {other: self._moved(start, (name, other)) for other in self.cliques[start] if other != name}
         waiting = [(start, other, self._moved(start, self._met(start, other, name))) for other in self._beside(start)]
         while waiting:
             before, at, reached = waiting.pop()
@@ -113,10 +113,10 @@ class JunctionTree:
                 kept = tuple(label for label in self.cliques[at] if label in known or label in wanted)
                 return _einsum(reached, known, _einsum(given, self.cliques[at], kept), kept, wanted)
 
-            found |= {other: onward((name, other)) for other in self.cliques[at] if other not in (name, *found)}
+            pairs |= {other: onward((name, other)) for other in self.cliques[at] if other not in (name, *pairs)}
             further = (other for other in self._beside(at) if other != before)
             waiting += [(at, other, onward(self._met(at, other, name))) for other in further]
-        return found
+        return pairs
 
     def draw(self, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
         """Draw records, each attribute in shares that are as near to the tables as whole numbers allow."""
@@ -174,10 +174,10 @@ class JunctionTree:
 
     def _scale(self, at: int, names: Sequence[int], shares: Table) -> float:
         """Scale a clique to wanted shares; return how far it was from them."""
-        found = self.marginal(at, names)
-        factor = np.divide(shares, found, out=np.zeros_like(found), where=found > 0.0)
+        marginal = self.marginal(at, names)
+        factor = np.divide(shares, marginal, out=np.zeros_like(marginal), where=marginal > 0.0)
         self.tables[at] *= self._along(factor, at, names)
-        return float(np.abs(shares - found).sum())
+        return float(np.abs(shares - marginal).sum())
 
     def _along(self, values: Table, at: int, names: Sequence[int]) -> Table:
         return np.asarray(values).reshape([self.shape[name] if name in names else 1 for name in self.cliques[at]])
@@ -209,7 +209,7 @@ def _spanned(cliques: Sequence[Set]) -> list[list[int]]:
 def _spread(table: Table, group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
     """Give every record of a group a cell of the group's row, each cell to its share of the records, rounded at random.
 
-    The records of a group stand in a random order at equal distances along the running sum of the shares.
+    The records of a group are in a random order at equal distances along the running sum of the shares.
     """
     order = random.permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]
@@ -220,7 +220,7 @@ def _spread(table: Table, group: NDArray[np.int64], random: np.random.Generator)
     running /= running[:, -1:]
     of_record = np.repeat(np.arange(len(groups)), sizes)
     place = (np.arange(len(group)) - starts[of_record] + random.random(len(groups))[of_record]) / sizes[of_record]
-    found = np.searchsorted((running + np.arange(len(groups))[:, None]).ravel(), of_record + place, side="right")
+    places = np.searchsorted((running + np.arange(len(groups))[:, None]).ravel(), of_record + place, side="right")
     cells = np.empty(len(group), dtype=np.int64)
-    cells[order] = np.minimum(found - of_record * table.shape[1], table.shape[1] - 1)
+    cells[order] = np.minimum(places - of_record * table.shape[1], table.shape[1] - 1)
     return cells

@@ -35,7 +35,7 @@ _SLACK = 1.0 + 1e-9
 
 
 class BudgetSpentError(ModelNotMetError):
-    """What was asked for would take more than is left of the budget: nothing was drawn."""
+    """The request would take more than is left of the budget: nothing was drawn."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -140,18 +140,18 @@ class PrivacyLedger:
     ) -> None:
         if neighbours is not None:
             checked_word("neighbours", neighbours, NEIGHBOURS)
-        asked = None if budget is None else read_budget(budget)
-        if asked is None and not os.path.exists(path):  # noqa: PTH110 - a path of any kind
+        limit = None if budget is None else read_budget(budget)
+        if limit is None and not os.path.exists(path):  # noqa: PTH110 - a path of any kind
             raise ArgumentError(f"there is no ledger {shown(path)}; to open one, say its budget: EPSILON, or EPSILON:DELTA.")
         self._ledger = Ledger(path, key_file)
         with self._ledger.book() as book:
             first = next(iter(book.news()), None)
             if first is None:
-                first = _opened(book, asked, neighbours or ADD_REMOVE, path)
+                first = _opened(book, limit, neighbours or ADD_REMOVE, path)
         facts = _facts(first, path)
         self.epsilon, self.delta = float(facts["epsilon"]), float(facts["delta"])
         self.neighbours = str(facts["neighbours"])
-        if asked not in (None, (self.epsilon, self.delta)) or neighbours not in (None, self.neighbours):
+        if limit not in (None, (self.epsilon, self.delta)) or neighbours not in (None, self.neighbours):
             self.close()
             raise LedgerError(
                 f"the ledger {shown(path)} was opened for epsilon {self.epsilon:g} and delta {self.delta:g}, neighbours "
@@ -233,11 +233,11 @@ def charged(ledger: Account | None, what: str, losses: Sequence[PrivacyLoss], un
         return ()
     opened = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)
     try:
-        found = opened.spend(what, losses, str(unit.settings["protects"]))
+        spending = opened.spend(what, losses, str(unit.settings["protects"]))
     finally:
         if opened is not ledger:
             opened.close()
-    return (f"In the ledger: {found.line}.",)
+    return (f"In the ledger: {spending.line}.",)
 
 
 def read_budget(budget: float | str) -> tuple[float, float]:
@@ -275,8 +275,8 @@ def _row(what: str, decision: str, content: dict[str, Any]) -> dict[str, Any]:
 def _facts(entry: Entry, path: Any) -> dict[str, Any]:
     if entry.account != _ACCOUNT or (entry.id == 1) != (entry.decision == _OPENED):
         raise LedgerError(f"{shown(path)} is the ledger of a gate, not one of budgets; name another file.")
-    found: dict[str, Any] = json.loads(entry.answer)
-    return found
+    facts: dict[str, Any] = json.loads(entry.answer)
+    return facts
 
 
 def _losses(facts: dict[str, Any]) -> list[PrivacyLoss]:

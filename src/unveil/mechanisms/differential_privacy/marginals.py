@@ -43,7 +43,7 @@ class Placed:
     domains
         The declared values of each attribute.
     at
-        For each attribute where every record stands in its domain, -1 outside.
+        For each attribute where every record is in its domain, -1 outside.
     """
 
     domains: Mapping[str, tuple[Any, ...]]
@@ -82,7 +82,7 @@ class Placed:
     def noisy_tables(
         self, what: str, wanted: Sequence[tuple[str, ...]], budget: Budget, most: int
     ) -> tuple[dict[tuple[str, ...], NDArray[np.float64]], Spent]:
-        """Add noise to several tables at once: a record stands in one cell of each."""
+        """Add noise to several tables at once: a record is in one cell of each."""
         flat = np.concatenate([self.table(names).ravel() for names in wanted])
         counts, spent = noisy(what, flat.tolist(), budget, l1=most * len(wanted), l2=most * math.sqrt(len(wanted)))
         parts = np.split(np.array(counts), np.cumsum([math.prod(self.shape(names)) for names in wanted])[:-1])
@@ -107,7 +107,7 @@ def dp_marginals(
 
     .. math:: \Delta_1 = c \, T, \qquad \Delta_2 = c \sqrt{T}
 
-    for T tables, as a record stands in one cell of each.
+    for T tables, as a record is in one cell of each.
 
     Parameters
     ----------
@@ -144,15 +144,15 @@ def dp_marginals(
     chosen = unit.cut(choose(data, tuple(dict.fromkeys(name for names in wanted for name in names)), nulls))
     placed = Placed.of(chosen.records, chosen.names, domains)
     placed.require_room(wanted)
-    told = charged(ledger, "marginals", [loss_of(budget)], unit)
-    found, spent = placed.noisy_tables("marginals", wanted, budget, unit.contribution)
-    value = {_BY.join(names): _cells(placed, names, table) for names, table in found.items()}
+    notes = charged(ledger, "marginals", [loss_of(budget)], unit)
+    noisy, spent = placed.noisy_tables("marginals", wanted, budget, unit.contribution)
+    value = {_BY.join(names): _cells(placed, names, table) for names, table in noisy.items()}
     settings = {"tables": [list(names) for names in wanted], **unit.settings, "nulls": nulls}
-    return Private("marginals", value, (spent,), settings, (*answer_notes(unit), *told))
+    return Private("marginals", value, (spent,), settings, (*answer_notes(unit), *notes))
 
 
 def _require_names(wanted: Sequence[tuple[str, ...]]) -> None:
-    """Refuse tables and columns that would stand under one name in the answer, where one would hide the other."""
+    """Refuse tables and columns that would be under one name in the answer, where one would hide the other."""
     if len({_BY.join(names) for names in wanted}) < len(wanted):
         raise ArgumentError(f"two tables have one name once their attributes are joined by {_BY!r}; rename a column.")
     if any(_COUNT in names for names in wanted):

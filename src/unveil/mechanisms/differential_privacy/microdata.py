@@ -36,7 +36,7 @@ __all__ = ["dp_synthesize"]
 _ON_VALUES = 1.0 / 3.0
 """The part of the budget for the one-way tables."""
 _RARE = 1.5
-"""Values with fewer records than so many standard deviations of the noise are taken together in further tables."""
+"""Values with fewer records than this many standard deviations of the noise are taken together in further tables."""
 _DELTA = 1e-9
 _MOST_VALUES = 1_000_000
 """Noise for more takes longer than anybody waits."""
@@ -78,8 +78,8 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     epsilon, delta
         The loss of privacy, and the probability with which it may be larger: well below one over the number of records.
     workload
-        Sets of attributes that users will study together: only tables of two attributes of one set are measured, and a pair that
-        stands in several sets counts as often. None: all pairs alike.
+        Sets of attributes that users will study together: only tables of two attributes of one set are measured, and a pair in
+        several sets counts as often. None: all pairs alike.
     records
         How many to make; none: as many as the noisy tables say there are.
     person
@@ -119,7 +119,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     rho = concentration(budget.epsilon, budget.delta)
     first = rho * _ON_VALUES if weights else rho
     wanted = None if records is None else checked_size("records", records)
-    told = charged(ledger, "dp_synthesize", [PrivacyLoss("concentrated", rho)], unit)
+    remarks = charged(ledger, "dp_synthesize", [PrivacyLoss("concentrated", rho)], unit)
     values = [_Values.measured(placed, name, first / len(chosen.names), most) for name in chosen.names]
     tables = _one_way(values)
     spent = [one.spent for one in values] + select(tables, lambda pair: _counts(values, pair), weights, rho - first, most)
@@ -132,7 +132,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     account = {"rho": math.fsum(part.rho for part in spent), "pairs": pairs, "spent": [part.to_dict() for part in spent]}
     figures = {"epsilon": budget.epsilon, "delta": budget.delta, **account}
     equal, reading = equal_to_others(chosen, release, holdout)
-    notes = (*answer_notes(unit), reading, *told, *notes_of_test(chance))
+    notes = (*answer_notes(unit), reading, *remarks, *notes_of_test(chance))
     treatment = Treatment("dp_synthesis", chosen.names, figures, not_private=equal)
     return Release(release, treatment, np.full(wanted, -1), settings, notes, chance.repeatable, made_anew(chosen.others))
 
@@ -148,7 +148,7 @@ class _Values:
     counts, spent
         Their noisy counts, and what these cost.
     group
-        For each value the group it stands in: itself, or all rare ones.
+        For each value the group it is in: itself, or all rare ones.
     at
         For each record the group of its value, -1 for a value that was not declared.
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["dp_count", "dp_histogram", "dp_mean", "dp_sum"]
 
 _STEPS = 1 << 20
-"""A bound is so many steps of the grid on which values are summed."""
+"""A bound is this many steps of the grid on which values are summed."""
 _LARGEST_WHOLE = 1 << 31
 """Four thousand million values up to it can be summed."""
 
@@ -87,9 +87,9 @@ def dp_count(
     budget, why = Budget.asked(mechanism, epsilon, delta, FOR_ONE_NUMBER).least(unit.contribution, whole=True)
     asked_for = records.taken(np.flatnonzero(matching(records, where or {})))
     n, most = len(unit.kept(asked_for)), unit.contribution
-    told = charged(ledger, "count", [loss_of(budget)], unit)
+    notes = charged(ledger, "count", [loss_of(budget)], unit)
     (value,), spent = noisy("count", [n], budget, l1=most, l2=most)
-    return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *why, *told))
+    return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *why, *notes))
 
 
 @checked_arguments
@@ -123,13 +123,13 @@ def dp_sum(
     nulls
         "skip": a null counts nothing. "error": refuse.
     """
-    unit, asked = Unit.asked(person, contribution), Budget.asked(mechanism, epsilon, delta, FOR_ONE_NUMBER)
+    unit, request = Unit.asked(person, contribution), Budget.asked(mechanism, epsilon, delta, FOR_ONE_NUMBER)
     values, low, high, whole = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism in WHOLE)
-    budget, why = asked.least(unit.contribution * max(abs(low), abs(high)), whole=whole)
-    told = charged(ledger, f"sum of {attribute}", [loss_of(budget)], unit)
+    budget, why = request.least(unit.contribution * max(abs(low), abs(high)), whole=whole)
+    notes = charged(ledger, f"sum of {attribute}", [loss_of(budget)], unit)
     total, spent = _noisy_sum("sum", values, max(abs(low), abs(high)), budget, unit.contribution)
     settings = {"bounds": [low, high], **unit.settings, "nulls": nulls}
-    return Private(f"sum of {attribute}", total, (spent,), settings, (*answer_notes(unit), *why, *told))
+    return Private(f"sum of {attribute}", total, (spent,), settings, (*answer_notes(unit), *why, *notes))
 
 
 @checked_arguments
@@ -171,12 +171,12 @@ def dp_mean(
     values, low, high, _ = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
     most = unit.contribution
     middle = (low + high) // 2 if mechanism == "geometric" else (low + high) / 2.0
-    told = charged(ledger, f"mean of {attribute}", [loss_of(budget)] * 2, unit)
+    remarks = charged(ledger, f"mean of {attribute}", [loss_of(budget)] * 2, unit)
     total, on_sum = _noisy_sum("sum of differences", values - middle, max(high - middle, middle - low), budget, most)
     (n,), on_count = noisy("count", [len(values)], budget, l1=most, l2=most)
     mean = min(max(middle + total / max(n, 1.0), low), high)
     settings = {"bounds": [low, high], **unit.settings, "nulls": nulls}
-    notes = (*answer_notes(unit), *told)
+    notes = (*answer_notes(unit), *remarks)
     return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings, notes)
 
 
@@ -197,7 +197,7 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
 ) -> Private:
     r"""Count the records of each declared value, or between declared edges, with noise in every bin, empty ones too.
 
-    One record stands in one bin, so :math:`\Delta_1 = \Delta_2 = c` however many bins there are.
+    One record is in one bin, so :math:`\Delta_1 = \Delta_2 = c` however many bins there are.
 
     Parameters
     ----------
@@ -225,12 +225,12 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
         labels = checked_domain(attribute, values)
         require_labels(attribute, labels)
         at = places(chosen.column(attribute), labels)
-    found = np.bincount(at[at >= 0], minlength=len(labels))
-    told = charged(ledger, f"histogram of {attribute}", [loss_of(budget)], unit)
-    counts, spent = noisy("histogram", found.tolist(), budget, l1=unit.contribution, l2=unit.contribution)
+    tallies = np.bincount(at[at >= 0], minlength=len(labels))
+    notes = charged(ledger, f"histogram of {attribute}", [loss_of(budget)], unit)
+    counts, spent = noisy("histogram", tallies.tolist(), budget, l1=unit.contribution, l2=unit.contribution)
     settings = {"bins": len(labels), **unit.settings, "nulls": nulls}
     bins = dict(zip(labels, counts, strict=True))
-    return Private(f"histogram of {attribute}", bins, (spent,), settings, (*answer_notes(unit), *told))
+    return Private(f"histogram of {attribute}", bins, (spent,), settings, (*answer_notes(unit), *notes))
 
 
 def _bounded(

@@ -35,7 +35,7 @@ _LEAST_EPSILON = 1e-10
 _EXACT = 1 << 53
 """Draws are whole multiples of one over it, so that a rate which is one, too, is met exactly."""
 _TERMS = 400
-"""Sizes beyond so many, and some that grow with the first, add nothing that floating point holds."""
+"""Sizes beyond this many, and some that grow with the first, add nothing that floating point holds."""
 _NOTE = "The guarantee holds for the records if the generalisation was chosen without looking at the data."
 
 
@@ -57,7 +57,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     r"""Sample records, generalise them and leave out small classes, with (epsilon, delta)-differential privacy.
 
     Every record stays with probability beta, then values are generalised, and a record is left out whose combination of values is
-    held by fewer than k. k is the least for which `safepub_delta` does not exceed delta. The records stand in a random order: the
+    held by fewer than k. k is the least for which `safepub_delta` does not exceed delta. The records are in a random order: the
     order of the data would tell more of a record than its class.
 
     Parameters
@@ -79,7 +79,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
         The column that says whose record it is: one record of each person takes part, chosen at random, and the guarantee is per
         person. None: the guarantee is per record.
     seed, testing
-        For tests: the seed of the sample, which is refused unless `testing` says that this is a test. Whoever knows the seed
+        For tests: the seed of the sample, which is refused unless `testing` says that this is a test. Anyone who knows the seed
         knows the sample, and the guarantee is gone.
     ledger
         As for `dp_count`; the loss is epsilon and delta.
@@ -114,7 +114,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     k, unit, random = _least_k(beta, loss, chance), Unit.asked(person, 1), chance_of_test(seed, testing=testing)
     chosen = unit.cut(choose(data, attributes, nulls), random)
     _known(generalise, chosen.names)
-    told = charged(ledger, "safepub", [PrivacyLoss("pure", loss, chance)], unit)
+    remarks = charged(ledger, "safepub", [PrivacyLoss("pure", loss, chance)], unit)
     draws = random.draws("safepub")
     rows = np.flatnonzero(draws.random(chosen.records.records) < beta)
     columns = {name: _generalised(chosen.column(name), (generalise or {}).get(name)) for name in chosen.names}
@@ -125,7 +125,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     settings = {"epsilon": loss, "delta": chance, "generalise": sorted(generalise or {}), **unit.settings, "nulls": nulls}
     figures = {"k": k, "sampling": beta, "delta": safepub_delta(k, beta, loss)}
     inside = {"sampled": len(rows), "suppressed": len(rows) - len(kept)}
-    notes = (unit.note, _NOTE, *told, *notes_of_test(random))
+    notes = (unit.note, _NOTE, *remarks, *notes_of_test(random))
     origin = chosen.rows[rows[kept]]
     treatment = Treatment("safepub", chosen.names, figures, not_private=inside)
     return Release(whole.taken(kept), treatment, origin, settings, notes, random.repeatable, made_anew(chosen.others))

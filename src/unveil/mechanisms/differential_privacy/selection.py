@@ -174,12 +174,12 @@ def _agreed(tables: Mapping[Set, NoisyTable], shape: tuple[int, ...], total: flo
         for name, values in enumerate(shape):
             holding = [names for names in tables if name in names]
             others = {names: tuple(at for at, other in enumerate(names) if other != name) for names in holding}
-            found = [agreed[names].sum(axis=others[names]) for names in holding]
+            margins = [agreed[names].sum(axis=others[names]) for names in holding]
             cells = [agreed[names].size // values for names in holding]
             sure = [1.0 / (tables[names].deviation ** 2 * several) for names, several in zip(holding, cells, strict=True)]
-            average = np.average(found, axis=0, weights=sure)
+            average = np.average(margins, axis=0, weights=sure)
             average += (total - average.sum()) / values
-            for names, own, several in zip(holding, found, cells, strict=True):
+            for names, own, several in zip(holding, margins, cells, strict=True):
                 agreed[names] += np.expand_dims((average - own) / several, others[names])
     return agreed
 

@@ -32,7 +32,7 @@ __all__ = ["expected_error", "stair_width", "staircase", "staircase_error"]
 
 _BITS = 64
 _WIDEST = 1 << 16
-"""Of so many widths the best is looked for one by one; of more, among as many."""
+"""Of this many widths the best is looked for one by one; of more, among as many."""
 
 
 def staircase(value: int, epsilon: float, sensitivity: int) -> int:

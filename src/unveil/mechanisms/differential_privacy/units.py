@@ -43,7 +43,7 @@ class Unit:
 
     @classmethod
     def asked(cls, person: Any, contribution: Any) -> Unit:
-        """Check what the caller asked for."""
+        """Check the caller's request."""
         if person is not None and not isinstance(person, str):
             raise ArgumentError(f"person is {person!r}; it must be the name of the column that says whose record it is.")
         return cls(person, checked_count("contribution", contribution, least=1, most=_MOST_RECORDS))
@@ -105,7 +105,7 @@ def chance_of_test(seed: int | None, *, testing: bool) -> Chance:
     """Return where draws come from; a seed is refused unless the caller says that it is a test."""
     if seed is not None and not testing:
         raise ArgumentError(
-            "a seed is given, and whoever repeats the draws undoes the guarantee; leave it out, or say that this is a test "
+            "a seed is given, and anyone who repeats the draws undoes the guarantee; leave it out, or say that this is a test "
             "(testing=True)."
         )
     return chance_of(seed)

@@ -106,7 +106,8 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the order: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the order (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -154,11 +155,11 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     together = together or groups is not None
     if method == "optimal" and together and groups is None and len(chosen.names) > 1:
         raise ArgumentError("method 'optimal' takes one attribute at a time; ask for each alone (together=False), or for 'mdav'.")
-    found = prepared(chosen, kinds, orders, aggregate, standardise=standardise)
-    if method == "optimal" and groups is None and (names := [one.name for one in found if one.kind == "nominal"]):
+    points = prepared(chosen, kinds, orders, aggregate, standardise=standardise)
+    if method == "optimal" and groups is None and (names := [one.name for one in points if one.kind == "nominal"]):
         raise ArgumentError(f"method 'optimal' needs an order, and {listed(names)} has none; use 'mdav'.")
     partition = by_method(method, k, float(gain), refine=refine) if groups is None else _given(chosen, groups, k)
-    sets = [found] if together else [[attribute] for attribute in found]
+    sets = [points] if together else [[attribute] for attribute in points]
     of_record = {attribute.name: group for some in sets for group in [grouped(some, k, partition)] for attribute in some}
     settings = {"k": k, "method": method, "standardise": standardise, "together": together, "nulls": nulls}
     if groups is not None:
@@ -167,10 +168,10 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
         settings |= {"refine": refine, **({"gain": gain} if method == "v-mdav" else {})}
     if dominance is not None:
         settings["dominance"] = dominance
-    shares = {one.name: largest_share(one, of_record[one.name]) for one in found if one.kind == "continuous"}
+    shares = {one.name: largest_share(one, of_record[one.name]) for one in points if one.kind == "continuous"}
     refuse_dominant({name: share for name, share in shares.items() if share is not None}, dominance)
-    settings["aggregate"] = {attribute.name: attribute.aggregate for attribute in found}
-    return _release(chosen, found, of_record, shares, settings, chance, keep_order=keep_order)
+    settings["aggregate"] = {attribute.name: attribute.aggregate for attribute in points}
+    return _release(chosen, points, of_record, shares, settings, chance, keep_order=keep_order)
 
 
 def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AggregatedAttribute", "prepared"]
 
 _AGGREGATES: dict[Kind, tuple[str, ...]] = {"continuous": ("mean", "median"), "ordinal": ("median",), "nominal": ("mode",)}
-"""What may stand for a group of values of each kind; the first is the one that does unless another is asked for."""
+"""What may stand for a group of values of each kind; the first is the one that does unless another is requested."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,9 +91,9 @@ def prepared(
 ) -> list[AggregatedAttribute]:
     """Look at every attribute: its kind, its values as numbers, and what stands for a group."""
     kinds, orders = by_attribute(kinds or {}, chosen.names, "a kind"), by_attribute(orders or {}, chosen.names, "an order")
-    asked = by_attribute(aggregate, chosen.names, "an aggregate")
+    aggregates = by_attribute(aggregate, chosen.names, "an aggregate")
     return [
-        _attribute(chosen.column(name), kinds.get(name), orders.get(name), asked.get(name), standardise=standardise)
+        _attribute(chosen.column(name), kinds.get(name), orders.get(name), aggregates.get(name), standardise=standardise)
         for name in chosen.names
     ]
 

@@ -44,14 +44,14 @@ def grouped(attributes: Sequence[AggregatedAttribute], k: int, partition: Partit
                 f"{counted(len(rows), 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
                 "nulls='skip' leaves such records out."
             )
-        found = partition(some, rows)
-        group[rows] = made + found
-        made += int(found.max()) + 1
+        groups = partition(some, rows)
+        group[rows] = made + groups
+        made += int(groups.max()) + 1
     return group
 
 
 def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
-    """Return the method of this name, ready to use; groups of numbers are refined where asked for."""
+    """Return the method of this name, ready to use; groups of numbers are refined where requested."""
     from unveil.mechanisms.microaggregation import kernels
 
     def partition(attributes: Sequence[AggregatedAttribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -59,10 +59,10 @@ def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
             return _optimal(attributes[0].values[rows], k)
         points, codes, weights = _coordinates(attributes, rows)
         if method == "mdav":
-            found = _interruptible(kernels.mdav, points, codes, weights, k)
+            groups = _interruptible(kernels.mdav, points, codes, weights, k)
         else:
-            found = _interruptible(kernels.v_mdav, points, codes, weights, k, gain)
-        return found if codes.size or not refine else _refined(points, found, k)
+            groups = _interruptible(kernels.v_mdav, points, codes, weights, k, gain)
+        return groups if codes.size or not refine else _refined(points, groups, k)
 
     return partition
 

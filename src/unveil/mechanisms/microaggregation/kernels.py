@@ -32,7 +32,7 @@ class _Pool(NamedTuple):
     points, codes, weights
         Their numbers, their nominal values, and what a difference in each nominal attribute counts.
     row, place
-        Which record stands at each place, and where each record stands.
+        Which record is at each place, and where each record is.
     group
         The group of each record, -1 while it has none.
     total, often
@@ -92,7 +92,7 @@ def _mdav(pool, k, stop):
         second, pair = pool.row[_farthest(pool, left)], left >= 3 * k
         left = _take(pool, left, _nearest(pool, left, k), made)
         made += 1
-        if pair and pool.group[second] < 0:  # it has a group only where so many records are alike that it is near as well
+        if pair and pool.group[second] < 0:  # it has a group only where So many records are alike that it is near as well
             _from_record(pool, left, pool.place[second])
             left = _take(pool, left, _nearest(pool, left, k), made)
             made += 1
@@ -134,7 +134,7 @@ def _v_mdav(pool, outermost, k, gain, stop):
 
 @compiled
 def _extend(pool, left, made, k, gain, gap):
-    """Add to the group just made, which stands behind the records left, one by one those that fit, up to 2k - 1."""
+    """Add to the group just made, which is behind the records left, one by one those that fit, up to 2k - 1."""
     for at in range(gap.shape[0]):
         gap[at] = np.inf
     for member in range(left, left + k):
@@ -226,20 +226,20 @@ def _farthest(pool, left):
 @compiled
 def _nearest(pool, left, k):
     """Return the places of the k nearest records, nearest first; of several, the first."""
-    found = np.empty(k, dtype=np.int64)
+    nearest = np.empty(k, dtype=np.int64)
     bound, size = np.inf, 0
     for at in range(left):
         if size < k or pool.distance[at] <= bound:
             to = min(size, k - 1)
-            if size == k and not _before(pool, at, found[to]):
+            if size == k and not _before(pool, at, nearest[to]):
                 continue
-            while to > 0 and _before(pool, at, found[to - 1]):
-                found[to] = found[to - 1]
+            while to > 0 and _before(pool, at, nearest[to - 1]):
+                nearest[to] = nearest[to - 1]
                 to -= 1
-            found[to] = at
+            nearest[to] = at
             size = min(size + 1, k)
-            bound = pool.distance[found[size - 1]] if size == k else np.inf
-    return found
+            bound = pool.distance[nearest[size - 1]] if size == k else np.inf
+    return nearest
 
 
 @compiled

@@ -20,10 +20,10 @@ _ALIKE = 1e-9
 
 @compiled
 def _squares(points, record, centre, group):
-    found = 0.0
+    total = 0.0
     for at in range(points.shape[1]):
-        found += (points[record, at] - centre[group, at]) ** 2
-    return found
+        total += (points[record, at] - centre[group, at]) ** 2
+    return total
 
 
 @compiled

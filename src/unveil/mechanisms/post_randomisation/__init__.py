@@ -90,7 +90,8 @@ def pram(
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        For tests, and for whoever must be able to repeat the release: see `unveil.randomness`. Neither: nobody can repeat it.
+        A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
+        nobody can.
 
     Returns
     -------
@@ -118,11 +119,11 @@ def pram(
     given = _matrices(names, matrix)
     stratum, labels = _strata(records, within, names)
     settings = {"retention": kept, "matrix": matrix is not None, "invariant": invariant, "strata": list(within), "nulls": nulls}
-    found = {name: _Column(records, name, given.get(name)) for name in names}
-    used = {name: [column.values, column.given] for name, column in found.items()}
+    by_name = {name: _Column(records, name, given.get(name)) for name in names}
+    used = {name: [column.values, column.given] for name, column in by_name.items()}
     random = chosen.draws(chance, "pram", {**settings, "matrices": used})
     columns, figures = {}, {"changed": {}, "expected_changed": {}, "diagonal": {}, "matrices": {}}  # type: ignore[var-annotated]
-    for name, column in found.items():
+    for name, column in by_name.items():
         columns[name], tables = column.randomised(kept, stratum, len(labels), random, invariant=invariant)
         figures["changed"][name], figures["expected_changed"][name] = column.changes
         figures["diagonal"][name] = column.diagonal
@@ -141,13 +142,13 @@ class _Column:
             raise UnsupportedDataError(
                 f"column {shown(name)} holds fractional numbers; PRAM randomises categories: group it, or use noise."
             )
-        found = encode(self.column)
-        self.present = tuple(value for value in found.values if value is not None)
+        coded = encode(self.column)
+        self.present = tuple(value for value in coded.values if value is not None)
         if len(self.present) > _MOST_VALUES:
             raise ArgumentError(
                 f"column {shown(name)} has {len(self.present):,} values; PRAM takes up to {_MOST_VALUES:,}: group it first."
             )
-        self.codes = found.codes
+        self.codes = coded.codes
         self.filled = self.codes < len(self.present)
         self.values, self.given = self.present, None
         if given is not None:

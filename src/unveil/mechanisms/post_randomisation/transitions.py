@@ -162,7 +162,7 @@ def _as_array(name: str, given: Any) -> NDArray[np.float64]:
     try:
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError(f"the matrix of {shown(name)} is no table of numbers.") from None
+        raise ArgumentError(f"the matrix of {shown(name)} is not a table of numbers.") from None
 
 
 def _from_mapping(name: str, given: Mapping[Any, Any], present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:

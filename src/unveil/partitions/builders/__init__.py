@@ -1,4 +1,4 @@
-"""How is a hierarchy made? By a rule: intervals, neighbours, masked codes, periods, rare values; or the one that fits."""
+"""Builders of hierarchies: intervals, neighbours, masked codes, periods, rare values; or the one that fits."""
 
 from __future__ import annotations
 

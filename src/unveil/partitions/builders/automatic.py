@@ -60,8 +60,8 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
     """Choose a rule by the kind and the distribution of a column's values, and build its hierarchy.
 
     Dates, in whatever form, get periods; numbers nested intervals of round widths, open at an end where few records lie far out;
-    postal codes and codes of one length are shortened from the right. What the column's name calls an identifier or a code is
-    no number. Of any other values nothing says which belong together, so only rare ones are merged. Levels that merge nothing are
+    postal codes and codes of one length are shortened from the right. What the column's name calls an identifier or a code is not
+    a number. Of any other values nothing says which belong together, so only rare ones are merged. Levels that merge nothing are
     left out. A column of nulls alone has no level above them.
 
     Parameters
@@ -80,8 +80,8 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
 
     Examples
     --------
-    >>> found = propose(list(range(18, 81)), [10] * 63, column="age")
-    >>> found.rule.widths, found.hierarchy.height
+    >>> proposal = propose(list(range(18, 81)), [10] * 63, column="age")
+    >>> proposal.rule.widths, proposal.hierarchy.height
     ((5, 10, 20, 40), 5)
     """
     if not len(values):
@@ -106,8 +106,8 @@ def _by_form(values: Sequence[Any], hints: frozenset[str]) -> tuple[Builder, str
     """Choose a rule for values that are written like dates, postal codes or codes; None where they are not."""
     if (reading := _reading(values)) is not None:
         return _dates(values, reading)
-    if "postcode" in hints and (found := _postal(values)) is not None:
-        return found
+    if "postcode" in hints and (builder := _postal(values)) is not None:
+        return builder
     return _codes(values) if _are_codes(values) else None
 
 
@@ -168,7 +168,7 @@ def _codes(values: Sequence[str]) -> tuple[Builder, str]:
 def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
     """Choose beginnings of postal codes; None where most values are none."""
     texts = [text_of(value).strip() for value in values]
-    digits = [found for text in texts if (found := postal_digits(text))]
+    digits = [digits_of for text in texts if (digits_of := postal_digits(text))]
     width = max(map(len, digits), default=0)
     if len(digits) >= _MOSTLY * len(texts) and not width >= _FEWEST_DIGITS:
         return None
@@ -177,7 +177,7 @@ def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
         return RootOnly(), "postal codes, but no two begin alike"
     if not digits:
         return PostalCodes(), "postal codes: by district and area"
-    lost = sum(len(found) < width for found in digits)
+    lost = sum(len(digits_of) < width for digits_of in digits)
     said = "postal codes: by their first digits"
     if lost:
         said += (
@@ -218,8 +218,8 @@ def _core(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Dec
 def _round_width(width: Decimal, least: Decimal | None) -> Decimal:
     """Return 1, 2 or 5 times a power of ten, the nearest from above."""
     unit = Decimal(1).scaleb(width.adjusted())
-    found = next(unit * digit for digit in (1, 2, 5, 10) if unit * digit >= width)
-    return found if least is None else max(found, least)
+    rounded = next(unit * digit for digit in (1, 2, 5, 10) if unit * digit >= width)
+    return rounded if least is None else max(rounded, least)
 
 
 def _round_steps(width: Decimal) -> Iterator[Decimal]:
@@ -247,7 +247,7 @@ def _rare(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder,
 
 
 def _free(values: Sequence[Any], label: str) -> str:
-    """Return the label, or one like it that is no value."""
+    """Return the label, or one like it that is not a value."""
     texts = {text_of(value).casefold() for value in values}
     labels = chain((label, f"({label})"), (f"({label} {number})" for number in count(2)))
     return next(free for free in labels if free not in texts)

@@ -1,4 +1,4 @@
-"""What does every rule that builds a hierarchy have in common?"""
+"""What all builders of hierarchies have in common."""
 
 from __future__ import annotations
 
@@ -80,20 +80,20 @@ def growing(name: str, steps: Sequence[Any], *, nested: bool = False) -> None:
             raise ArgumentError(f"{name} must grow, and {text_of(high)} comes after {text_of(low)}.")
         if nested and high % low:
             raise ArgumentError(
-                f"{name}: {text_of(high)} is no multiple of {text_of(low)}, so its groups would cut through those below."
+                f"{name}: {text_of(high)} is not a multiple of {text_of(low)}, so its groups would cut through those below."
             )
 
 
 def read_all(values: Sequence[Any], read: Callable[[Any], _Read | None], noun: str, column: str | None) -> dict[Any, _Read]:
     """Return what each value reads as, without the null; count and refuse those that do not read."""
     present = [value for value in values if value is not None]
-    found = {value: point for value in present if (point := read(value)) is not None}
-    if missing := len(present) - len(found):
+    points = {value: point for value in present if (point := read(value)) is not None}
+    if missing := len(present) - len(points):
         verb = "is" if missing == 1 else "are"
         raise HierarchyError(f"{at(column)}{missing:,} of {len(present):,} values present {verb} no {noun}.")
-    if not found:
+    if not points:
         raise HierarchyError(f"{at(column)}there are no values to build a hierarchy of.")
-    return found
+    return points
 
 
 def _json(value: Any) -> Any:

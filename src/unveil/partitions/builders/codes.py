@@ -1,4 +1,4 @@
-"""Which codes begin, or end, alike? Characters masked from one end, more at each level."""
+"""Codes that begin, or end, alike: characters masked from one end, more at each level."""
 
 from __future__ import annotations
 

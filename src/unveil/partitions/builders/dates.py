@@ -1,4 +1,4 @@
-"""In which week, month, quarter, year, five years or decade does a date lie?"""
+"""Dates by week, month, quarter, year, five years or decade."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Dates(Builder):
     units
         The period at each level, from short to long.
     day_first
-        Whether the day stands before the month in a date such as ``05.03.2024``; none: as the column's values allow.
+        Whether the day is before the month in a date such as ``05.03.2024``; none: as the column's values allow.
     rest
         The label, at every level, of values that are no dates; none: they are refused.
 
@@ -68,7 +68,7 @@ class Dates(Builder):
             raise ArgumentError(f"periods go from short to long, each once: {', '.join(UNITS)}.")
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
-        """Return the dates, in their order, with a period at each level; what is no date comes last."""
+        """Return the dates, in their order, with a period at each level; what is not a date comes last."""
         reading = DateReading.of(values)
         if self.day_first is not None:
             reading = replace(reading, day_first=dict.fromkeys(reading.day_first, self.day_first), undecided=())

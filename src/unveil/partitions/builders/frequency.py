@@ -1,4 +1,4 @@
-"""Which values are too rare to stand alone? They are merged, more of them at each level."""
+"""Rare values, merged: more of them at each level."""
 
 from __future__ import annotations
 

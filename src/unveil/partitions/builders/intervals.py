@@ -1,4 +1,4 @@
-"""Which interval does a number fall into? Intervals of growing width, one inside the other, with open ends if wanted."""
+"""Numbers by intervals of growing width, one inside the other, with open ends if wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values stand next to each other? Groups of neighbours in an order."""
+"""Groups of neighbours in an order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Groups"]
 @checked_arguments
 @dataclass(frozen=True)
 class Groups(Builder):
-    """Groups of so many neighbours per level, in an order.
+    """Groups of this many neighbours per level, in an order.
 
     A group of numbers is called ``[first, last]``, any other ``first to last``; a group of one by its value.
 

@@ -1,4 +1,4 @@
-"""Which postal codes begin alike? Ever shorter beginnings, by digits or by the parts that letters mark."""
+"""Postal codes that begin alike: ever shorter beginnings, by digits or by the parts that letters mark."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def postal_digits(text: str) -> str:
 
 
 def _shortened(text: str, width: int, hidden: int, place: int) -> str:
-    """Return what a code shows with so many digits hidden, or, with letters, at the place of the level."""
+    """Return what a code shows with this many digits hidden, or, with letters, at the place of the level."""
     if digits := postal_digits(text):
         kept = digits.zfill(width)[: max(width - hidden, 0)]
         return kept + "*" * (width - len(kept))

@@ -1,8 +1,8 @@
-"""What does a .deid file hold? Its columns, hierarchies, requirements and the selection of records, as ARX names them.
+"""The contents of a .deid file: columns, hierarchies, requirements and the selection of records, as ARX names them.
 
 A project of ARX is a ZIP archive: `project.xml` says how its text files are written, `input/definition.xml` what each column is,
 `input/config.xml` what is required, `input/hierarchies` has a file for each hierarchy, and `data/input.csv` the records. Which
-records are selected, how attributes are joined in the objective, and how large the population is, stands in `input/config.dat`
+records are selected, how attributes are joined in the objective, and how large the population is, is in `input/config.dat`
 only, which Java wrote.
 """
 
@@ -51,7 +51,7 @@ class ArxArchive:
     path, version, name
         The file, the version of ARX that wrote it, and what the project is called.
     separator
-        What stands between the fields of its text files.
+        What is between the fields of its text files.
     columns, hierarchies
         The columns in their order, and the hierarchies by column.
     criteria, metric, suppression, weights
@@ -99,7 +99,7 @@ def read_archive(path: Path) -> ArxArchive:
     DataNotFoundError
         If it is not there.
     ProjectError
-        If it is no project of ARX, or is damaged.
+        If it is not a project of ARX, or is damaged.
     """
     if "\0" in str(path) or not is_unicode(path):
         raise ProjectError(f"{shown(path)}: the file cannot be read: no file has such a name.")
@@ -109,9 +109,9 @@ def read_archive(path: Path) -> ArxArchive:
     except FileNotFoundError:
         raise DataNotFoundError(not_there(path)) from None
     except KeyError:
-        raise ProjectError(f"{path}: this is no project of ARX with data and settings; save it in ARX once more.") from None
+        raise ProjectError(f"{path}: this is not a project of ARX with data and settings; save it in ARX once more.") from None
     except (zipfile.BadZipFile, ET.ParseError, EOFError, NotImplementedError, RuntimeError):
-        raise ProjectError(f"{path}: this is no project of ARX, or the file is damaged.") from None
+        raise ProjectError(f"{path}: this is not a project of ARX, or the file is damaged.") from None
     except OSError as problem:
         raise ProjectError(f"{shown(path)}: the file cannot be read: {problem.strerror}.") from None
 

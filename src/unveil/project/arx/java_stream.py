@@ -61,20 +61,20 @@ def read_objects(content: bytes) -> list[Any]:
     Raises
     ------
     JavaStreamError
-        If it is no such stream, or cannot be read to its end.
+        If it is not a such stream, or cannot be read to its end.
     """
     if not content.startswith(_MAGIC):
-        raise JavaStreamError("this is no stream of Java objects")
+        raise JavaStreamError("this is not a stream of Java objects")
     reader = _Reader(content)
     try:
-        found = []
+        objects = []
         while reader.at < len(content):
-            found.append(reader.value())
+            objects.append(reader.value())
     except (struct.error, IndexError, UnicodeDecodeError):
         raise JavaStreamError("the stream of Java objects is damaged or cut off") from None
     except RecursionError:
         raise JavaStreamError("the Java objects are nested too deeply") from None
-    return found
+    return objects
 
 
 def reachable(value: Any) -> Iterator[JavaObject]:
@@ -142,39 +142,39 @@ class _Reader:
         return value
 
     def _description(self) -> _Description | None:
-        found = self.value()
-        if found is not None and not isinstance(found, _Description):
+        description = self.value()
+        if description is not None and not isinstance(description, _Description):
             raise JavaStreamError("the stream of Java objects is damaged")
-        return found
+        return description
 
     def _described(self) -> _Description:
-        found = _Description(self._text(self._number(">H")))
+        description = _Description(self._text(self._number(">H")))
         self._bytes(8)
-        self.handles.append(found)
-        found.flags = self._byte()
+        self.handles.append(description)
+        description.flags = self._byte()
         for _ in range(self._number(">H")):
             kind, name = chr(self._byte()), self._text(self._number(">H"))
             if kind in "[L":
                 self.value()
-            found.fields.append((kind, name))
+            description.fields.append((kind, name))
         self._written()
-        found.parent = self._description()
-        return found
+        description.parent = self._description()
+        return description
 
     def _object(self) -> JavaObject:
         description = self._description()
         if description is None:
             raise JavaStreamError("the stream of Java objects is damaged")
-        found: JavaObject = self._kept(JavaObject(description.name))
+        instance: JavaObject = self._kept(JavaObject(description.name))
         for one in description.chain():
             if one.flags & _EXTERNALIZABLE and not one.flags & _IN_BLOCKS:
                 raise JavaStreamError("the stream holds what only Java could read")
             if one.flags & _SERIALIZABLE:
                 for kind, name in one.fields:
-                    found.fields[name] = self._field(kind)
+                    instance.fields[name] = self._field(kind)
             if one.flags & (_WRITES | _EXTERNALIZABLE):
-                found.written += self._written()
-        return found
+                instance.written += self._written()
+        return instance
 
     def _field(self, kind: str) -> Any:
         if kind in "[L":
@@ -185,14 +185,14 @@ class _Reader:
 
     def _array(self) -> list[Any] | tuple[Any, ...]:
         description = self._description()
-        found: list[Any] = self._kept([])
+        items: list[Any] = self._kept([])
         length, kind = self._number(">i"), description.name[1:2] if description else ""
         if kind in _PRIMITIVES:
             form = _PRIMITIVES[kind][1]
-            found += struct.unpack(f">{length}{form}", self._bytes(length * struct.calcsize(f">{form}")))
+            items += struct.unpack(f">{length}{form}", self._bytes(length * struct.calcsize(f">{form}")))
         else:
-            found += [self.value() for _ in range(length)]
-        return found
+            items += [self.value() for _ in range(length)]
+        return items
 
     def _enum(self) -> str:
         self._description()
@@ -203,7 +203,7 @@ class _Reader:
 
     def _written(self) -> list[Any]:
         """Return what is written up to the end of an object's own data."""
-        found: list[Any] = []
+        values: list[Any] = []
         while (one := self.value()) is not _DONE:
-            found.append(one)
-        return found
+            values.append(one)
+        return values

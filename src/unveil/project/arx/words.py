@@ -46,7 +46,7 @@ class Translated:
     models
         The requirements by their words.
     options
-        What the generalisation is told besides.
+        Further settings of the generalisation.
     notes
         What has no words here, or means something else.
     """
@@ -66,41 +66,41 @@ def translated(archive: ArxArchive, records: int) -> Translated:
     records
         How many records it releases.
     """
-    found = Translated()
+    translation = Translated()
     for text in archive.criteria:
-        _criterion(text, archive, records, found)
-    found.options["suppression"] = min(1.0, max(0.0, archive.suppression))
-    _objective(archive, found)
+        _criterion(text, archive, records, translation)
+    translation.options["suppression"] = min(1.0, max(0.0, archive.suppression))
+    _objective(archive, translation)
     levels = dict(_levels(archive))
     if levels:
-        found.options["levels"] = levels
+        translation.options["levels"] = levels
     for one in archive.columns:
         if one.microaggregated:
-            found.notes.append(
+            translation.notes.append(
                 f"ARX may replace {one.name} by an aggregate ({one.microaggregated}) within each class; here it is generalised."
             )
-    return found
+    return translation
 
 
-def _criterion(text: str, archive: ArxArchive, records: int, found: Translated) -> None:
+def _criterion(text: str, archive: ArxArchive, records: int, translation: Translated) -> None:
     for pattern, read in _CRITERIA:
         if (match := re.fullmatch(pattern, text)) is not None:
-            said = read(found.models, *match.groups())
+            said = read(translation.models, *match.groups())
             if said:
-                found.notes.append(f"{text}: {said}")
+                translation.notes.append(f"{text}: {said}")
             return
     if match := re.fullmatch(rf"\({_N}\)-population-uniqueness \((\w+)\)", text):
-        _population_uniqueness(text, match, archive, records, found)
+        _population_uniqueness(text, match, archive, records, translation)
     elif text != "Inclusion":
-        found.notes.append(f"{text}: there is no such requirement here, so it is not asked for.")
+        translation.notes.append(f"{text}: there is no such requirement here, so it is left out.")
 
 
-def _population_uniqueness(text: str, match: re.Match[str], archive: ArxArchive, records: int, found: Translated) -> None:
+def _population_uniqueness(text: str, match: re.Match[str], archive: ArxArchive, records: int, translation: Translated) -> None:
     if archive.population is None:
-        found.notes.append(f"{text}: the size of the population could not be read, so it is not asked for.")
+        translation.notes.append(f"{text}: the size of the population could not be read, so it is left out.")
         return
     fraction = min(1.0, records / archive.population)
-    _several(found.models, "uniqueness", f"population:{_plain(match[1])}:{fraction:.6g}:{match[2]}")
+    _several(translation.models, "uniqueness", f"population:{_plain(match[1])}:{fraction:.6g}:{match[2]}")
 
 
 def _plain(number: str) -> str:
@@ -118,18 +118,18 @@ def _least(models: dict[str, Any], k: str) -> None:
 
 def _average(models: dict[str, Any], risk: str, more: str | None) -> str | None:
     models["average_risk"] = float(risk)
-    return None if more is None else "the bound on the highest risk beside the average is not asked for."
+    return None if more is None else "the bound on the highest risk beside the average is left out."
 
 
 def _estimated(models: dict[str, Any], _k: str, derived: str | None) -> str | None:
     if derived is None or not derived.isdecimal():
-        return "k-map is about a population, so it is not asked for; `k_map` as K:FRACTION estimates it from the share sampled."
+        return "k-map is about a population, so it is left out; `k_map` as K:FRACTION estimates it from the share sampled."
     _least(models, derived)
     return f"taken as {derived}-anonymity, as ARX derived it."
 
 
 def _presence(_models: dict[str, Any], low: str, high: str) -> str:
-    return f"it is about a population, so it is not asked for; name its table by `population`, and `presence` {low}:{high}."
+    return f"it is about a population, so it is left out; name its table by `population`, and `presence` {low}:{high}."
 
 
 def _no_attack(models: dict[str, Any], gain: str, cost: str) -> None:
@@ -157,22 +157,22 @@ _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
 """How each requirement is written in a .deid file, and what becomes of it; a text that comes back is a note."""
 
 
-def _objective(archive: ArxArchive, found: Translated) -> None:
-    name, factor = _named(archive, found)
-    found.options["objective"] = name
+def _objective(archive: ArxArchive, translation: Translated) -> None:
+    name, factor = _named(archive, translation)
+    translation.options["objective"] = name
     if factor != 0.5:  # noqa: PLR2004 - both count in full
-        found.options["factor"] = factor
+        translation.options["factor"] = factor
     keys = {one.name for one in archive.columns if one.role == "QUASI_IDENTIFYING_ATTRIBUTE"}
     weights = {column: weight for column, weight in archive.weights.items() if column in keys}
     if name in _WEIGHTED and len(weights) == len(keys) and len(set(weights.values())) > 1:
-        found.options["weights"] = weights
+        translation.options["weights"] = weights
 
 
-def _named(archive: ArxArchive, found: Translated) -> tuple[str, float]:
+def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
     """Return the objective, and the factor between generalisation and suppression."""
     if match := re.fullmatch(rf"Loss \({_N}/{_N}/{_N}\)", archive.metric):
         if archive.joined not in _JOINED:
-            found.notes.append("How ARX joins the attributes' losses could not be read; their geometric mean is taken.")
+            translation.notes.append("How ARX joins the attributes' losses could not be read; their geometric mean is taken.")
         return _JOINED.get(archive.joined or "", "loss-geometric"), float(match[1])
     if archive.metric == "Classification accuracy":
         responses = [one.name for one in archive.columns if one.response and one.role != "QUASI_IDENTIFYING_ATTRIBUTE"]
@@ -180,7 +180,9 @@ def _named(archive: ArxArchive, found: Translated) -> tuple[str, float]:
             return f"classification:{responses[0]}", 0.5
     if archive.metric in _OBJECTIVES:
         return _OBJECTIVES[archive.metric], 0.0 if archive.metric in _MONOTONE else 0.5
-    found.notes.append(f"Quality model {archive.metric!r}: there is none like it here for these columns; loss is taken instead.")
+    translation.notes.append(
+        f"Quality model {archive.metric!r}: there is none like it here for these columns; loss is taken instead."
+    )
     return "loss", 0.5
 
 

@@ -1,4 +1,4 @@
-"""What a policy is: it says what it offers and what a number costs, and decides. Each is one file and a line of registration."""
+"""The base of every policy: what it offers, what a number costs, and its decision. Each is one file, registered by one line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Secret: TypeAlias = Callable[[str], bytes]
 REASONS: Mapping[str, str] = {
     "size": "the set, or what is left without it, holds too few records",
     "audit": "together with earlier answers it would determine somebody's value, or tie two people's",
-    "indicator": "counting by a sensitive column adds up secrets of zero and one, which exact answers cannot protect",
+    "indicator": "counting by a sensitive column adds up sensitive values of zero and one, which exact answers cannot protect",
     "aggregate": "this policy does not offer this aggregate; COUNT, SUM and AVG are offered by every policy",
     "bounds": "no bounds are declared for the column; declare the least and the greatest value that a record may have",
     "budget": "the budget of the analyst or of the data does not cover it",
@@ -163,8 +163,8 @@ def exact(holding: Holding, selection: Selection) -> float | int | None:
         return selection.size
     if not selection.size:
         return 0 if selection.function == "sum" else None
-    found: float | None = _FUNCTIONS[selection.function](holding.amounts(selection.column), selection.members, selection.size)
-    return found
+    value: float | None = _FUNCTIONS[selection.function](holding.amounts(selection.column), selection.members, selection.size)
+    return value
 
 
 def _variance(amounts: CellAmounts, members: NDArray[np.bool_], n: int) -> float | None:

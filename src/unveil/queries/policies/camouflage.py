@@ -12,10 +12,10 @@ is the width, as one in proportion to the value would give that away.
 **Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l records
 with different values, near in their keys; the interval is the least and the greatest count over all cyclic exchanges of the
 values within each group. The answers would be the same had the values been exchanged, so any value of the group could be
-anybody's. A value held by more than one record in l stands more than once in a group. No answer is an exact count: an interval of
+anybody's. A value held by more than one record in l occurs more than once in a group. No answer is an exact count: an interval of
 one number is widened by one, to a side that follows from a secret and the set, so that asking in other words gains nothing.
 
-Not against insiders: whoever knows k - 1 values, and has found the vectors out, recovers all others. The coalition audit in
+Not against insiders: anyone who knows k - 1 values, and has found the vectors out, recovers all others. The coalition audit in
 every answer says what one insider leaves.
 
 References
@@ -82,7 +82,7 @@ class Camouflage(GatePolicy):
     k: int = 5
     name: ClassVar[str] = "camouflage"
     by_set: ClassVar[bool] = True
-    weakness: ClassVar[str] = "insiders: whoever knows some values narrows the others, and k - 1 insiders recover them all."
+    weakness: ClassVar[str] = "insiders: anyone who knows some values narrows the others, and k - 1 insiders recover them all."
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -265,8 +265,8 @@ def _extremes_of(vectors: NDArray[np.float64], function: str) -> tuple[float, fl
     above = np.hstack([signed.T / unit, np.full((n, 1), -1.0)])
     weights = np.append(np.ones(k), 0.0)[None, :]
     ends = [(0.0, 1.0)] * k + [(-1.0, 1.0)]
-    found = linprog(np.append(np.zeros(k), 1.0), A_ub=above, b_ub=np.zeros(n), A_eq=weights, b_eq=[1.0], bounds=ends)
-    low, high = float(found.fun) * unit, float(signed.max())
+    solved = linprog(np.append(np.zeros(k), 1.0), A_ub=above, b_ub=np.zeros(n), A_eq=weights, b_eq=[1.0], bounds=ends)
+    low, high = float(solved.fun) * unit, float(signed.max())
     return (low, high) if function == "max" else (-high, -low)
 
 

@@ -76,7 +76,7 @@ class Differential(GatePolicy):
     units: ClassVar[int] = _NANO
     exhausted: ClassVar[str] = "budget"
     closed_groups: ClassVar[bool] = True
-    weakness: ClassVar[str] = "what is true of a group is learnt, whoever is in the data; a large budget protects little."
+    weakness: ClassVar[str] = "what is true of a group is learnt, no matter who is in the data; a large budget protects little."
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -225,13 +225,13 @@ class _Noisy:
         if self._policy.noise == "gaussian":
             (whole,), error = concentrated([value], math.nextafter(epsilon**2 / 2.0, 0.0), most)
             return whole, error
-        (found,), spent = noisy("sum", [value], Budget("geometric", epsilon), l1=most, l2=most)
+        (answer,), spent = noisy("sum", [value], Budget("geometric", epsilon), l1=most, l2=most)
         ratio = math.exp(-1.0 / spent.scale)
-        return int(found), math.sqrt(2.0 * ratio) / (1.0 - ratio)
+        return int(answer), math.sqrt(2.0 * ratio) / (1.0 - ratio)
 
 
 def _counted(holding: Holding, secret: Secret) -> NDArray[np.bool_]:
-    """Return which cells count: of each person at most so many records, chosen once for all questions."""
+    """Return which cells count: of each person at most this many records, chosen once for all questions."""
     if holding.person is None:
         return np.ones(len(holding.cells.n), dtype=bool)
     persons = holding.cells.columns[holding.person].codes.astype(np.int64)

@@ -105,7 +105,7 @@ class _Restricted:
     def _most_of(self, name: str, atoms: int) -> float:
         """Return how many independent sums of a column are answered at most.
 
-        Whole numbers of b bits have n b bits; a sum over a random half tells b + log2(n) / 2 of them. As many may be told as
+        Whole numbers of b bits have n b bits; a sum over a random half tells b + log2(n) / 2 of them. As many may be answered as
         leave b: then more than one solution in whole numbers is left, and on average as many as one value may have.
         """
         amounts = self._holding.amounts(name)

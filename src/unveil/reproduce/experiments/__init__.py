@@ -40,8 +40,8 @@ def experiments(
     """
     total = len(_QUICK) + 5 * len(five_measures.settings_of(sizes, parameters))
     step = active_run().counting("experiments", total)
-    found = []
+    results = []
     for experiment in _QUICK:
-        found.append(experiment.run())
+        results.append(experiment.run())
         step()
-    return Experiments((*found, five_measures.run(sizes=sizes, parameters=parameters, step=step)))
+    return Experiments((*results, five_measures.run(sizes=sizes, parameters=parameters, step=step)))

@@ -154,11 +154,11 @@ def _figures(size: int, models: Sequence[Model]) -> dict[str, float]:
 
 def _conclusions(findings: Sequence[ExperimentFigure]) -> tuple[Conclusion, ...]:
     """Say at how many settings each conclusion holds; it holds when it does at all of them."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    means: dict[str, dict[str, dict[str, float]]] = {}
     for one in findings:
-        found.setdefault(one.figure, {}).setdefault(one.of, {})[one.release] = one.computed or 0.0
-    quality = [*found[_COST].values(), *found[_SIZE].values()]
-    quickest = [min(row, key=row.__getitem__) for row in found[_SECONDS].values()]
+        means.setdefault(one.figure, {}).setdefault(one.of, {})[one.release] = one.computed or 0.0
+    quality = [*means[_COST].values(), *means[_SIZE].values()]
+    quickest = [min(row, key=row.__getitem__) for row in means[_SECONDS].values()]
     return (
         _counted("l-diversity takes less time than the others", [name in (_ENTROPY, _RECURSIVE) for name in quickest]),
         _counted("Entropy l-diversity has the worst data quality", [row[_ENTROPY] >= max(row.values()) for row in quality]),

@@ -1,4 +1,4 @@
-"""What does an experiment give? Figures beside the printed ones, why they differ, and whether the conclusions hold."""
+"""The frame of an experiment: figures beside the printed ones, why they differ, and whether the conclusions hold."""
 
 from __future__ import annotations
 
@@ -207,8 +207,8 @@ def released(
     """Return a release of Adult for each requirement, its records in the order of the data."""
     data = datasets.adult().select([*keys, sensitive])
     return {
-        name: anonymize(data, {key: trees[key] for key in keys}, asked, keep_order=True, **options)
-        for name, asked in models.items()
+        name: anonymize(data, {key: trees[key] for key in keys}, required, keep_order=True, **options)
+        for name, required in models.items()
     }
 
 
@@ -248,14 +248,14 @@ def described(releases: Mapping[str, Release[Any]]) -> dict[str, dict[str, Any]]
 
 def _columns(findings: Sequence[ExperimentFigure]) -> dict[str, Sequence[Any]]:
     """Return one row per figure; counts become decimals, for a column has one type."""
-    found: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
-    numbers = {name: [None if value is None else float(value) for value in found[name]] for name in _NUMBERS}
-    return found | numbers
+    columns: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
+    numbers = {name: [None if value is None else float(value) for value in columns[name]] for name in _NUMBERS}
+    return columns | numbers
 
 
 def _printed(findings: Sequence[ExperimentFigure]) -> Table:
-    found = [one for one in findings if one.published is not None]
-    rows = tuple((one.figure, one.of, one.release, str(one.published), one.computed, one.difference) for one in found)
+    published = [one for one in findings if one.published is not None]
+    rows = tuple((one.figure, one.of, one.release, str(one.published), one.computed, one.difference) for one in published)
     return Table(("figure", "of", "release", "printed", "computed", "difference"), rows, title="Printed and computed")
 
 
@@ -305,8 +305,8 @@ def _by_release(figure: str, findings: Sequence[ExperimentFigure]) -> Table:
 
 def _made(releases: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Say how each release came about."""
-    found = []
+    notes = []
     for name, one in releases.items():
         levels = ", ".join(f"{key} {level} of {one['heights'][key]}" for key, level in one["levels"].items())
-        found.append(f"Levels under {name}: {levels}; {one['suppressed']:,} of {one['records']:,} records suppressed.")
-    return found
+        notes.append(f"Levels under {name}: {levels}; {one['suppressed']:,} of {one['records']:,} records suppressed.")
+    return notes

@@ -123,11 +123,11 @@ def _star(tables: Mapping[str, Any]) -> str:
 def _conclusions(tables: Mapping[str, Any], releases: Mapping[str, Release[Any]], reading: str) -> tuple[Conclusion, ...]:
     order = (_ENTROPY, _RECURSIVE, _DISTINCT, _ANONYMOUS)
     rates = {name: _rates(table) for name, table in tables.items()}
-    means = {name: mean(list(found.values())) or 0.0 for name, found in rates.items()}
+    means = {name: mean(list(by_name.values())) or 0.0 for name, by_name in rates.items()}
     by_value = {name: _by_value(tables[name]) for name in (_ANONYMOUS, _DISTINCT)}
     common = [value for value in by_value[_ANONYMOUS] if value in by_value[_DISTINCT] and value != "*"]
-    values = {name: mean([found[value] for value in common]) or 0.0 for name, found in by_value.items()}
-    status = {name: found[KEYS[0]] for name, found in rates.items()}
+    values = {name: mean([by_name[value] for value in common]) or 0.0 for name, by_name in by_value.items()}
+    status = {name: by_name[KEYS[0]] for name, by_name in rates.items()}
     entropy = releases[_ENTROPY]
     level, height = entropy.transformation[KEYS[0]], entropy.heights[KEYS[0]]
     return (

@@ -44,7 +44,7 @@ def run() -> Experiment:
     """Attack a 10- and a 15-anonymous release of Adult whose originals are known."""
     models = {_WEAKER: [KAnonymity(10)], _STRONGER: [KAnonymity(15)]}
     releases = released(KEYS, "occupation", models, hierarchies(), suppression=SUPPRESSION)
-    found = {reading: {name: _white_box(release, reading) for name, release in releases.items()} for reading in READINGS}
+    rates = {reading: {name: _white_box(release, reading) for name, release in releases.items()} for reading in READINGS}
     why = {"native-country": _why_country(releases), _WIDOWED: _why_widowed(releases)}
     return Experiment(
         name="identity",
@@ -52,8 +52,8 @@ def run() -> Experiment:
         source="thesis, section 4.7.1, Figure 4.4",
         theirs="Four key attributes, 10- and 15-anonymity by generalisation and suppression with ARX 3.5.1; DR with R.",
         ours="The same four attributes and models; the generalisation of least loss that suppresses 5 % of the records at most.",
-        findings=tuple(one for reading in READINGS for one in _findings(found[reading], reading, why)),
-        conclusions=tuple(one for reading in READINGS for one in _conclusions(found[reading], reading)),
+        findings=tuple(one for reading in READINGS for one in _findings(rates[reading], reading, why)),
+        conclusions=tuple(one for reading in READINGS for one in _conclusions(rates[reading], reading)),
         releases=described(releases),
         notes=(
             "A suppressed record's values are *, one more value that hides what it stands for; left out, it hides nothing.",
@@ -101,8 +101,8 @@ def _conclusions(boxes: Mapping[str, Mapping[str, Any]], reading: str) -> tuple[
     exceptions = [key for key in KEYS if stronger[key] > weaker[key]]
     values = {name: _by_value(box) for name, box in boxes.items()}
     common = [value for value in values[_WEAKER] if value in values[_STRONGER] and value != "*"]
-    means = {name: mean([found[value] for value in common]) or 0.0 for name, found in values.items()}
-    widowed = {name: found.get(_WIDOWED) for name, found in values.items()}
+    means = {name: mean([by_name[value] for value in common]) or 0.0 for name, by_name in values.items()}
+    widowed = {name: by_name.get(_WIDOWED) for name, by_name in values.items()}
     return (
         Conclusion(
             "15-anonymity resists better over all",

@@ -32,7 +32,7 @@ KEYS = ("age", "education", "native-country", "race")
 INCOME = "income-per-year"
 _FIVE, _TEN, _DIVERSE, _ORIGINAL = "5-anonymity", "10-anonymity", "2-diversity", "original"
 _MODELS: dict[str, list[Model]] = {_FIVE: [KAnonymity(5)], _TEN: [KAnonymity(10)], _DIVERSE: [DistinctLDiversity(INCOME, 2)]}
-_DEGREE, _VALUES, _RECORDS = "degree to which the income can be told", "degree by value of race", "records by race"
+_DEGREE, _VALUES, _RECORDS = "degree to which the income can be inferred", "degree by value of race", "records by race"
 _LOWER = "<=50K"
 _WEIGHTED = (
     "A value's degree is weighted by its share of the records, so a rare value comes near 1 whatever it tells. A release that "
@@ -50,7 +50,7 @@ def run() -> Experiment:
     for reading in READINGS:
         tables = {_ORIGINAL: datasets.adult(), **{name: read(release, reading)[0] for name, release in releases.items()}}
         served = {name: _served(table) for name, table in tables.items()}
-        findings += [one for name, found in served.items() for one in _findings(name, found, reading)]
+        findings += [one for name, utility in served.items() for one in _findings(name, utility, reading)]
         conclusions += _conclusions(served, reading)
     return Experiment(
         name="income",
@@ -68,7 +68,7 @@ def run() -> Experiment:
 
 
 def _findings(name: str, served: Mapping[str, Served], reading: str) -> list[ExperimentFigure]:
-    """Return the degree of each attribute, of each race, and the records by race; the original stands once."""
+    """Return the degree of each attribute, of each race, and the records by race; the original occurs once."""
     if name == _ORIGINAL and reading == LEFT_OUT:
         return []
     degrees = _degrees(served)
@@ -113,14 +113,16 @@ def _mean(rates: Mapping[str, float]) -> float:
 
 
 def _conclusions(served: Mapping[str, Mapping[str, Served]], reading: str) -> tuple[Conclusion, ...]:
-    degrees = {name: _degrees(found) for name, found in served.items()}
-    values = {name: {str(row["race"]): row["dr"] for row in found["race"].by_value} for name, found in served.items()}
+    degrees = {name: _degrees(utility) for name, utility in served.items()}
+    values = {name: {str(row["race"]): row["dr"] for row in utility["race"].by_value} for name, utility in served.items()}
     best = {name: max(degrees[name], key=degrees[name].__getitem__) for name in _MODELS}
     worst = {name: min(degrees[name], key=degrees[name].__getitem__) for name in _MODELS}
     means = {name: _mean(degrees[name]) for name in _MODELS}
     races = {name: {race: rate for race, rate in values[name].items() if race in _RACES} for name in _MODELS}
-    extremes = {name: (max(found, key=found.__getitem__), min(found, key=found.__getitem__)) for name, found in races.items()}
-    raised = [race for race in _RACES if all(found.get(race, 0.0) > values[_ORIGINAL][race] for found in races.values())]
+    extremes = {
+        name: (max(utility, key=utility.__getitem__), min(utility, key=utility.__getitem__)) for name, utility in races.items()
+    }
+    raised = [race for race in _RACES if all(utility.get(race, 0.0) > values[_ORIGINAL][race] for utility in races.values())]
     age = degrees[_ORIGINAL]
     return (
         Conclusion("Education tells most in every release", set(best.values()) == {"education"}, _listed(best), reading),
@@ -151,9 +153,9 @@ def _conclusions(served: Mapping[str, Mapping[str, Served]], reading: str) -> tu
     )
 
 
-def _numbers(found: Mapping[str, float]) -> dict[str, str]:
-    return {name: number(value) for name, value in found.items()}
+def _numbers(numbers: Mapping[str, float]) -> dict[str, str]:
+    return {name: number(value) for name, value in numbers.items()}
 
 
-def _listed(found: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}: {number(value) if isinstance(value, float) else value}" for name, value in found.items())
+def _listed(figures: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}: {number(value) if isinstance(value, float) else value}" for name, value in figures.items())

@@ -22,7 +22,7 @@ _FIRST = (
     "The thesis has one record less, White and at most 50K, as the first record of the file is: its counts are exactly those of "
     "all records but the first, as if that had been read as the header."
 )
-_NEVER = "Never-worked stands only in records without an occupation, which the complete ones leave out."
+_NEVER = "Never-worked is only in records without an occupation, which the complete ones leave out."
 
 
 def run() -> Experiment:
@@ -31,8 +31,10 @@ def run() -> Experiment:
     rest = adult[1:]
     findings = [ExperimentFigure("records", "all", "adult", adult.height, _RECORDS, _FIRST)]
     for name, printed in _VALUES.items():
-        found = adult[name].n_unique()
-        findings.append(ExperimentFigure("distinct values", name, "adult", found, printed, None if found == printed else _NEVER))
+        distinct = adult[name].n_unique()
+        findings.append(
+            ExperimentFigure("distinct values", name, "adult", distinct, printed, None if distinct == printed else _NEVER)
+        )
     for name, counts in _COUNTS.items():
         own = Counter(adult[name].to_list())
         findings += [

@@ -93,7 +93,7 @@ def _mending(groups: Partition) -> str:
     twice = sorted({value for value in named if named.count(value) > 1})
     missing = [value for value in OCCUPATIONS if value not in named]
     return (
-        f"The groups of occupations are no partition as printed: {', '.join(twice)} stands in two of them and "
+        f"The groups of occupations are no partition as printed: {', '.join(twice)} is in two of them and "
         f"{', '.join(missing)} in none. {', '.join(twice)} stays in the first that names it, and {', '.join(missing)} gets a "
         f"group of its own; that makes {len(groups.to_dict()['blocks'])} groups."
     )
@@ -138,11 +138,11 @@ def _readings(tables: Mapping[str, Any]) -> list[ExperimentFigure]:
         "the second group that names it": (first, third, second, fourth),
         "Farming-fishing instead of the second": (first, second, meant, fourth),
     }
-    found = []
+    figures = []
     for reading, blocks in readings.items():
         groups = {"occupation": mended(blocks, OCCUPATIONS)}
-        found += [ExperimentFigure(_READINGS, reading, name, _sex(table, groups).value) for name, table in tables.items()]
-    return found
+        figures += [ExperimentFigure(_READINGS, reading, name, _sex(table, groups).value) for name, table in tables.items()]
+    return figures
 
 
 def _sex(table: Any, partitions: Mapping[str, Partition] | None) -> DiscriminationRate:
@@ -152,10 +152,10 @@ def _sex(table: Any, partitions: Mapping[str, Partition] | None) -> Discriminati
 def _conclusions(tables: Mapping[str, Any], groups: Partition, reading: str) -> tuple[Conclusion, ...]:
     before = {name: _mean(_rates(table, None)) for name, table in tables.items()}
     semantic = {name: _rates(table, groups) for name, table in tables.items()}
-    after = {name: _mean(found) for name, found in semantic.items()}
-    sex = {name: found["sex"] for name, found in semantic.items()}
+    after = {name: _mean(rates) for name, rates in semantic.items()}
+    sex = {name: rates["sex"] for name, rates in semantic.items()}
     values = {name: _of_sex(table, groups) for name, table in tables.items()}
-    both = [value for value in ("Female", "Male") if all(value in found for found in values.values())]
+    both = [value for value in ("Female", "Male") if all(value in rates for rates in values.values())]
     return (
         Conclusion(
             "Without the groups the 10-diverse release says more over all",

@@ -73,7 +73,7 @@ PRINTED_OCCUPATIONS: tuple[tuple[str, ...], ...] = (
     ("Craft-repair", "Protective-serv", "Sales"),
     ("Machine-op-inspct", "Armed-Forces", "Priv-house-serv"),
 )
-"""The groups of occupations as the thesis prints them (section 5.6): one value stands twice, one of the fourteen is missing."""
+"""The groups of occupations as the thesis prints them (section 5.6): one value occurs twice, one of the fourteen is missing."""
 
 OCCUPATIONS: tuple[str, ...] = (
     "Adm-clerical", "Armed-Forces", "Craft-repair", "Exec-managerial", "Farming-fishing", "Handlers-cleaners",

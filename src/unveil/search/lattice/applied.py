@@ -1,4 +1,4 @@
-"""What do the records become? A generalisation applied to every record, violating classes suppressed."""
+"""A generalisation applied to every record, with violating classes suppressed."""
 
 from __future__ import annotations
 

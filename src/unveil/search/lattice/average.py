@@ -35,7 +35,7 @@ def gone_for_average(
     Parameters
     ----------
     table, fields
-        The classes, and where each key attribute stands in their keys.
+        The classes, and where each key attribute is in their keys.
     gone
         Which of them are suppressed in any case.
     highest
@@ -63,13 +63,13 @@ def gone_for_sizes(
 def _without_smallest(
     table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], rows: NDArray[np.int64], number: int
 ) -> NDArray[np.bool_]:
-    """Return the classes that are gone, with so many of the smallest of those left."""
+    """Return the classes that are gone, with this many of the smallest of those left."""
     sizes = table.n[rows]
     last = np.partition(sizes, number - 1)[number - 1]
-    found = gone.copy()
-    found[rows[sizes < last]] = True
-    found[_last(table, fields, rows[sizes == last], number - int(np.count_nonzero(sizes < last)))] = True
-    return found
+    suppressed = gone.copy()
+    suppressed[rows[sizes < last]] = True
+    suppressed[_last(table, fields, rows[sizes == last], number - int(np.count_nonzero(sizes < last)))] = True
+    return suppressed
 
 
 def _last(table: ClassTable, fields: Sequence[CodeField], rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:

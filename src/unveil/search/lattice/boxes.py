@@ -1,7 +1,7 @@
 r"""Which part of a large lattice can hold the best node? Boxes of nodes, split until none is left that could.
 
 A box is all nodes between a lowest and a highest one. Attributes are settled one by one: one that is settled has the same level
-in both; the others may still have any level from the lowest on, so they stand at the top in the highest node. Two facts decide.
+in both; the others may still have any level from the lowest on, so they are at the top in the highest node. Two facts decide.
 
 - What fails lastingly at the highest node fails in the whole box. So an open attribute is tried alone: whatever level of it,
   with all other open ones at the top, fails, can be left out, and its lowest level rises.
@@ -91,7 +91,7 @@ class _Partition:
 
 
 class Sizes:
-    """A probe for tables where the size of classes is all that is asked for: classes are split, and small ones left out for good.
+    """A probe for tables where the size of classes is all that is required: classes are split, and small ones left out for good.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ class Sizes:
         """Return the classes by the attributes that are settled, each with its level."""
         if not settled:
             return self._whole
-        if (found := self._kept.get(settled)) is not None:
+        if (partition := self._kept.get(settled)) is not None:
             self._kept.move_to_end(settled)
-            return found
+            return partition
         before, (at, level) = self._of(settled[:-1]), settled[-1]
         groups = self._rolled.groups(at, 0, level)
         cells, starts, gone = box_kernels.split(
@@ -237,12 +237,12 @@ class Boxes:
 
 def _entropies(records: Callable[[int], NDArray[np.int64]], lowest: int, highest: int) -> list[float]:
     """Return how well each level of an attribute tells the records apart."""
-    found = []
+    entropies = []
     for level in range(lowest, highest + 1):
         n = records(level)
         share = n[n > 0] / n.sum()
-        found.append(float(-(share * np.log2(share)).sum()))
-    return found
+        entropies.append(float(-(share * np.log2(share)).sum()))
+    return entropies
 
 
 def _with(node: Node, at: int, level: int) -> Node:

@@ -1,4 +1,4 @@
-"""How far may a search go?"""
+"""The budget of a search: seconds, or generalisations looked at."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class SearchBudget:
     nodes: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of seconds."""
+        """Refuse what is not a number of seconds."""
         if self.seconds is not None and not self.seconds >= 0.0:
             raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(self.seconds)}.")
 
 
 def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
-    """Return how far a search may go, or refuse what is no limit."""
+    """Return how far a search may go, or refuse what is not a limit."""
     return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))

@@ -82,23 +82,23 @@ class Lattice:
     def chosen(self, budget: SearchBudget | None = None) -> Choice:
         """Search for the best node, and say why if there is none, or if it leaves no record."""
         began = time.perf_counter()
-        found = self.searched(budget)
-        if found.node is None:
-            raise self._unmet(found)
-        if found.suppressed == self.space.records:
+        best = self.searched(budget)
+        if best.node is None:
+            raise self._unmet(best)
+        if best.suppressed == self.space.records:
             raise self._fails_at_the_top() or EmptyDataError(
                 f"the cheapest generalisation suppresses all {self.space.records:,} records, so nothing is left; "
                 "allow less suppression, or let it cost more."
             )
-        classes, gone = suppressed_classes(self.space, self.requirements, found.node)
-        return Choice(self, found, found.node, classes, gone, time.perf_counter() - began)
+        classes, gone = suppressed_classes(self.space, self.requirements, best.node)
+        return Choice(self, best, best.node, classes, gone, time.perf_counter() - began)
 
-    def _unmet(self, found: Found) -> ModelNotMetError:
+    def _unmet(self, best: Found) -> ModelNotMetError:
         """Say which model cannot be met, and by how much."""
-        if not found.optimal:
-            looked = counted(found.evaluated, "generalisation")
+        if not best.optimal:
+            looked = counted(best.evaluated, "generalisation")
             return ModelNotMetError(f"none of the {looked} looked at within the limits meets the models; allow more time.")
-        _, lost = found.closest
+        _, lost = best.closest
         return self._fails_at_the_top() or ModelNotMetError(
             f"the models cannot be met together: at best {counted(lost, 'record')} would have to be suppressed, "
             f"and {self.limit:,} may be. Allow more suppression, or ask for less."

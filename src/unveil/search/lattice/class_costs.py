@@ -14,7 +14,7 @@ With :math:`n_C` the records of a class C, and n those of the table,
   keep what generalisation costs them, and the s suppressed ones add :math:`\sum_{r\ suppressed} \log_2 (s / s_g)`, where
   :math:`s_g` of them hold the generalised value;
 - "classification:COLUMN" is the share of records whose value of the column is not the most frequent of their class, all of them
-  where two values are; a suppressed record counts as the factor says (half of one unless told otherwise).
+  where two values are; a suppressed record counts as the factor says (half of one unless set otherwise).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Ruler:
     share
         The whole table's shares.
     groups
-        For every level of a tree the group of each value; no level: the values stand in an order.
+        For every level of a tree the group of each value; no level: the values are in an order.
     order, gaps
         The values in their order, and from each to the next how far it is.
     farthest

@@ -5,7 +5,7 @@ fails at a node fails below it. So:
 
 - of the levels of an attribute that no need can tell apart only the highest is looked at: it gives less away for the same use;
 - a node whose plain degree misses a need rules out all nodes above it (adjusted for chance it may rise, but not above the plain
-  one, so each node left is asked for that); a node that breaks a model or gives too much away, all below it;
+  one, so each node left is checked for that); a node that breaks a model or gives too much away, all below it;
 - from the top down, a node's homogeneity risk is at least that of the nodes just above it, while its identity risk and its
   degrees are known without its classes: if even so a release found is better, its classes are not looked at.
 
@@ -45,7 +45,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What is asked of every node.
+    """What is required of every node.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def frontier(question: Question, budget: SearchBudget) -> Frontier:
     Parameters
     ----------
     question
-        What is asked of every node.
+        What is required of every node.
     budget
         When to stop early.
     """

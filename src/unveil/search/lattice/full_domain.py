@@ -184,20 +184,20 @@ class _Search:
         limited = self.budget.seconds is not None or self.budget.nodes is not None
         if limited or least is None or name not in ("discernibility", "class-size") or self.space.size > _MOST_RAISED:
             return None
-        found = self.space.survey(least)
-        if found is None:
+        sizes = self.space.survey(least)
+        if sizes is None:
             return None
-        costs = found.squares + found.small.astype(np.float64) * self.space.records
+        costs = sizes.squares + sizes.small.astype(np.float64) * self.space.records
         if name == "class-size":
-            costs = self.space.records / np.maximum(found.classes + (found.small > 0), 1)
-        costs = np.where(found.small <= self.limit, costs, np.inf)
-        closest = np.unravel_index(int(found.small.argmin()), self.space.shape)
-        least_small = (tuple(int(level) for level in closest), int(found.small.min()))
+            costs = self.space.records / np.maximum(sizes.classes + (sizes.small > 0), 1)
+        costs = np.where(sizes.small <= self.limit, costs, np.inf)
+        closest = np.unravel_index(int(sizes.small.argmin()), self.space.shape)
+        least_small = (tuple(int(level) for level in closest), int(sizes.small.min()))
         if not np.isfinite(costs).any():
             return self._settled(None, math.inf, 0, least_small)
         tied = zip(*np.nonzero(costs == costs.min()), strict=True)
         node = min((tuple(int(level) for level in one) for one in tied), key=lowest_first)
-        return self._settled(node, float(costs[node]), int(found.small[node]), least_small)
+        return self._settled(node, float(costs[node]), int(sizes.small[node]), least_small)
 
     def _settled(self, node: Node | None, score: float, lost: int, closest: tuple[Node, int]) -> Found:
         size = self.space.size
@@ -277,7 +277,7 @@ class _Search:
         return bound < self._ceiling() or (bound <= self.most and self._lower(node))
 
     def _ceiling(self) -> float:
-        """Return the score that a better node stays below; one that ties may be better where ties are told apart further."""
+        """Return the score that a better node stays below; one that ties may be better where ties are distinguished further."""
         return math.nextafter(self.most, math.inf) if self.objective.ranked else self.seen.score
 
     def _lower(self, node: Node) -> bool:

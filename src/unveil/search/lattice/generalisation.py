@@ -1,4 +1,4 @@
-"""What a search for a generalisation has to tell of its release: the models before and after, the levels and their score."""
+"""The result of a search for a generalisation: the models before and after, the levels and their score."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str
     if k is None or not 0 < suppressed < k:
         return []
     few = counted(suppressed, "record")
-    found = f"Only {few} suppressed: someone who knows such a person sees that no class fits, and has these to choose from"
-    return [f"{found}, fewer than the {k:,.0f} of a class. Leave them out of what you publish, or allow more suppression."]
+    note = f"Only {few} suppressed: someone who knows such a person sees that no class fits, and has these to choose from"
+    return [f"{note}, fewer than the {k:,.0f} of a class. Leave them out of what you publish, or allow more suppression."]
 
 
 def _against(model: str, settings: Mapping[str, Any]) -> str:

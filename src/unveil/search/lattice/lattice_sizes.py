@@ -42,18 +42,18 @@ def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
     maps = [rolled.groups(at, level - 1, level) for at, size in zip(order, shape, strict=True) for level in range(1, size)]
     starts = np.cumsum([0, *(len(groups) for groups in maps)])
     first = np.cumsum([0, *(size - 1 for size in shape)])
-    found = np.zeros((3, int(np.prod(shape))), dtype=np.int64)
+    sizes = np.zeros((3, int(np.prod(shape))), dtype=np.int64)
     together = np.concatenate(maps) if maps else np.zeros(0, dtype=np.uint64)
     n = np.ascontiguousarray(base.n).astype(np.int64)
     run = active_run()
-    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, found, run.flag)
+    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, sizes, run.flag)
     run.check()
     back = np.argsort(order)
-    return LatticeSizes(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in found))
+    return LatticeSizes(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in sizes))
 
 
 @compiled
-def _walk(keys, n, shape, fields, maps, starts, first, k, found, flag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, flag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in the figures of all nodes, in the order of the walk; stop where the flag says so."""
     depths, rows = shape.shape[0], keys.shape[0]
     slots = np.zeros(_power(4 * rows), dtype=np.int64)
@@ -64,7 +64,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, found, flag):  # type:
         if depth == depths:
             # a node is complete: note its figures, and find the attribute that is raised next
             at = table[depths]
-            _look(n[:rows] if at < 0 else all_n[at], size[depths], k, found, node)
+            _look(n[:rows] if at < 0 else all_n[at], size[depths], k, sizes, node)
             node += 1
             depth -= 1
             while depth >= 0 and level[depth] == shape[depth] - 1:
@@ -91,7 +91,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, found, flag):  # type:
 
 
 @compiled
-def _look(n, rows, k, found, node):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _look(n, rows, k, sizes, node):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     small, classes, squares = np.int64(0), np.int64(0), np.int64(0)
     for row in range(rows):
         if n[row] < k:
@@ -99,12 +99,12 @@ def _look(n, rows, k, found, node):  # type: ignore[no-untyped-def]  # noqa: ANN
         else:
             classes += 1
             squares += n[row] * n[row]
-    found[0, node], found[1, node], found[2, node] = small, classes, squares
+    sizes[0, node], sizes[1, node], sizes[2, node] = small, classes, squares
 
 
 @compiled
 def _power(size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    found = 16
-    while found < size:
-        found *= 2
-    return found
+    power = 16
+    while power < size:
+        power *= 2
+    return power

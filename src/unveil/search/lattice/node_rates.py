@@ -1,7 +1,7 @@
 r"""What does a generalisation give away, and what is it still good for? Discrimination Rates at every node of a lattice.
 
 Each rate is a sum over the count table at a node, rolled up from finer nodes. The figures are those that `unveil.attack` and
-`unveil.utility` find in the release: values are told apart by the labels that the release shows, and a need's partitions are
+`unveil.utility` find in the release: values are distinguished by the labels that the release shows, and a need's partitions are
 fitted to these labels.
 
 *Rates never rise from a node to one above it.* Let Y be what the release shows of the key at a node and Y' = f(Y) what it shows
@@ -48,7 +48,7 @@ _Shown: TypeAlias = tuple[list["NDArray[Any]"], "NDArray[Any]"]
 """The codes of the attributes, column by column, and the records of each row."""
 
 DECIMALS = 12
-"""Rates that agree in so many decimals are equal: the same records may be summed in another order."""
+"""Rates that agree in this many decimals are equal: the same records may be summed in another order."""
 
 
 def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
@@ -66,13 +66,13 @@ def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray
 
 
 def adjusted_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
-    """Return the rate without what chance would give; None where it is undefined, or cannot be told from chance."""
+    """Return the rate without what chance would give; None where it is undefined, or cannot be distinguished from chance."""
     joint = _Joint.of(known, hidden, n)
     if len(joint.totals) == 1:
         return None
     sizes, totals = joint.sizes.astype(np.int64), joint.totals.astype(np.int64)
-    found = adjusted_rate(joint.rate(), entropy_bits(joint.totals), sizes, totals)
-    return None if found is None else round(found, DECIMALS)
+    rate = adjusted_rate(joint.rate(), entropy_bits(joint.totals), sizes, totals)
+    return None if rate is None else round(rate, DECIMALS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,8 +129,8 @@ class Coding:
         if partition is not None and kept[0] is None:
             fitted(partition, shown[0], one.name)[0].apply(shown[0], one.name)  # says what is wrong
         starred = tuple(_codes([*one.levels.labels[level], SUPPRESSED], partition, one.name) for level in levels)
-        found = [codes[of_value] for codes, of_value in zip(kept, groups, strict=True) if codes is not None]
-        return cls(groups, kept, starred, all(_follows(coarse, fine) for fine, coarse in pairwise(found)))
+        codings = [codes[of_value] for codes, of_value in zip(kept, groups, strict=True) if codes is not None]
+        return cls(groups, kept, starred, all(_follows(coarse, fine) for fine, coarse in pairwise(codings)))
 
     def signature(self, level: int) -> bytes | None:
         """Return what tells two levels apart: which values count as one; None where that is not defined."""
@@ -234,19 +234,19 @@ class Rate:
         codings = [self.codings[at].kept[level] for at, level in zip(self._used, levels, strict=True)]
         table = self._roll.table(levels)
         columns = [table.codes(field) for field in self._roll.fields]
-        found = [codes[column] for codes, column in zip(codings, columns, strict=False) if codes is not None]
-        return ([*found, *columns[len(codings) :]], table.n) if len(found) == len(codings) else None
+        shown = [codes[column] for codes, column in zip(codings, columns, strict=False) if codes is not None]
+        return ([*shown, *columns[len(codings) :]], table.n) if len(shown) == len(codings) else None
 
     def _starred(self, node: Node, gone: NDArray[np.bool_]) -> _Shown | None:
         """Return what the release shows at a node where some cells are suppressed."""
-        found = []
+        starred = []
         for at, column in zip(self._used, self._columns, strict=True):
             coding = self.codings[at]
             codes = coding.starred[node[at]]
             if codes is None:
                 return None
-            found.append(np.where(gone, codes[-1], codes[coding.groups[node[at]][column]]))
-        return [*found, *self._fixed], self._n
+            starred.append(np.where(gone, codes[-1], codes[coding.groups[node[at]][column]]))
+        return [*starred, *self._fixed], self._n
 
     def _of(
         self, figure: Callable[[Sequence[NDArray[Any]], NDArray[Any], NDArray[Any]], float | None], shown: _Shown | None
@@ -298,12 +298,12 @@ class Identity:
         return rate_between(self._shown(node, none if gone is None else gone), self._cells, self._n)
 
     def _shown(self, node: Node, gone: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-        found = []
+        shown = []
         for coding, level, column in zip(self._codings, node, self._columns, strict=True):
             codes = coding.starred[level]
-            if codes is not None:  # labels alone are always told apart
-                found.append(np.where(gone, codes[-1], codes[coding.groups[level][column]]))
-        return found
+            if codes is not None:  # labels alone are always distinguished
+                shown.append(np.where(gone, codes[-1], codes[coding.groups[level][column]]))
+        return shown
 
 
 def _alone(coding: Coding, level: int, records: NDArray[np.int64]) -> float | None:
@@ -312,5 +312,5 @@ def _alone(coding: Coding, level: int, records: NDArray[np.int64]) -> float | No
 
 
 def _mean(rates: Sequence[float | None]) -> float | None:
-    found = mean(rates)
-    return None if found is None else round(found, DECIMALS)
+    value = mean(rates)
+    return None if value is None else round(value, DECIMALS)

@@ -102,7 +102,7 @@ class Separable:
 
     @property
     def ranked(self) -> bool:
-        """Whether nodes of one score are told apart by what their other attributes lose."""
+        """Whether nodes of one score are distinguished by what their other attributes lose."""
         return self.joined == "rank"
 
     def score(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
@@ -123,17 +123,17 @@ class Separable:
         return self.surcharge(lost, kept)
 
     def surcharge(self, lost: float | NDArray[Any], kept: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what is added to each attribute's sum by suppressing so many records, which would lose `kept` else."""
+        """Return what is added to each attribute's sum by suppressing this many records, which would lose `kept` else."""
         return np.asarray(self.toll * (lost * self.tops - kept))
 
     def bounds(self, node: Node, added: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
         """Return a lower bound of the score of every node from the bottom to this one, given what is added to each sum."""
         given = np.broadcast_to(np.asarray(added, dtype=np.float64), len(self.costs))
-        found, join = np.zeros(()), np.maximum if self.joined in ("max", "rank") else np.add
+        bounds, join = np.zeros(()), np.maximum if self.joined in ("max", "rank") else np.add
         for at, one in enumerate(self.totals):
             part = self.weights[at] * (one[: node[at] + 1] + given[at] - self.offset[at]) / self.scale[at]
-            found = join.outer(found, np.log1p(part) / len(self.costs) if self.joined == "geometric" else part)
-        return np.expm1(found) if self.joined == "geometric" else found
+            bounds = join.outer(bounds, np.log1p(part) / len(self.costs) if self.joined == "geometric" else part)
+        return np.expm1(bounds) if self.joined == "geometric" else bounds
 
     def floor(self, node: Node, added: NDArray[np.float64]) -> float:
         """Return the lower bound of one node."""
@@ -173,7 +173,7 @@ class ClassBased:
 
     @property
     def ranked(self) -> bool:
-        """Whether nodes of one score are told apart further; here they are not."""
+        """Whether nodes of one score are distinguished further; here they are not."""
         return False
 
 
@@ -234,11 +234,11 @@ def objective_of(
 def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float], joined: str) -> NDArray[np.float64]:
     names = [one.name for one in attributes]
     if unknown := [name for name in given if name not in names]:
-        raise ArgumentError(f"a weight is given for {shown(unknown[0])}, which is no key attribute.")
-    found = np.array([given.get(name, 1.0) for name in names], dtype=np.float64)
-    if not (found >= 0.0).all() or not found.sum() > 0.0:
+        raise ArgumentError(f"a weight is given for {shown(unknown[0])}, which is not a key attribute.")
+    weights = np.array([given.get(name, 1.0) for name in names], dtype=np.float64)
+    if not (weights >= 0.0).all() or not weights.sum() > 0.0:
         raise ArgumentError("attribute weights are zero or above, and not all zero.")
-    return np.asarray(found / (found.sum() if joined == "mean" else found.max()))
+    return np.asarray(weights / (weights.sum() if joined == "mean" else weights.max()))
 
 
 def _separable(
@@ -307,8 +307,8 @@ def _own(function: Callable[[Candidate], float]) -> ClassCost:
         for one, level, field in zip(space.attributes, node, space.fields, strict=True):
             share = one.levels.shares[one.lowest + level][table.codes(field)]
             losses[one.name] = float(n[~gone] @ share[~gone] + lost) / space.records
-        found = Candidate(space.transformation(node), n[~gone].astype(np.int64), lost, space.records, losses)
-        cost = function(found)
+        candidate = Candidate(space.transformation(node), n[~gone].astype(np.int64), lost, space.records, losses)
+        cost = function(candidate)
         if not fits(cost, float):
             raise ArgumentError(f"the objective must return a number, and it returned {kind_of(cost)}.")
         return float(cost)

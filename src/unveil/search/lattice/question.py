@@ -1,4 +1,4 @@
-"""What is asked of every generalisation when privacy is weighed against use: models, risks, and needs served."""
+"""The question put to every generalisation when privacy is weighed against use: models, risks, and needs served."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None
 def further_columns(
     records: Microdata, keys: Sequence[str], secrets: Sequence[str], needs: Mapping[str, Need], models: Sequence[Model]
 ) -> tuple[str, ...]:
-    """Return the columns that are counted besides the key: secrets, those of the models, and those of the needs."""
+    """Return the columns that are counted besides the key: those that are sensitive, of the models, and of the needs."""
     for name in secrets:
         if name in keys:
             raise ArgumentError.key_is_sensitive(name)
@@ -60,7 +60,7 @@ def question_of(
     suppression: float,
     levels: Mapping[str, tuple[int, int]] | None,
 ) -> Question:
-    """Put together what is asked of every node."""
+    """Put together what is required of every node."""
     checked_share("the share of records that may be suppressed", suppression)
     models = list(request.models.values())
     if strange := [model.name for model in models if model.needs_population]:
@@ -86,7 +86,7 @@ def question_of(
 
 def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str, str]:
     """Say which figures are undefined everywhere, and refuse what cannot be guided by them."""
-    found = {
+    undefined = {
         f"homogeneity of {name}": "it holds one value only, so there is nothing to disclose"
         for name, rate in question.homogeneity.items()
         if not rate.defined
@@ -94,7 +94,7 @@ def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str
     for name, rate in question.needs.items():
         if rate.defined:
             continue
-        found[f"degree of {name}"] = f"{shown(needs[name].target)} holds one value only, so there is nothing to infer"
+        undefined[f"degree of {name}"] = f"{shown(needs[name].target)} holds one value only, so there is nothing to infer"
         if needs[name].at_least is not None:
             raise UndefinedMeasureError(
                 f"the need {shown(name)} asks for a degree of {needs[name].at_least:g}, which is undefined: "
@@ -104,7 +104,7 @@ def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str
         raise UndefinedMeasureError(
             "no need can guide the search: the target of each holds one value only, so there is nothing to infer."
         )
-    return found
+    return undefined
 
 
 def thresholds_not_met(question: Question, free: Frontier) -> ModelNotMetError:
@@ -112,10 +112,12 @@ def thresholds_not_met(question: Question, free: Frontier) -> ModelNotMetError:
     if not free.points:
         return ModelNotMetError("at every generalisation a need has no degree: its partition must cover the generalised values.")
     missed = [question.thresholds.missed(point, question.adjusted(point)) for point in free.points]
-    worst = [max((abs(figure - asked) for figure, asked in one.values()), default=0.0) for one in missed]
+    worst = [max((abs(figure - required) for figure, required in one.values()), default=0.0) for one in missed]
     at = int(np.argmin(worst))
     levels = ", ".join(f"{name} {level}" for name, level in question.space.transformation(free.points[at].node).items())
-    figures = "; ".join(f"{name} {number(figure)}, {number(asked)} asked" for name, (figure, asked) in missed[at].items())
+    figures = "; ".join(
+        f"{name} {number(figure)}, {number(required)} required" for name, (figure, required) in missed[at].items()
+    )
     return ModelNotMetError(
         f"none of {counted(question.space.size, 'generalisation')} meets every threshold. The closest ({levels}) has {figures}."
     )
@@ -123,14 +125,14 @@ def thresholds_not_met(question: Question, free: Frontier) -> ModelNotMetError:
 
 def uncovered_levels(question: Question) -> list[str]:
     """Say which levels had to be left out because a need's partition does not cover them."""
-    found = []
+    uncovered = []
     for name, rate in question.needs.items():
         for at, coding in rate.codings.items():
             one = question.space.attributes[at]
             levels = [str(one.lowest + level) for level, codes in enumerate(coding.kept) if codes is None]
             if levels:
                 what = "level" if len(levels) == 1 else "levels"
-                found.append(
+                uncovered.append(
                     f"Left out, as the need {shown(name)} has no block for it: {shown(one.name)} at {what} {', '.join(levels)}."
                 )
-    return found
+    return uncovered

@@ -1,4 +1,4 @@
-"""Which classes does a generalisation make? Rolled up from those of a finer one, never from the records.
+"""The classes of a generalisation, rolled up from those of a finer one, never from the records.
 
 A class is a key of bit fields, one field an attribute, in one or more 64-bit words; raising an attribute's level rewrites its
 field and merges the keys that became equal. A generalisation is reached attribute by attribute, those with most values first,
@@ -27,12 +27,12 @@ _PACE = Pace()
 _MOST_KEPT = 1 << 28
 """Bytes of tables kept on the way, together."""
 _FEW_ROWS = 512
-"""What follows from a table of so many rows is merged in one go, and made again where it is asked for again."""
+"""What follows from a table of this many rows is merged in one go, and made again where it is asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeField:
-    """Where a column's code stands in a key."""
+    """Where a column's code is in a key."""
 
     word: int
     shift: int
@@ -41,14 +41,14 @@ class CodeField:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassTable:
-    """Distinct keys, a row each, with what is counted of them.
+    """Distinct keys, one per row, with what is counted of them.
 
     Attributes
     ----------
     keys
         The words of the keys, an array each.
     amounts
-        One row a key; first the records that hold it, then whatever else is added up.
+        One row per key; first the records that hold it, then whatever else is added up.
     """
 
     keys: tuple[NDArray[np.uint64], ...]
@@ -74,19 +74,19 @@ class ClassTable:
 
 def fields_of(sizes: Sequence[int]) -> list[CodeField]:
     """Give every column the bits that its codes need; none straddles two words."""
-    found: list[CodeField] = []
+    fields: list[CodeField] = []
     word = used = 0
     for size in sizes:
         bits = max(1, (size - 1).bit_length())
         if used + bits > _WORD:
             word, used = word + 1, 0
-        found.append(CodeField(word, used, (1 << bits) - 1))
+        fields.append(CodeField(word, used, (1 << bits) - 1))
         used += bits
-    return found
+    return fields
 
 
 class RollUp:
-    """The tables of all generalisations of some columns, made when asked for.
+    """The tables of all generalisations of some columns, made on request.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class RollUp:
     def table(self, node: Sequence[int]) -> ClassTable:
         """Return the classes of the generalisation that has these levels, counted from the lowest allowed.
 
-        The table lasts until the next one is asked for.
+        The table lasts until the next one is requested.
         """
         path, table = tuple(node[at] for at in self.order), self.base
         for done, level in enumerate(path):
@@ -142,9 +142,9 @@ class RollUp:
 
     def _raised(self, path: tuple[int, ...], before: ClassTable) -> ClassTable:
         """Return a table, kept or made from that of the next lower level kept, at worst from that with the level not raised."""
-        if (found := self._kept.get(path)) is not None:
+        if (table := self._kept.get(path)) is not None:
             self._kept.move_to_end(path)
-            return found
+            return table
         level, at = path[-1], self.order[len(path) - 1]
         lower = next((under for under in range(level - 1, 0, -1) if (*path[:-1], under) in self._kept), 0)
         finer = self._kept[*path[:-1], lower] if lower else before

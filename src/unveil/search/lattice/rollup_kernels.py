@@ -22,7 +22,7 @@ def _mixed(mixed, word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 @compiled
 def merge(keys, amounts, rows, word, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, PLR0913
     """Rewrite one field of the first keys and add up the records of equal keys; returns how many keys there are."""
-    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
+    classes, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
     for row in range(rows):
         # the new key, written where the next distinct one would stand, and its hash
         mixed = np.uint64(0)
@@ -30,27 +30,27 @@ def merge(keys, amounts, rows, word, shift, mask, groups, slots, epoch, out, sum
             part = keys[at][row]
             if at == word:
                 part = (part & keep) | (groups[(part >> shift) & mask] << shift)
-            out[at][found] = part
+            out[at][classes] = part
             mixed = _mixed(mixed, part)
         # an empty slot takes it; an equal key takes its amounts
         slot = mixed & last
         while True:
             other = slots[slot] - epoch
             if other < 0:
-                slots[slot] = epoch + found
+                slots[slot] = epoch + classes
                 for at in range(amounts.shape[1]):
-                    sums[found, at] = amounts[row, at]
-                found += 1
+                    sums[classes, at] = amounts[row, at]
+                classes += 1
                 break
             same = True
             for at in range(len(keys)):
-                same = same and out[at][other] == out[at][found]
+                same = same and out[at][other] == out[at][classes]
             if same:
                 for at in range(amounts.shape[1]):
                     sums[other, at] += amounts[row, at]
                 break
             slot = (slot + np.uint64(1)) & last
-    return found
+    return classes
 
 
 @compiled
@@ -79,7 +79,7 @@ def merge_all(keys, amounts, path, fields, starts, maps, slots, epoch, step, out
 @compiled
 def number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Give rows of one masked key one number, in the order in which they come; returns how many numbers there are."""
-    found, last = 0, np.uint64(slots.shape[0] - 1)
+    classes, last = 0, np.uint64(slots.shape[0] - 1)
     for row in range(of_row.shape[0]):
         mixed = np.uint64(0)
         for at in range(len(keys)):
@@ -88,10 +88,10 @@ def number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  
         while True:
             other = slots[slot]
             if other < 0:
-                slots[slot] = found
-                first[found] = row
-                of_row[row] = found
-                found += 1
+                slots[slot] = classes
+                first[classes] = row
+                of_row[row] = classes
+                classes += 1
                 break
             same = True
             for at in range(len(keys)):
@@ -100,7 +100,7 @@ def number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  
                 of_row[row] = other
                 break
             slot = (slot + np.uint64(1)) & last
-    return found
+    return classes
 
 
 @compiled
@@ -120,19 +120,19 @@ def sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: igno
 @compiled
 def merge_word(keys, n, rows, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Merge as `merge` does the first rows of keys of one word with one amount each; returns how many keys there are."""
-    found, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
+    classes, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
     for row in range(rows):
         key = (keys[row] & keep) | (groups[(keys[row] >> shift) & mask] << shift)
         slot = _mixed(np.uint64(0), key) & last
         while True:
             other = slots[slot] - epoch
             if other < 0:
-                slots[slot] = epoch + found
-                out[found], sums[found] = key, n[row]
-                found += 1
+                slots[slot] = epoch + classes
+                out[classes], sums[classes] = key, n[row]
+                classes += 1
                 break
             if out[other] == key:
                 sums[other] += n[row]
                 break
             slot = (slot + np.uint64(1)) & last
-    return found
+    return classes

@@ -1,4 +1,4 @@
-"""Which generalisations are there? Every combination of one level an attribute, between bounds: a lattice.
+"""The lattice of generalisations: every combination of one level per attribute, between bounds.
 
 A node is a tuple of levels, counted from the lowest that each attribute may have. Node A lies above B when it is at least as
 high in every attribute: its classes are unions of B's.
@@ -70,7 +70,7 @@ def key_attributes(
     """
     for name in bounds or {}:
         if name not in hierarchies:
-            raise ArgumentError(f"levels are given for {shown(name)}, which is no key attribute.")
+            raise ArgumentError(f"levels are given for {shown(name)}, which is not a key attribute.")
     return tuple(_attribute(counts, name, tree.with_root(), (bounds or {}).get(name)) for name, tree in hierarchies.items())
 
 
@@ -83,7 +83,9 @@ def _attribute(counts: Counts, name: str, tree: Hierarchy, bounds: tuple[int, in
         raise HierarchyError(f"key attribute {shown(name)}: {problem}") from None
     low, high = bounds or (0, levels.height)
     if not 0 <= low <= high <= levels.height:
-        raise ArgumentError(f"the levels of {shown(name)} go from 0 to {levels.height}, so {low} to {high} is no range of them.")
+        raise ArgumentError(
+            f"the levels of {shown(name)} go from 0 to {levels.height}, so {low} to {high} is not a range of them."
+        )
     records = np.bincount(counts.codes[at], weights=counts.n, minlength=len(values)).astype(np.int64)
     return KeyAttribute(name, levels, low, high, records)
 
@@ -128,7 +130,7 @@ class Space:
     attributes
         The key attributes.
     secrets
-        The sensitive attributes, each alone or several jointly, whose spread over the classes will be asked for.
+        The sensitive attributes, each alone or several jointly, whose spread over the classes will be needed.
     population
         The count table over the key attributes of the population that the table is part of, with the same values in the same
         order; none: there is no population.
@@ -186,7 +188,7 @@ class Space:
 
     @property
     def fields(self) -> Sequence[CodeField]:
-        """Where each key attribute stands in the keys of `classes`."""
+        """Where each key attribute is in the keys of `classes`."""
         return self._classes.fields
 
     @property
@@ -195,7 +197,7 @@ class Space:
         return self._classes
 
     def classes(self, node: Node) -> ClassTable:
-        """Return the classes of a node; the table lasts until the next is asked for."""
+        """Return the classes of a node; the table lasts until the next is requested."""
         return self._classes.table(node)
 
     def survey(self, k: int) -> LatticeSizes | None:
@@ -236,10 +238,10 @@ class Space:
 def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any]:
     """Return columns side by side, in the smallest type that holds their sums, and empty ones for parts of them."""
     most = max(int(column.sum()) for column in amounts)
-    found: NDArray[Any] = np.zeros((len(amounts[0]), len(amounts) + more), dtype=np.int32 if most < 2**31 else np.int64)
+    columns: NDArray[Any] = np.zeros((len(amounts[0]), len(amounts) + more), dtype=np.int32 if most < 2**31 else np.int64)
     for at, column in enumerate(amounts):
-        found[:, at] = column
-    return found
+        columns[:, at] = column
+    return columns
 
 
 def _over(counts: Counts, names: Sequence[str]) -> tuple[Counts, NDArray[np.int64]]:

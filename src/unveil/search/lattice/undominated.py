@@ -84,14 +84,14 @@ class Thresholds:
     degrees: Mapping[str, float] = field(default_factory=dict)
 
     def missed(self, point: FrontPoint, adjusted: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
-        """Return what a release misses, given its adjusted degrees: the figure it has, and the one asked for."""
+        """Return what a release misses, given its adjusted degrees: the figure it has, and the required one."""
         risks = {"identity": (point.identity, self.identity)}
         risks |= {f"homogeneity of {name}": (risk, self.homogeneity) for name, risk in point.homogeneity.items()}
-        found = {name: (risk or 0.0, most or 0.0) for name, (risk, most) in risks.items() if exceeds(risk, most)}
+        missed = {name: (risk or 0.0, most or 0.0) for name, (risk, most) in risks.items() if exceeds(risk, most)}
         for name, least in self.degrees.items():
             if self.misses(name, degree := beyond_chance(adjusted[name])):
-                found[f"adjusted degree of {name}"] = (degree, least)
-        return found
+                missed[f"adjusted degree of {name}"] = (degree, least)
+        return missed
 
     def misses(self, name: str, degree: float | None) -> bool:
         """Whether the degree of a need is too low; one that is undefined is not.

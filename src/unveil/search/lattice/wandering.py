@@ -50,10 +50,10 @@ class LatticeWalk:
 
     def round(self) -> None:
         """Go up and down once."""
-        found = self._lowered(self._raised())
-        score = self._cost(found)
+        node = self._lowered(self._raised())
+        score = self._cost(node)
         if score <= self._now + self._random.exponential(_WORSE * abs(self._now)):
-            self._at, self._now = found, score
+            self._at, self._now = node, score
         self.stale = 0 if score < self._best else self.stale + 1
         self._best = min(self._best, score)
 

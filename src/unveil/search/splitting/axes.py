@@ -1,4 +1,4 @@
-"""How is an attribute split, and what are its parts called? Along its order or along its hierarchy."""
+"""Axes along which an attribute is split, and the labels of its parts: its order, or its hierarchy."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class OrderedAxis:
     def rule(self, extents: Extents, at: int, of_record: NDArray[np.int64], of_row: NDArray[np.int64]) -> Labelling:  # noqa: ARG002
         """Return what records hold, given the part and the cell of each."""
         last = len(self.values)
-        low, high = (np.where(extents.mixed[at], end, found[at]) for end, found in ((0, extents.low), (last, extents.high)))
+        low, high = (np.where(extents.mixed[at], end, extent[at]) for end, extent in ((0, extents.low), (last, extents.high)))
         spans, of_part = np.unique(low * (last + 1) + high, return_inverse=True)
         pairs = [divmod(span, last + 1) for span in spans.tolist()]
         leaves = max(last, 1)

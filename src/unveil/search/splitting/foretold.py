@@ -1,4 +1,4 @@
-"""What would Mondrian leave of the key attributes? Told from the count table, before anybody asks for such a release."""
+"""The labels that Mondrian would leave of the key attributes, foreseen from the count table."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def labels_by_mondrian(request: Request) -> dict[str, int]:
     axes = [axis_of(request, name, None) for name in request.keys]
     parts, extents = split_parts([axis.dimension(cells) for axis in axes], n, PartRequirements(request, cells, n))
     columns, codes = list(request.cells.columns), list(request.cells.codes)
-    found = {}
+    by_attribute = {}
     for at, (name, axis) in enumerate(zip(request.keys, axes, strict=True)):
         rule = axis.rule(extents, at, parts.of_unit(), cells)
         labels, place = merged_labels(rule.labels)
         column = request.cells.names.index(name)
         columns[column], codes[column] = Column(name, labels), place[rule.codes]
-        found[name] = len(np.unique(codes[column]))
+        by_attribute[name] = len(np.unique(codes[column]))
     after = request.measured(request.cells.regrouped(columns, codes))
-    return nothing if any(one.met is False for one in after.values()) else found
+    return nothing if any(one.met is False for one in after.values()) else by_attribute

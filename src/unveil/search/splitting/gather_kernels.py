@@ -84,23 +84,23 @@ def join(names, size, head, after, one, other, taken, trees, last, meet):  # typ
 @compiled
 def costs(names, size, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what a record of each part costs; 0 for parts without any."""
-    found = np.zeros(size.shape[0])
+    cost = np.zeros(size.shape[0])
     for part in range(size.shape[0]):
         if size[part]:
-            found[part] = _joint(names, part, part, trees, last, meet, shares, np.inf)
-    return found
+            cost[part] = _joint(names, part, part, trees, last, meet, shares, np.inf)
+    return cost
 
 
 @compiled
 def owners(head, after, units):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return the part of every record."""
-    found = np.empty(units, np.int64)
+    owner = np.empty(units, np.int64)
     for part in range(head.shape[0]):
         at = head[part]
         while at >= 0:
-            found[at] = part
+            owner[at] = part
             at = after[at]
-    return found
+    return owner
 
 
 @compiled
@@ -120,11 +120,11 @@ def nearest(names, size, living, asking, trees, last, meet, shares, number):  # 
             if joint >= most:
                 continue
             at = number - 1  # the others move down
-            found = joint * (size[one] + size[other]) - before
-            while at > 0 and price[row, at - 1] > found:
+            increase = joint * (size[one] + size[other]) - before
+            while at > 0 and price[row, at - 1] > increase:
                 price[row, at], partner[row, at] = price[row, at - 1], partner[row, at - 1]
                 at -= 1
-            price[row, at], partner[row, at] = found, other
+            price[row, at], partner[row, at] = increase, other
     return partner, price
 
 
@@ -158,7 +158,7 @@ def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ign
 
 @compiled
 def _placed(names, size, cost, apart, record, trees, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the part that a record joins at the least cost, but one, and that cost; the record stands in the row `record`."""
+    """Return the part that a record joins at the least cost, but one, and that cost; the record is in the row `record`."""
     best, least = -1, most
     for other in range(size.shape[0]):
         if other == apart or size[other] == 0:
@@ -240,9 +240,9 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
         best, gain = -1, 1e-9
         for one in range(number if size[part] > k else 0):
             left = _named(names, row, head, after, part, who[one], codes, trees, last, meet, shares)
-            found = size[part] * cost[part] - (size[part] - 1) * left - price[one]
-            if where[one] >= 0 and found > gain:
-                best, gain = one, found
+            cheaper_by = size[part] * cost[part] - (size[part] - 1) * left - price[one]
+            if where[one] >= 0 and cheaper_by > gain:
+                best, gain = one, cheaper_by
         if best >= 0:
             other = where[best]
             _move(head, after, size, who[best], part, other)

@@ -128,10 +128,10 @@ def _spread(one: Dimension) -> int:
 
 def _meeting(groups: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
     """Return for each pair of values the level at which they have one node."""
-    found = np.zeros((len(groups[0]), len(groups[0])), dtype=np.uint8)
+    heights = np.zeros((len(groups[0]), len(groups[0])), dtype=np.uint8)
     for level in groups[:-1]:
-        found += level[:, np.newaxis] != level[np.newaxis, :]
-    return found.ravel()
+        heights += level[:, np.newaxis] != level[np.newaxis, :]
+    return heights.ravel()
 
 
 class _Block:

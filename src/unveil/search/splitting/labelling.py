@@ -1,4 +1,4 @@
-"""What does a finer recoding give? The protected records, what each attribute lost, and the models before and after."""
+"""The result of a finer recoding: the protected records, what each attribute lost, and the models before and after."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Labelling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recoded:
-    """What all records become: a rule for each key attribute, which records are suppressed, and what is to be told of it."""
+    """What all records become: a rule for each key attribute, which records are suppressed, and the notes on it."""
 
     rules: Mapping[str, Labelling]
     suppressed: NDArray[np.bool_]
@@ -189,14 +189,14 @@ def released(
     best, counts, after = _best_of(request, candidates)
     changed = {name: _column(request.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
     protected = request.records.replaced({name: column for name, column in changed.items() if column is not None})
-    asked = {
+    recorded = {
         "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in after.items()],
         "key": list(request.keys),
         "sensitive": list(request.sensitive),
         **settings,
         "keep_order": keep_order,
     }
-    order = np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **asked})
+    order = np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": method, **recorded})
     repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
     proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
     recoding = Recoding(
@@ -212,11 +212,11 @@ def released(
     )
     notes = marked([*([proposals] if proposed else []), *on_suppressed(recoding.suppressed, after)], repeatable)
     left_out = ColumnScreen.of_identifiers(request.left_out).left_out
-    return screened(Release(protected.taken(order), recoding, request.rows[order], asked, notes, repeatable, left_out))
+    return screened(Release(protected.taken(order), recoding, request.rows[order], recorded, notes, repeatable, left_out))
 
 
 def _counted(request: Request, recoded: Recoded) -> Counts:
-    """Return the count table of the recoded records over keys and secrets."""
+    """Return the count table of the recoded records over key and sensitive attributes."""
     columns: list[Column] = []
     codes: list[NDArray[np.integer[Any]]] = []
     for at, name in enumerate(request.cells.names):

@@ -2,7 +2,7 @@
 
 Parts of the table are gathered from the bottom up (`gathering`): small ones join the part with which they cost least. Where every
 key attribute has a hierarchy, parts are also opened from the top down, from the table as a whole and from the classes of
-subtrees: the children of a node that can stand alone leave the others behind, which keep the node's label. The best is taken. So
+subtrees: the children of a node that are large enough leave the others behind, which keep the node's label. The best is taken. So
 one value may be exact in some records, and in others an ancestor, or a range.
 """
 
@@ -82,7 +82,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        Of the shuffling: a seed for tests, or a secret key file for anyone who must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
     time_limit
         Seconds that the full-domain search at the beginning may take.

@@ -50,7 +50,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     .. math:: \frac{v_{\max} - v_{\min}}{V_{\max} - V_{\min}} \quad\text{(ordered)}, \qquad
         \frac{|\text{leaves of the node}| - 1}{|\text{leaves}| - 1} \quad\text{(hierarchy)} ,
 
-    where an order of texts takes ranks for v. Along a hierarchy the children of a node that cannot stand alone stay together
+    where an order of texts takes ranks for v. Along a hierarchy the children of a node that are too small alone stay together
     under its label.
 
     Parameters
@@ -77,7 +77,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        Of the shuffling: a seed for tests, or a secret key file for anyone who must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
 
     Returns

@@ -87,9 +87,9 @@ class Parts:
 
     def of_unit(self) -> NDArray[np.int64]:
         """Return the part of every unit."""
-        found = np.empty(len(self.order), dtype=np.int64)
-        found[self.order] = np.repeat(np.arange(len(self)), np.diff(self.starts))
-        return found
+        part_of = np.empty(len(self.order), dtype=np.int64)
+        part_of[self.order] = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        return part_of
 
 
 class _Board:
@@ -173,7 +173,7 @@ def extents_of(dimensions: Sequence[Dimension], parts: Parts) -> Extents:
 
 
 def block_parts(dimensions: Sequence[Dimension], smallest: int) -> Parts:
-    """Split units into parts of so many of them, at least, whatever the models."""
+    """Split units into parts of this many of them, at least, whatever the models."""
     units = np.ones(len(dimensions[0].codes), dtype=np.int64)
     return split_parts(dimensions, units, _Sized(smallest), pooled=True)[0]
 
@@ -183,7 +183,7 @@ def _whole(units: int) -> Parts:
 
 
 class Splittable(Protocol):
-    """What is asked of parts."""
+    """What is required of parts."""
 
     @property
     def smallest(self) -> int:
@@ -191,10 +191,10 @@ class Splittable(Protocol):
 
     @property
     def only_size(self) -> bool:
-        """Whether the size of a part is all that is asked of it."""
+        """Whether the size of a part is all that is required of it."""
 
     def most_parts(self, records: int) -> int:
-        """Return into how many parts so many records may fall."""
+        """Return into how many parts this many records may fall."""
 
     def violated(
         self, of_unit: NDArray[np.int64], number: int, units: NDArray[np.int64] | slice = slice(None)
@@ -262,23 +262,23 @@ class _Splitter:
             return open_
         wrong = self._wrong(parts, child, number, open_)
         accepted: NDArray[np.bool_] = open_ & ~wrong.any
-        asked = open_ & wrong.any & self.board.trees[np.maximum(chosen, 0)]
+        doubtful = open_ & wrong.any & self.board.trees[np.maximum(chosen, 0)]
         for _ in range(_POOLED):
-            if not asked.any():
+            if not doubtful.any():
                 break
-            pool(parts.starts, asked, wrong.children, wrong.first, child, number)
-            asked &= number > 1
-            wrong = self._wrong(parts, child, number, asked)
-            accepted |= asked & ~wrong.any
-            asked &= wrong.any
-            wrong.children[wrong.first[asked] + 1] = True  # what is pooled takes one more child in
+            pool(parts.starts, doubtful, wrong.children, wrong.first, child, number)
+            doubtful &= number > 1
+            wrong = self._wrong(parts, child, number, doubtful)
+            accepted |= doubtful & ~wrong.any
+            doubtful &= wrong.any
+            wrong.children[wrong.first[doubtful] + 1] = True  # what is pooled takes one more child in
         return accepted
 
-    def _wrong(self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], asked: NDArray[np.bool_]) -> _Wrong:
+    def _wrong(self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], which: NDArray[np.bool_]) -> _Wrong:
         """Return which children of the parts asked about violate a model, and which parts have such a child."""
-        children = np.where(asked, number, 0)
+        children = np.where(which, number, 0)
         first = np.cumsum(children) - children
-        places = np.repeat(asked, np.diff(parts.starts))
+        places = np.repeat(which, np.diff(parts.starts))
         of_place = np.repeat(first, np.diff(parts.starts))[places] + child[places]
         violated = self.requirements.violated(of_place, int(children.sum()), parts.order[places])
         hit = summed(np.repeat(np.arange(len(parts)), children), violated, len(parts)) > 0

@@ -1,4 +1,4 @@
-"""What is the best full-domain generalisation of some of a table's records, judged as part of the whole table?"""
+"""The best full-domain generalisation of some of a table's records, judged as part of the whole table."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def round_of(
     whole = [Secret.of(request.cells, names) for names in request.secret_groups()]
     requirements = _RequirementsOfPart(space, list(request.models.values()), limit, {secret.name: secret for secret in whole})
     goal = objective_of("loss", own, space.records, factor=factor)
-    found = search(space, requirements, goal, limit, budget=budget)
-    if found.node is None:
+    best = search(space, requirements, goal, limit, budget=budget)
+    if best.node is None:
         return None
-    table, gone = suppressed_classes(space, requirements, found.node)
+    table, gone = suppressed_classes(space, requirements, best.node)
     codes = [counts.codes[counts.names.index(one.name)] for one in own]
-    return found.node, applied(space, found.node, table, gone, codes).suppressed
+    return best.node, applied(space, best.node, table, gone, codes).suppressed
 
 
 class _RequirementsOfPart(NodeRequirements):
@@ -80,8 +80,8 @@ class _RequirementsOfPart(NodeRequirements):
         self._places = {name: places_among(one.values, space.secrets[name].values) for name, one in whole.items()}
 
     def _equivalence(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> Equivalence:
-        found = super()._equivalence(node, table, classes)
-        return replace(found, spreads={name: self._in_whole(one) for name, one in found.spreads.items()})
+        equivalence = super()._equivalence(node, table, classes)
+        return replace(equivalence, spreads={name: self._in_whole(one) for name, one in equivalence.spreads.items()})
 
     def _in_whole(self, spread: Spread) -> Spread:
         one = self._whole[spread.name]
@@ -90,9 +90,9 @@ class _RequirementsOfPart(NodeRequirements):
 
 
 def _mask(cells: NDArray[np.int64], number: int) -> NDArray[np.bool_]:
-    found = np.zeros(number, dtype=bool)
-    found[cells] = True
-    return found
+    mask = np.zeros(number, dtype=bool)
+    mask[cells] = True
+    return mask
 
 
 def _restricted(one: KeyAttribute, codes: NDArray[np.int64], n: NDArray[np.int64]) -> KeyAttribute:

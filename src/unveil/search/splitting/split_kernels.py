@@ -25,7 +25,7 @@ def scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noq
 
 @compiled
 def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return lowest and highest rank and whether nulls stand beside values; or the level and group of the lowest node."""
+    """Return lowest and highest rank and whether nulls are beside values; or the level and group of the lowest node."""
     first = np.int64(codes[order[start]])
     if tree:
         level = 0
@@ -96,15 +96,15 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
             span[at] = 0.0
             if trees[at]:
                 below = groups[at, low[at] - 1]
-                found = _children(order, start, stop, codes[at], below, n, smallest, mode == POOLED, scratch, names, child)
+                parts = _children(order, start, stop, codes[at], below, n, smallest, mode == POOLED, scratch, names, child)
             elif mixed[at]:
-                found = _nulls_apart(order, start, stop, codes[at], nulls[at], n, smallest, child)
+                parts = _nulls_apart(order, start, stop, codes[at], nulls[at], n, smallest, child)
             else:
-                found = _halves(
+                parts = _halves(
                     order, start, stop, codes[at], low[at], high[at], n, weight, smallest, mode == RELAXED, scratch, child
                 )
-            if found > 1:
-                chosen[part], number[part] = at, found
+            if parts > 1:
+                chosen[part], number[part] = at, parts
                 break
 
 
@@ -188,7 +188,7 @@ def _children(order, start, stop, codes, below, n, smallest, lends, scratch, nam
         else:
             absorbed = least
     # the child of every unit, numbered as they come; what is left over is number 0
-    found = np.int64(1) if rest > 0 else np.int64(0)
+    parts = np.int64(1) if rest > 0 else np.int64(0)
     for place in range(start, stop):
         group = np.int64(below[codes[order[place]]])
         if scratch[group] < smallest or group == absorbed:
@@ -198,25 +198,25 @@ def _children(order, start, stop, codes, below, n, smallest, lends, scratch, nam
             borrowed -= n[order[place]]
         else:
             if names[group] < 0:
-                names[group] = found
-                found += 1
+                names[group] = parts
+                parts += 1
             child[place] = names[group]
     for place in range(start, stop):
         scratch[below[codes[order[place]]]] = 0
-    return found
+    return parts
 
 
 @compiled
-def pool(starts, asked, wrong, first, child, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def pool(starts, chosen, wrong, first, child, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Put the children that violate a model into one part."""
     for part in range(starts.shape[0] - 1):
-        if not asked[part]:
+        if not chosen[part]:
             continue
-        place_of, found = np.zeros(number[part], np.int64), np.int64(1)
+        place_of, parts = np.zeros(number[part], np.int64), np.int64(1)
         for at in range(number[part]):
             if not wrong[first[part] + at]:
-                place_of[at] = found
-                found += 1
+                place_of[at] = parts
+                parts += 1
         for place in range(starts[part], starts[part + 1]):
             child[place] = place_of[child[place]]
-        number[part] = found
+        number[part] = parts

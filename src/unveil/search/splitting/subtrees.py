@@ -85,7 +85,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        Of the shuffling: a seed for tests, or a secret key file for anyone who must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
     time_limit
         Seconds that the full-domain search at the beginning may take.
@@ -136,8 +136,8 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 
 def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, budget: SearchBudget) -> list[Cut]:
     """Return a cut for every beginning."""
-    found = round_of(request, known, np.arange(len(request.cells)), limit, budget=budget)
-    begins = [(tuple(one.levels.height for one in known), None), *([] if found is None else [found])]
+    first = round_of(request, known, np.arange(len(request.cells)), limit, budget=budget)
+    begins = [(tuple(one.levels.height for one in known), None), *([] if first is None else [first])]
     cuts = [Cut(request, known, levels, limit, gone) for levels, gone in begins]
     for cut in cuts:
         cut.open_all()
@@ -199,11 +199,11 @@ class Cut:
 
     def labels(self) -> dict[str, list[str | None]]:
         """Return the labels of each attribute's cut, those of values that are present."""
-        found = {}
+        labels = {}
         for one, level in zip(self.known, self.level, strict=True):
             pairs = [(int(high), int(one.levels.groups[high][code])) for code, high in enumerate(level.tolist())]
-            found[one.name] = [one.levels.labels[high][node] for high, node in dict.fromkeys(pairs)]
-        return found
+            labels[one.name] = [one.levels.labels[high][node] for high, node in dict.fromkeys(pairs)]
+        return labels
 
     def _nodes(self, one: KeyAttribute, at: int) -> list[tuple[int, int]]:
         """Return the nodes of an attribute's cut that are no values."""

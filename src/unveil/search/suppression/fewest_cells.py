@@ -40,7 +40,7 @@ def fewest_cells(
     k, price
         How many records each needs, and what a cell of each attribute costs.
     known
-        True: so many released records cover each true one. False: so many match each from both sides, records with nothing
+        True: this many released records cover each true one. False: this many match each from both sides, records with nothing
         left aside.
     start
         A way that is known; none: to empty k records, which then cover everybody.
@@ -54,8 +54,8 @@ def fewest_cells(
     options, weights, numbers = _options(differs, held, costs, at_risk, known=known)
     first = _emptied(held, costs, k) if start is None else (start * bits).sum(axis=1)
     limit = float(sum(_weight(int(held[at]), int(lost), costs, bool(at_risk[at])) for at, lost in enumerate(first)))
-    found = _search(differs, held, options, weights, numbers, costs, k, known, first, limit)
-    return np.asarray((found[:, None] & bits) > 0)
+    pattern = _search(differs, held, options, weights, numbers, costs, k, known, first, limit)
+    return np.asarray((pattern[:, None] & bits) > 0)
 
 
 def _emptied(held: NDArray[np.int64], costs: NDArray[np.float64], k: int) -> NDArray[np.int64]:

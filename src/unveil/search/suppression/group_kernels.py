@@ -15,13 +15,13 @@ __all__ = ["regroup"]
 
 
 @compiled
-def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in for every record the set of attributes in which it differs from one."""
-    found[:] = 0
+    differs[:] = 0
     for at in range(codes.shape[0]):
         column, own, bit = codes[at], codes[at, row], np.int32(1 << at)
         for other in range(column.shape[0]):
-            found[other] |= bit * np.int32(column[other] != own)
+            differs[other] |= bit * np.int32(column[other] != own)
 
 
 @compiled
@@ -50,24 +50,24 @@ def _spared(gone, group_of, sizes, k, costs, price, other):  # type: ignore[no-u
 def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Form a group around a record of others that differ from it within a set and can be spared; False: they are too few."""
     before_gone, before_group = np.empty(k, np.int32), np.empty(k, np.int64)
-    members, found = np.empty(k, np.int64), 0
+    members, number = np.empty(k, np.int64), 0
     group = last[0]
     for other in range(-1, differs.shape[0]):
         one = row if other < 0 else other
-        if found == k or (other == row) or differs[one] & ~chosen != 0:
+        if number == k or (other == row) or differs[one] & ~chosen != 0:
             continue
         if other >= 0 and not _spared(gone, group_of, sizes, k, costs, costs[chosen], one):
             continue
-        members[found], before_gone[found], before_group[found] = one, gone[one], group_of[one]
-        found += 1
+        members[number], before_gone[number], before_group[number] = one, gone[one], group_of[one]
+        number += 1
         if group_of[one] >= 0:
             sizes[group_of[one]] -= 1
         gone[one], group_of[one] = chosen, group
-    if found == k:
+    if number == k:
         sizes[group] = k
         last[0] = group + 1
         return True
-    for at in range(found):
+    for at in range(number):
         gone[members[at]], group_of[members[at]] = before_gone[at], before_group[at]
         if before_group[at] >= 0:
             sizes[before_group[at]] += 1

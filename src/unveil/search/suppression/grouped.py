@@ -5,7 +5,7 @@ k; the members of a group lose the cells in which they differ, and are alike in 
 and k holds however nulls are read: as values, matched from both sides, or held against the true records.
 
 Fewer cells would do if a few records lost nearly all of theirs: these cover everybody. But they would vouch for thousands of
-records that stay as they were, and whoever knows one of those would not mistake an emptied record for it.
+records that stay as they were, and anyone who knows one of those would not mistake an emptied record for it.
 """
 
 from __future__ import annotations

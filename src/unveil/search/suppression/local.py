@@ -61,7 +61,7 @@ class Suppression(Recoding):
     k_known
         The least number of released records that cover any true record.
     against
-        Which of the two was asked for: "truth" (k_known) or "release" (k).
+        Which of the two is required: "truth" (k_known) or "release" (k).
     """
 
     k: int
@@ -70,7 +70,7 @@ class Suppression(Recoding):
 
     @property
     def met(self) -> bool:
-        """Whether the smaller of the two figures is what was asked for."""
+        """Whether the smaller of the two figures is as required."""
         return all(measured.met for measured in self.models.values())
 
     def claims(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
       a null is a value.
     - ``against="release"``: the released records that any released one *matches*, their values being equal or one of them null.
       It holds only against an intruder who has nothing but the release. Each record that lacks matches gets the cheapest set
-      of nulls that lets it match k as things then stand, and nulls that turn out not to be needed are taken back.
+      of nulls that lets it match k as things then are, and nulls that turn out not to be needed are taken back.
 
     Tables of up to 24 key cells are searched through for the fewest cells. There a few emptied records may cover all others.
 
@@ -135,7 +135,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
-        Of the shuffling: a seed for tests, or a secret key file for whoever must be able to repeat the release (see
+        Of the shuffling: a seed for tests, or a secret key file for anyone who must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
     progress
         A run, or a function called with the name of a stage, the steps done and the number of all.
@@ -167,15 +167,15 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     --------
     >>> import polars as pl, unveil
     >>> people = pl.DataFrame({"sex": ["f", "f", "f", "m"], "town": ["Rome", "Rome", "Pisa", "Rome"]})
-    >>> found = unveil.suppress_locally(people, ["sex", "town"], k=2)
-    >>> sorted(found.data.rows(), key=str)
+    >>> release = unveil.suppress_locally(people, ["sex", "town"], k=2)
+    >>> sorted(release.data.rows(), key=str)
     [('f', 'Pisa'), ('f', None), ('m', 'Rome'), (None, 'Rome')]
-    >>> found.details["cells"], found.k, found.k_known
+    >>> release.details["cells"], release.k, release.k_known
     (2, 2, 2)
-    >>> found = unveil.suppress_locally(people, ["sex", "town"], k=2, against="release", keep_order=True)
-    >>> found.data.rows()
+    >>> release = unveil.suppress_locally(people, ["sex", "town"], k=2, against="release", keep_order=True)
+    >>> release.data.rows()
     [('f', 'Rome'), ('f', 'Rome'), ('f', None), (None, 'Rome')]
-    >>> found.details["cells"], found.k, found.k_known, found.met
+    >>> release.details["cells"], release.k, release.k_known, release.met
     (2, 4, 1, False)
     """
     keys, chance = names_of(attributes), chance_of(seed, key_file)
@@ -240,7 +240,7 @@ def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.
     """Return what a cell of each attribute costs."""
     for name, price in importance.items():
         if name not in keys:
-            raise ArgumentError(f"an importance is given for {shown(name)}, which is no key attribute.")
+            raise ArgumentError(f"an importance is given for {shown(name)}, which is not a key attribute.")
         if not 0.0 < price < np.inf:
             raise ArgumentError(f"the importance of {shown(name)} is a number above 0, so it is not {shown_number(price)}.")
     return np.array([float(importance.get(name, 1.0)) for name in keys])
@@ -251,7 +251,7 @@ def _followed(request: Request, follow: Mapping[str, str]) -> dict[str, str]:
     for name, key in follow.items():
         request.records.column(name)
         if key not in request.keys:
-            raise ArgumentError(f"{shown(name)} follows {shown(key)}, which is no key attribute.")
+            raise ArgumentError(f"{shown(name)} follows {shown(key)}, which is not a key attribute.")
         if name in request.keys:
             raise ArgumentError(f"{shown(name)} is a key attribute, so it cannot follow another; leave it out of one of the two.")
     return dict(follow)
@@ -287,9 +287,11 @@ def _released(
     known = [*request.keys, *settings.get("strata", ())]
     counts, true = count_table(load(protected.frame, request.keys)), np.column_stack([codes, within])
     whole = count_table(load(protected.frame, known)) if settings.get("strata") else counts
-    asked, keep_order = {"key": list(request.keys), "sensitive": [], **settings}, settings["keep_order"]
+    recorded, keep_order = {"key": list(request.keys), "sensitive": [], **settings}, settings["keep_order"]
     order = (
-        np.arange(len(request.rows)) if keep_order else drawn_order(protected, chance, {"method": "local suppression", **asked})
+        np.arange(len(request.rows))
+        if keep_order
+        else drawn_order(protected, chance, {"method": "local suppression", **recorded})
     )
     repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
     k, released = settings["k"], np.column_stack([np.where(nulled, _NULL, codes), within])
@@ -311,7 +313,7 @@ def _released(
     notes = marked(_notes(settings["against"], **figures), repeatable)
     left_out = ColumnScreen.of_identifiers(request.left_out).left_out
     protected = protected.taken(order).naming(*followed)
-    return screened(Release(protected, suppression, request.rows[order], asked, notes, repeatable, left_out))
+    return screened(Release(protected, suppression, request.rows[order], recorded, notes, repeatable, left_out))
 
 
 def _measured(
@@ -343,8 +345,8 @@ def _touched(codes: NDArray[np.int64], nulled: NDArray[np.bool_], k: int) -> dic
 
 def _notes(against: str, k: int, k_known: int) -> tuple[str, ...]:
     """Say against whom the figures hold."""
-    truth = f"k_known = {k_known:,}: at least so many released records cover anyone whose true values an intruder knows."
-    both = f"k = {k:,}: at least so many released records match each of them for an intruder who has the release alone."
+    truth = f"k_known = {k_known:,}: at least this many released records cover anyone whose true values an intruder knows."
+    both = f"k = {k:,}: at least this many released records match each of them for an intruder who has the release alone."
     if against == "truth":
         return truth, both
     return truth, both, "Nothing is claimed against an intruder who knows true values; ask against='truth' for that."

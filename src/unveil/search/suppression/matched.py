@@ -106,7 +106,7 @@ class _Rows:
     Attributes
     ----------
     codes, weight, size
-        The key of each row, a line an attribute, the records that it stands for, and those that match it.
+        The key of each row, a line per attribute, the records that it stands for, and those that match it.
     single
         The rows of single records.
     """
@@ -119,7 +119,7 @@ class _Rows:
     @classmethod
     def of(cls, codes: NDArray[np.int64], alone: NDArray[np.bool_]) -> _Rows:
         """Gather records, given which of them get rows of their own."""
-        sizes = np.where(np.isfinite(found := _sizes(codes)), found, 0).astype(np.int64)
+        sizes = np.where(np.isfinite(measured := _sizes(codes)), measured, 0).astype(np.int64)
         rest = np.flatnonzero(~alone & (codes >= 0).any(axis=1))
         of_row, _ = group([column + 1 for column in codes[rest].T], [int(column.max()) + 2 for column in codes.T])
         _, first = np.unique(of_row, return_index=True)

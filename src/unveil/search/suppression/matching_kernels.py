@@ -16,14 +16,14 @@ __all__ = ["cheapest", "restore", "suppress"]
 
 
 @compiled
-def _differences(codes, row, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in for every row the set of attributes in which it differs from one; attribute by attribute, which vectorises."""
-    found[:] = 0
+    differs[:] = 0
     for at in range(codes.shape[0]):
         column, own, bit = codes[at], codes[at, row], np.int32(1 << at)
         if own >= 0:
             for other in range(column.shape[0]):
-                found[other] |= bit * np.int32((column[other] != own) & (column[other] >= 0))
+                differs[other] |= bit * np.int32((column[other] != own) & (column[other] >= 0))
 
 
 @compiled
@@ -74,12 +74,12 @@ def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-
 @compiled
 def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what making each of some rows match k records costs, as things stand."""
-    found, differs = np.empty(rows.shape[0]), np.empty(codes.shape[1], np.int32)
+    price, differs = np.empty(rows.shape[0]), np.empty(codes.shape[1], np.int32)
     matches, helped = np.zeros(costs.shape[0], np.int64), np.zeros(costs.shape[0], np.int64)
     for at in range(rows.shape[0]):
         _profile(codes, weight, size, k, rows[at], differs, matches, helped)
-        found[at] = costs[_choice(codes, rows[at], k, costs, by_cost, matches, helped)]
-    return found
+        price[at] = costs[_choice(codes, rows[at], k, costs, by_cost, matches, helped)]
+    return price
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""How do the values of a stream become codes? Every column has a dictionary that grows as values come."""
+"""Codes for the values of a stream: every column has a dictionary that grows as values come."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class _Numbers(Coder):
     def codes(self, column: pl.Series) -> Codes:
         null = column.is_null().to_numpy() if column.null_count() else None
         plain = (column if null is None else column.fill_null(0)).to_numpy()
-        values = (plain + 0.0 if self._dtype.is_float() else plain).view(np.int64)  # -0.0 is no other number than 0.0
+        values = (plain + 0.0 if self._dtype.is_float() else plain).view(np.int64)  # -0.0 is the same number as 0.0
         if null is None:
             codes = self._numbering.codes(values)
         else:

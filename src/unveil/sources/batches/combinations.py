@@ -140,13 +140,13 @@ class KeyCounter:
         """Return the combinations, column by column in the smallest type, and how many rows hold each."""
         kinds = [np.min_scalar_type(max(size - 1, 0)) for size in sizes]
         if not self._segments:
-            found = [self._entries()]
+            parts = [self._entries()]
         else:
             self._spill()
-            found = list(self._merged())
+            parts = list(self._merged())
         layout = self._layout
-        codes = [np.concatenate([layout.column(keys, at).astype(kind) for keys, _ in found]) for at, kind in enumerate(kinds)]
-        return codes, np.concatenate([n for _, n in found])
+        codes = [np.concatenate([layout.column(keys, at).astype(kind) for keys, _ in parts]) for at, kind in enumerate(kinds)]
+        return codes, np.concatenate([n for _, n in parts])
 
     def _clear(self, capacity: int) -> None:
         self._table = np.zeros((capacity, self._layout.width + 1), dtype=np.uint64)
@@ -198,8 +198,8 @@ class KeyCounter:
 
     def _in_sample(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
         """Tell which rows belong to the sample: those that are certain, or whose hash ends in as many zeros as the level."""
-        found = hashed(codes[: self.sampled], self.seed)
-        return np.asarray((found & np.uint64((1 << self.level) - 1) == 0) | is_among(found, self.certain))
+        hashes = hashed(codes[: self.sampled], self.seed)
+        return np.asarray((hashes & np.uint64((1 << self.level) - 1) == 0) | is_among(hashes, self.certain))
 
     def _spill(self) -> None:
         """Write the table's entries to the temporary files, by the hash of their codes."""
@@ -272,15 +272,15 @@ def is_among(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[n
 
 def hashed(codes: Sequence[NDArray[Any]], seed: int = 0) -> NDArray[np.uint64]:
     """Return a hash of every row's codes, whatever layout they are packed in."""
-    found = np.full(len(codes[0]), (seed + 1) * _ODD % (1 << _WORD), dtype=np.uint64)
+    hashes = np.full(len(codes[0]), (seed + 1) * _ODD % (1 << _WORD), dtype=np.uint64)
     for column in codes:
-        found ^= column.astype(np.uint64)
-        found ^= found >> np.uint64(30)
-        found *= np.uint64(0xBF58476D1CE4E5B9)
-        found ^= found >> np.uint64(27)
-        found *= np.uint64(0x94D049BB133111EB)
-        found ^= found >> np.uint64(31)
-    return found
+        hashes ^= column.astype(np.uint64)
+        hashes ^= hashes >> np.uint64(30)
+        hashes *= np.uint64(0xBF58476D1CE4E5B9)
+        hashes ^= hashes >> np.uint64(27)
+        hashes *= np.uint64(0x94D049BB133111EB)
+        hashes ^= hashes >> np.uint64(31)
+    return hashes
 
 
 @dataclass(slots=True)
@@ -293,22 +293,22 @@ class Numbering:
 
     def codes(self, values: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Return the numbers of values, giving new ones to those not seen before."""
-        found = np.empty(len(values), dtype=np.uint32)
+        codes = np.empty(len(values), dtype=np.uint32)
         row = 0
         while row < len(values):
-            row, self.size = _number(values, row, found, self._known, self._code, self.size)
+            row, self.size = _number(values, row, codes, self._known, self._code, self.size)
             if row < len(values):
                 known, self._known = self.values(), np.zeros(2 * len(self._known), dtype=np.int64)
                 self._code = np.zeros(len(self._known), dtype=np.uint32)
                 _number(known, 0, np.empty(len(known), dtype=np.uint32), self._known, self._code, 1)
-        return found
+        return codes
 
     def values(self) -> NDArray[np.int64]:
         """Return the values in the order of their numbers, from 1."""
         used = self._code > 0
-        found = np.empty(self.size - 1, dtype=np.int64)
-        found[self._code[used] - 1] = self._known[used]
-        return found
+        values = np.empty(self.size - 1, dtype=np.int64)
+        values[self._code[used] - 1] = self._known[used]
+        return values
 
 
 def _add(
@@ -316,8 +316,8 @@ def _add(
 ) -> tuple[int, int]:
     """Add rows to a hash table from a row on, until it holds as many keys as there is room for; return where it stopped."""
     kernel = _add_words if rows.shape[1] > 1 else _add_word
-    found: tuple[int, int] = kernel(rows, amounts, row, table, used, room)
-    return found
+    counted: tuple[int, int] = kernel(rows, amounts, row, table, used, room)
+    return counted
 
 
 @compiled_in_place
@@ -330,13 +330,13 @@ def _scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @compiled
 def _put(keys, word, column, shift):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put codes where they stand in the keys."""
+    """Put codes where they are in the keys."""
     for row in range(column.shape[0]):
         keys[row, word] |= np.uint64(column[row]) << shift
 
 
 @compiled
-def _number(values, row, found, known, code, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _number(values, row, numbered, known, code, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     mask = np.uint64(known.shape[0] - 1)
     half = known.shape[0] // 2
     while row < values.shape[0]:
@@ -350,7 +350,7 @@ def _number(values, row, found, known, code, size):  # type: ignore[no-untyped-d
             known[at] = value
             code[at] = size
             size += 1
-        found[row] = code[at]
+        numbered[row] = code[at]
         row += 1
     return row, size
 

@@ -1,4 +1,4 @@
-"""How is a file counted that is larger than memory? Batch by batch, coded as they come; only combinations are kept.
+"""Counts of a file larger than memory: batch by batch, coded as they come; only combinations are kept.
 
 A file above `stream_from` bytes (a limit of the active run) is read in batches. Every column has a dictionary that grows as
 values come; the records' codes are counted (`streaming_keys`), with a bounded number of combinations in memory and the rest in
@@ -62,8 +62,8 @@ class Stream:
         none = pl.DataFrame(schema={str(at): held.schema[name] for at, name in enumerate(columns)})
         batches = [batch.frame for batch in held.batches(columns, _ALL, lambda _, column: column)]
         frame = pl.concat(batches) if batches else none
-        found = {name: frame[str(at)] for at, name in enumerate(columns)}
-        return pl.DataFrame({name: typed_texts(column) if name in held.texts else column for name, column in found.items()})
+        series = {name: frame[str(at)] for at, name in enumerate(columns)}
+        return pl.DataFrame({name: typed_texts(column) if name in held.texts else column for name, column in series.items()})
 
     def run(self, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Found]) -> _Found:
         """Count the batches; those of text again, record by record, where its quotes ask for it."""

@@ -1,4 +1,4 @@
-"""How does a large file come here a batch at a time? Parquet by slices of rows, delimited text by pieces of whole records.
+"""Batches of a large file: Parquet by slices of rows, delimited text by pieces of whole records.
 
 Every batch says how many bytes of the file it stands for. What the whole-file readers refuse is refused here too, with the same
 words: a record with too few or too many fields, bytes that are no text, a damaged file.
@@ -34,14 +34,14 @@ _HAND_BATCH = 50_000
 
 
 class FileBatch(NamedTuple):
-    """Some records, their columns numbered in the order asked for, and the bytes of the file that held them."""
+    """Some records, their columns numbered in the requested order, and the bytes of the file that held them."""
 
     frame: pl.DataFrame
     bytes: int
 
 
 class IrregularTextError(Exception):
-    """Quotes stand where they do not belong, so the text has to be read record by record."""
+    """Quotes are where they do not belong, so the text has to be read record by record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +59,17 @@ class ParquetFiles:
         if not os.path.isdir(path):  # noqa: PTH112 - to Path the empty path is the present folder
             return cls(path, (path,), ({},), _schema(locate(path)))
         try:
-            found = sorted(str(file) for file in Path(path).rglob("*.parquet") if file.is_file() and not _hidden(file, path))
+            files = sorted(str(file) for file in Path(path).rglob("*.parquet") if file.is_file() and not _hidden(file, path))
         except OSError:
             raise DataFileError(f"{path}: the folder cannot be read, or changes meanwhile; name a file in it.") from None
-        if not found:
+        if not files:
             raise DataFileError(f"{path}: this is a folder without a Parquet file (*.parquet); name a file in it.")
-        folders = tuple(_values_in(Path(file).relative_to(path).parts[:-1]) for file in found)
-        schema = _schema(locate(found[0]))
+        folders = tuple(_values_in(Path(file).relative_to(path).parts[:-1]) for file in files)
+        schema = _schema(locate(files[0]))
         if any(tuple(folder) != tuple(folders[0]) for folder in folders):
             raise DataFileError(f"{path}: the folders name different columns for different files; they do not make one table.")
         both = {name: dtype for name, dtype in schema.items() if name not in folders[0]}
-        return cls(path, tuple(found), folders, both | dict.fromkeys(folders[0], pl.String()))
+        return cls(path, tuple(files), folders, both | dict.fromkeys(folders[0], pl.String()))
 
     @property
     def total(self) -> int:
@@ -78,7 +78,7 @@ class ParquetFiles:
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns whose values stand in the names of folders, as text."""
+        """The columns whose values are in the names of folders, as text."""
         return frozenset(self.folders[0])
 
     @property
@@ -88,7 +88,7 @@ class ParquetFiles:
         return {name: typed(pl.DataFrame({"values": held}))["values"].dtype for name, held in texts.items()}
 
     def batches(self, columns: Sequence[str], rows: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
-        """Give the columns, each passed through `coded` with its number while it is read, in batches of about so many rows."""
+        """Give the columns, each passed through `coded` with its number while it is read, in batches of about this many rows."""
         for path, folder in zip(self.paths, self.folders, strict=True):
             yield from self._of(path, folder, columns, rows, coded)
 
@@ -137,7 +137,7 @@ def _schema(source: Input) -> dict[str, pl.DataType]:
 
 
 def _for_engine(source: Input, path: str) -> str | io.BytesIO:
-    """Return the path, as no pattern; of a path that is no text, the bytes."""
+    """Return the path, as no pattern; of a path that is not a text, the bytes."""
     return path if is_unicode(path) else source.for_engine()
 
 
@@ -147,7 +147,7 @@ def _hidden(file: Path, folder: str) -> bool:
 
 
 def _values_in(folders: Sequence[str]) -> dict[str, str | None]:
-    """Return the values that stand in the names of folders, as `column=value`."""
+    """Return the values in the names of folders, as `column=value`."""
     pairs = (unquote(name).split("=", 1) for name in folders if "=" in name)
     return {name: None if value == _NULL_FOLDER else value for name, value in pairs}
 
@@ -169,7 +169,7 @@ class TextFile:
         return Path(self.table.source.path or "").stat().st_size
 
     def batches(self, columns: Sequence[str], size: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
-        """Give the columns as text, each passed through `coded`, in batches of about so many bytes.
+        """Give the columns as text, each passed through `coded`, in batches of about this many bytes.
 
         Raises
         ------
@@ -186,7 +186,7 @@ class TextFile:
             yield FileBatch(frame.select(picked), taken)
 
     def by_hand(self, columns: Sequence[str], coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
-        """Give the columns as `batches` does, read record by record: slow, and right wherever quotes stand."""
+        """Give the columns as `batches` does, read record by record: slow, and right wherever quotes are."""
         picked = [coded(at, pl.nth(at)).alias(str(at)) for at in range(len(columns))]
         place = {name: at for at, name in enumerate(self.table.names)}
         body = islice(delimited._even(self.table), 1, None)  # noqa: SLF001
@@ -196,7 +196,7 @@ class TextFile:
             yield FileBatch(pl.DataFrame(values, schema=dict.fromkeys(values, pl.String)).select(picked), taken)
 
     def _pieces(self, size: int) -> Iterator[tuple[bytes, Survey, int]]:
-        """Cut the text into pieces of whole records, each with a first record that is no data, and look through them."""
+        """Cut the text into pieces of whole records, each with a first record that is not data, and look through them."""
         table = self.table
         surveyor = _Surveyor(ord(table.separator), len(table.names), table.source.place)
         pending, head, before = bytearray(), b"", 0
@@ -216,7 +216,7 @@ class TextFile:
 
 
 def _header_of(table: delimited._Table) -> bytes:
-    """Return a record to stand before a piece in the place of the header."""
+    """Return a record to put before a piece in the place of the header."""
     return table.separator.join("x" * len(table.names)).encode() + b"\n"
 
 

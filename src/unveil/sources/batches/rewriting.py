@@ -1,4 +1,4 @@
-"""How are records rewritten that do not fit into memory? Batch by batch, from the file or engine that has them to a file.
+"""Records rewritten that do not fit into memory: batch by batch, from the file or engine that has them to a file.
 
 Records are shuffled on the way in two steps: each goes to a bucket by chance, and each bucket, which does fit, is shuffled when
 it is written. Together that is a uniform permutation.
@@ -304,10 +304,10 @@ class _Parts:
 def _taken(file: Path) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Read records, and make room on the disk."""
     numbers = file.with_suffix(".rows")
-    found = pl.scan_ipc(file, glob=False).collect(), np.fromfile(numbers, dtype=np.int64)
+    batch = pl.scan_ipc(file, glob=False).collect(), np.fromfile(numbers, dtype=np.int64)
     file.unlink()
     numbers.unlink()
-    return found
+    return batch
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Which table of which engine does an address name?
+"""Addresses of tables in engines.
 
 ``postgresql://host:port/database?table=people``, ``duckdb:///folder/file.duckdb?table=people`` or ``file.duckdb?table=people``,
 ``spark://host:port?table=people`` or ``spark://local?path=people.parquet``. An address may hold a password, so no message repeats
@@ -34,7 +34,7 @@ class Address:
     engine
         What holds it.
     target
-        What stands before the question mark, without the scheme; it may hold credentials.
+        What comes before the question mark, without the scheme; it may hold credentials.
     table, schema, path
         The table by name, its schema where one is given, or, for Spark, files.
     rest
@@ -76,8 +76,8 @@ class Address:
 def parse(text: str) -> Address | None:
     """Read an address; None where the text is the path of a plain file."""
     before, _, query = text.partition("?")
-    scheme, found, target = before.partition("://")
-    if not found:
+    scheme, separator, target = before.partition("://")
+    if not separator:
         _require_no_address(text)
         return _address("duckdb", before, query) if before.lower().endswith(_FILES) else None
     engine = SCHEMES.get(scheme.lower())
@@ -91,7 +91,7 @@ def _require_no_address(text: str) -> None:
     mistyped = text.partition(":")[0].lower() in SCHEMES and ":" in text
     if mistyped or len(_PAIR.findall(text)) > 1:
         raise ArgumentError(
-            "this is no address that can be read; one of PostgreSQL is postgresql://host:port/database?table=NAME, one of a "
+            "this is not an address that can be read; one of PostgreSQL is postgresql://host:port/database?table=NAME, one of a "
             "DuckDB file duckdb:///folder/file?table=NAME, one of Spark spark://host:port?table=NAME."
         )
 

@@ -1,4 +1,4 @@
-"""What did an engine answer? Its columns, numbered in the query, under their names again and in types that can be counted."""
+"""Answers of an engine: its columns, numbered in the query, under their names again and in types that can be counted."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collectio
     """Read combinations, with their counts in the last column."""
     counts = answer.to_series(len(columns))
     frame = named(answer, columns, numeric=numeric)
-    found = pl.DataFrame({name: _with_one_zero(frame[name]) for name in columns})
-    return Tally(found, counts.cast(pl.Int64).to_numpy().astype(np.int64))
+    cells = pl.DataFrame({name: _with_one_zero(frame[name]) for name in columns})
+    return Tally(cells, counts.cast(pl.Int64).to_numpy().astype(np.int64))
 
 
 def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> pl.DataFrame:
     """Read columns in their order; those in `numeric` came as texts, so that no digit is lost on the way."""
-    found = {name: answer.to_series(at) for at, name in enumerate(columns)}
-    return pl.DataFrame({name: _usual(name, _numbers(held) if name in numeric else held) for name, held in found.items()})
+    series = {name: answer.to_series(at) for at, name in enumerate(columns)}
+    return pl.DataFrame({name: _usual(name, _numbers(held) if name in numeric else held) for name, held in series.items()})
 
 
 def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Read record batches, columns in their order, with the types that the engine gave them: all batches have the same."""
     for batch in answer:
         frame = pl.DataFrame(batch)
-        found = {name: _dated(name, frame.to_series(at)) for at, name in enumerate(columns)}
-        yield pl.DataFrame({name: held.cast(pl.String) if held.dtype in _TEXTS else held for name, held in found.items()})
+        series = {name: _dated(name, frame.to_series(at)) for at, name in enumerate(columns)}
+        yield pl.DataFrame({name: held.cast(pl.String) if held.dtype in _TEXTS else held for name, held in series.items()})
 
 
 def _with_one_zero(series: pl.Series) -> pl.Series:

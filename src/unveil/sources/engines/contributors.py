@@ -1,4 +1,4 @@
-"""How is an engine asked what contributors amount to? One row per cell comes back: no record, and no name of a contributor.
+"""Queries for what contributors amount to. One row per cell comes back: no record, and no name of a contributor.
 
 The statements are the same for all engines. Each reads records with columns that an engine writes in its own way:
 

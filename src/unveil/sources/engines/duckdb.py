@@ -275,8 +275,8 @@ def _batches(relation: Any, columns: Sequence[str], place: str) -> Iterator[pl.D
 
     kinds = _kinds(relation)
     with _failure_reported(place):
-        asked = _said(relation.project(selection([_expression(name, kinds[name]) for name in columns])))
-        with pa.RecordBatchReader.from_stream(asked) as answer:  # else a failure that is kept would keep the file open
+        query = _said(relation.project(selection([_expression(name, kinds[name]) for name in columns])))
+        with pa.RecordBatchReader.from_stream(query) as answer:  # else a failure that is kept would keep the file open
             yield from batches_of(answer, columns)
 
 
@@ -301,11 +301,11 @@ def _numbered(relation: Any, owners: Collection[str]) -> Any:
     return relation.project(", ".join(shown))
 
 
-def _said(asked: Any) -> Any:
+def _said(query: Any) -> Any:
     """Return a relation that is about to be run, and log its statement."""
     if STATEMENTS.isEnabledFor(logging.DEBUG):
-        STATEMENTS.debug("%s", asked.sql_query())
-    return asked
+        STATEMENTS.debug("%s", query.sql_query())
+    return query
 
 
 def _aggregated(relation: Any, columns: Sequence[str], aggregates: Aggregates, place: str) -> tuple[Tally, pl.DataFrame]:
@@ -359,7 +359,7 @@ def _kinds(relation: Any) -> dict[str, str]:
 
 
 def _expression(name: str, kind: str) -> str:
-    """Return a column as it is asked for: texts to the letter, whatever their collation, and unusual types as text."""
+    """Return a column as it is selected: texts to the letter, whatever their collation, and unusual types as text."""
     if kind == "varchar":
         return f'{quoted(name)} COLLATE "C"'
     return f"CAST({quoted(name)} AS VARCHAR)" if kind in _AS_TEXT else quoted(name)

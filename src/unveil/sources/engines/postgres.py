@@ -47,7 +47,7 @@ WITH RECURSIVE asked AS (
 SELECT asked.name, t.typname::text, t.typcategory::text, asked.modifier
 FROM asked JOIN pg_catalog.pg_type t ON t.oid = asked.kind WHERE t.typtype <> 'd' ORDER BY asked.at
 """
-"""A domain is followed to the type under it; a modifier, such as the digits of an exact number, may stand anywhere on the way."""
+"""A domain is followed to the type under it; a modifier, such as the digits of an exact number, may be anywhere on the way."""
 _TABLES = """
 SELECT c.relname::text FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(c.oid)
@@ -183,12 +183,12 @@ class PostgresTable(EngineSource):
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
     ) -> tuple[pl.DataFrame, Sequence[str]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names."""
-        asked = [self._columns[column] for column in columns]
+        selected = [self._columns[column] for column in columns]
         holding, request = (None if one is None else self._columns[one] for one in (what.holding, what.request))
-        for column in (*asked, holding, request):
+        for column in (*selected, holding, request):
             if column is not None and not column.countable:
                 raise UnsupportedDataError.uncountable(column.name, column.kind)
-        listed = [f"{one.shown} AS s{at}, {one.key} AS g{at}" for at, one in enumerate(asked)]
+        listed = [f"{one.shown} AS s{at}, {one.key} AS g{at}" for at, one in enumerate(selected)]
         listed += [f"{self._number(what.value)} AS v", f"{self._number(what.weights)} AS w"]
         listed.append("''::text AS f" if request is None else f"lower(({request.shown})::text) AS f")
         listed.append("''::text AS h" if holding is None else f"{holding.named} AS h")
@@ -196,7 +196,7 @@ class PostgresTable(EngineSource):
             listed.append(f"CASE WHEN {self._columns[name].counted} IS NULL THEN 1 ELSE 0 END AS z{at}")
         with self._cursor() as cursor:
             cursor.execute(query(f"(SELECT {', '.join(listed)} FROM {self._name})"))  # noqa: S608 - quoted
-            return pl.DataFrame(cursor.fetch_arrow_table()), list(_numeric(asked))
+            return pl.DataFrame(cursor.fetch_arrow_table()), list(_numeric(selected))
 
     def _number(self, name: str | None) -> str:
         """Return a column as finite floating point numbers; without one, 1."""
@@ -216,21 +216,21 @@ class PostgresTable(EngineSource):
         return what.check(_tallied(cursor, target, _columns(cursor, target), what.counted))
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
-        asked = [self._columns[column] for column in columns]
+        selected = [self._columns[column] for column in columns]
         with self._cursor() as cursor:
-            _ask_records(cursor, self._name, asked)
+            _ask_records(cursor, self._name, selected)
             answer = pl.DataFrame(cursor.fetch_arrow_table())
-        return named(answer, columns, numeric=_numeric(asked))
+        return named(answer, columns, numeric=_numeric(selected))
 
     def _count(self, columns: Sequence[str]) -> Tally:
         with self._cursor() as cursor:
             return _tallied(cursor, self._name, self._columns, columns)
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
-        asked = [self._columns[name] for name in columns]
-        listed = (rank(one.counted) if one.name in owners else quoted(one.name) for one in asked)
+        selected = [self._columns[name] for name in columns]
+        listed = (rank(one.counted) if one.name in owners else quoted(one.name) for one in selected)
         shown = ", ".join(f"{one} AS {quoted(name)}" for one, name in zip(listed, columns, strict=True))
-        known = {one.name: _Column(one.name, "int8", "N", -1) if one.name in owners else one for one in asked}
+        known = {one.name: _Column(one.name, "int8", "N", -1) if one.name in owners else one for one in selected}
         with self._cursor() as cursor:
             return _tallied(cursor, f"(SELECT {shown} FROM {self._name}) AS q", known, columns)  # noqa: S608 - quoted
 
@@ -262,26 +262,26 @@ def _has_schema(cursor: Any, name: str) -> bool:
     return bool(cursor.fetchall())
 
 
-def _ask_records(cursor: Any, name: str, asked: Sequence[_Column]) -> None:
+def _ask_records(cursor: Any, name: str, selected: Sequence[_Column]) -> None:
     """Ask for records, in the order in which the table has them."""
     for setting in _ONE_ORDER:
         cursor.execute(setting)
-    cursor.execute(f"SELECT {selection([column.shown for column in asked])} FROM {name}")  # noqa: S608 - quoted
+    cursor.execute(f"SELECT {selection([column.shown for column in selected])} FROM {name}")  # noqa: S608 - quoted
 
 
 def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Sequence[str]) -> Tally:
-    asked = [columns[column] for column in wanted]
-    for column in asked:
+    selected = [columns[column] for column in wanted]
+    for column in selected:
         if not column.countable:
             kind = f"{column.kind.removeprefix('_')}[]" if column.category == "A" else column.kind
             raise UnsupportedDataError.uncountable(column.name, kind)
-    cursor.execute(tally(name, [column.shown for column in asked], [column.key for column in asked]))
+    cursor.execute(tally(name, [column.shown for column in selected], [column.key for column in selected]))
     answer = pl.DataFrame(cursor.fetch_arrow_table())  # through pyarrow, which keeps the SQLSTATE of a failure
-    return tally_of(answer, wanted, numeric=_numeric(asked))
+    return tally_of(answer, wanted, numeric=_numeric(selected))
 
 
 def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame:
-    """Return exact numbers, which came as text, as numbers where the table says how many digits stand behind their point."""
+    """Return exact numbers, which came as text, as numbers where the table says how many digits are behind their point."""
     scales = {name: columns[name].scale for name in batch.columns}
     return pl.DataFrame(
         {

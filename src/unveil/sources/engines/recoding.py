@@ -1,4 +1,4 @@
-"""How does an engine recode a table? By joins with small tables that say which group and label every value has.
+"""Recoding inside an engine: joins with small tables that give every value its group and label.
 
 The statements are the same for all engines, and hold no name and no value of the data: columns are numbered, values stay in the
 engine's own tables or go there as data. The names of these tables begin with a word of their own for each release, so that none
@@ -96,7 +96,7 @@ class Holder(Protocol):
     own: str
     """What the names of all tables kept begin with."""
     records: str
-    """The records, as they stand behind FROM."""
+    """The records, as they are behind FROM."""
 
     row_number: str
     """What gives every row a number of its own, as an expression."""
@@ -120,9 +120,9 @@ class Rewritten:
     Attributes
     ----------
     source
-        What stands behind FROM.
+        What follows FROM.
     order
-        What stands behind that: the order of the records, if they have one.
+        What follows that: the order of the records, if they have one.
     """
 
     source: str

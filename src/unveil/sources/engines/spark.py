@@ -58,7 +58,7 @@ class SparkSource(EngineSource):
         return self.numbered[self._at[name]]
 
     def asked(self, name: str) -> Any:
-        """Return a column as it is asked for: unusual types as text."""
+        """Return a column as it is selected: unusual types as text."""
         usual = self.kinds[name] in (*_AS_IS, *_UNCOUNTABLE)
         return (self.plain(name) if usual else self.plain(name).cast("string")).alias(self._at[name])
 

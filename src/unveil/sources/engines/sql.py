@@ -1,6 +1,6 @@
-"""How is a count asked for in SQL? Only quoted names go into a query, and constants that a question names, quoted too.
+"""Counts in SQL. Only quoted names go into a query, and constants that a question names, quoted too.
 
-The names come from the engine's own catalogue, where a column asked for has been found first.
+The names come from the engine's own catalogue, where a requested column has been found first.
 """
 
 from __future__ import annotations

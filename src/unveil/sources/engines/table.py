@@ -35,11 +35,11 @@ class EngineSource(Source):
     @property
     def numbers(self) -> Mapping[str, bool]:
         """The columns of numbers, each with whether it holds whole ones."""
-        raise UnsupportedDataError(f"{self.place}: this engine cannot be asked for sums.")
+        raise UnsupportedDataError(f"{self.place}: this engine cannot compute sums.")
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:  # noqa: ARG002
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
-        raise UnsupportedDataError(f"{self.place}: this engine cannot be asked for sums.")
+        raise UnsupportedDataError(f"{self.place}: this engine cannot compute sums.")
 
     def answered(
         self,
@@ -51,7 +51,7 @@ class EngineSource(Source):
 
         The second answer names the columns whose numbers came as text.
         """
-        raise UnsupportedDataError(f"{self.place}: this engine cannot be asked for sums.")
+        raise UnsupportedDataError(f"{self.place}: this engine cannot compute sums.")
 
 
 def require_unchanged(place: str, names: Iterable[str], before: Mapping[str, object], now: Mapping[str, object]) -> None:

@@ -1,8 +1,8 @@
-"""What a file holds, whatever its format.
+"""Files of every format.
 
 The format follows the suffix; where that says nothing, and for standard input, the first bytes. Delimited text, JSON
 lines, Parquet, Arrow and Feather are read as they are; workbooks of Excel and OpenDocument through the extra `excel`, Stata, SPSS
-and SAS files through the extra `stats-files`. Each may stand in a gzip or zip archive.
+and SAS files through the extra `stats-files`. Each may be in a gzip or zip archive.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS)
     DataFileError
         If it cannot be read; with the line where there are lines.
     EmptyDataError, DuplicateColumnError
-        If there is nothing in it, or a name stands twice.
+        If there is nothing in it, or a name occurs twice.
     """
     source = locate(path)
     match format_of(source):
@@ -114,9 +114,9 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
     DataFileError
         If it cannot be read; with the line where there are lines.
     EmptyDataError, DuplicateColumnError
-        If it has no records, or a name stands twice.
+        If it has no records, or a name occurs twice.
     ColumnNotFoundError
-        If the file lacks a column asked for.
+        If the file lacks a requested column.
 
     Notes
     -----

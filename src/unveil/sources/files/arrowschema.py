@@ -34,7 +34,7 @@ def _offset(message: bytes, position: int) -> int:
 
 
 def _target(message: bytes, position: int) -> int:
-    """Follow the offset that stands at a position."""
+    """Follow the offset at a position."""
     return position + _offset(message, position)
 
 

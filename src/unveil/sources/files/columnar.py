@@ -1,6 +1,6 @@
-"""What a Parquet or an Arrow file (Feather is one) holds.
+"""Parquet and Arrow files (Feather is one).
 
-Such a file knows its types, and only the columns asked for are read from it.
+Such a file knows its types, and only the requested columns are read from it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def read_arrow(source: Input, columns: Sequence[str] | None) -> pl.DataFrame:
 
 
 def _positions(columns: Sequence[str] | None, names: list[str]) -> list[int] | None:
-    """Find the columns asked for by position, as Polars takes some names for patterns."""
+    """Find the requested columns by position, as Polars takes some names for patterns."""
     if columns is None:
         return None
     require_columns(columns, names)
@@ -88,7 +88,7 @@ def _damage_reported(source: Input, kind: str) -> Iterator[None]:
 
 
 def _in_order(source: Input, frame: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
-    """Return the columns in the order asked for, refusing a frame without records."""
+    """Return the columns in the requested order, refusing a frame without records."""
     if frame.is_empty():
         raise EmptyDataError.no_records(source.place)
     return frame if columns is None else pl.DataFrame({name: frame.get_column(name) for name in columns})

@@ -1,4 +1,4 @@
-"""What a file of delimited text (CSV, TSV and their kin) holds.
+"""Delimited text (CSV, TSV and their kin).
 
 The first record is the header. Blank lines are ignored, in a file of one column too: there an empty value is written
 `""`. A record spans several lines where a quoted field does, and has as many fields as the header. An empty field,
@@ -67,8 +67,8 @@ def read_texts(source: Input, columns: Sequence[str] | None, options: ReadOption
     wanted = table.names if columns is None else list(columns)
     require_columns(wanted, table.names)
     table = _in_memory(table)
-    found = survey(table.blocks(), table.separator, len(table.names), source.place)
-    texts = _by_engine(table, wanted, found) if found.regular else None
+    surveyed = survey(table.blocks(), table.separator, len(table.names), source.place)
+    texts = _by_engine(table, wanted, surveyed) if surveyed.regular else None
     if texts is None:
         texts = _by_hand(table, wanted)
     if texts.is_empty():
@@ -104,10 +104,10 @@ def _empty(source: Input) -> EmptyDataError:
 
 
 def _check_names(place: str, line: int, names: list[str]) -> None:
-    """Refuse a name that stands twice, and a header that runs on because only carriage returns end the lines."""
+    """Refuse a name that occurs twice, and a header that runs on because only carriage returns end the lines."""
     if any("\r" in name and "\n" not in name for name in names):
         raise DataFileError.at_line(
-            place, line, "a bare carriage return stands in the header; save the file with line feeds as line ends."
+            place, line, "a bare carriage return is in the header; save the file with line feeds as line ends."
         )
     seen: set[str] = set()
     for name in names:
@@ -125,9 +125,9 @@ def _in_memory(table: _Table) -> _Table:
     return _Table(Input(source.place, source.suffix, content=content), "utf-8", table.separator, table.names)
 
 
-def _by_engine(table: _Table, wanted: Sequence[str], found: Survey) -> pl.DataFrame | None:
+def _by_engine(table: _Table, wanted: Sequence[str], surveyed: Survey) -> pl.DataFrame | None:
     """Let Polars read the text, the header as a record like others; none if it does not see the records there are."""
-    ahead = int((found.blanks == np.arange(len(found.blanks))).sum())
+    ahead = int((surveyed.blanks == np.arange(len(surveyed.blanks))).sum())
     position = {name: str(index) for index, name in enumerate(table.names)}
     try:
         frame = pl.read_csv(
@@ -141,18 +141,18 @@ def _by_engine(table: _Table, wanted: Sequence[str], found: Survey) -> pl.DataFr
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
-    kept = _kept(frame.height, found, ahead)
+    kept = _kept(frame.height, surveyed, ahead)
     if kept is None:
         return None
     return frame.filter(kept).select(pl.col(position[name]).alias(name) for name in wanted)
 
 
-def _kept(height: int, found: Survey, ahead: int) -> pl.Series | None:
+def _kept(height: int, surveyed: Survey, ahead: int) -> pl.Series | None:
     """Mark the rows that are records and not the header; none if there are not as many as there should be."""
     kept = np.ones(height, np.bool_)
-    if height != found.records:
-        blanks = found.blanks[ahead:] - ahead
-        if height != found.records + len(blanks):
+    if height != surveyed.records:
+        blanks = surveyed.blanks[ahead:] - ahead
+        if height != surveyed.records + len(blanks):
             return None
         kept[blanks] = False
     kept[:1] = False
@@ -160,7 +160,7 @@ def _kept(height: int, found: Survey, ahead: int) -> pl.Series | None:
 
 
 def _by_hand(table: _Table, wanted: Sequence[str]) -> pl.DataFrame:
-    """Read record by record: slow, and right also where quotes stand inside unquoted fields."""
+    """Read record by record: slow, and right also where quotes are inside unquoted fields."""
     schema = dict.fromkeys(wanted, pl.String)
     position = {name: index for index, name in enumerate(table.names)}
     positions = [position[name] for name in wanted]

@@ -32,10 +32,10 @@ def is_pattern(path: str) -> bool:
 
 def files_of(pattern: str) -> list[str]:
     """Return the files that a pattern names, by name; there has to be one."""
-    found = sorted(place for place in glob.glob(pattern, recursive=True) if os.path.isfile(place))  # noqa: PTH113, PTH207
-    if not found:
+    files = sorted(place for place in glob.glob(pattern, recursive=True) if os.path.isfile(place))  # noqa: PTH113, PTH207
+    if not files:
         raise DataNotFoundError(f"{shown(without_credentials(pattern))}: no file fits this pattern.")
-    return found
+    return files
 
 
 class GlobSource(Source):

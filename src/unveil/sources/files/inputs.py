@@ -118,16 +118,16 @@ def locate(path: str | os.PathLike[str]) -> Input:
         return _not_empty(_once("standard input", "", _standard_input()))
     text, part = named_part(text)
     place = _places.get(text) or _place(text)
-    found = _stat(text, place)
-    if stat.S_ISDIR(found.st_mode):
+    status = _stat(text, place)
+    if stat.S_ISDIR(status.st_mode):
         raise DataFileError(f"{place}: this is a folder; name a file in it.")
     suffix = _suffix(text)
-    if stat.S_ISFIFO(found.st_mode):
-        return _not_empty(_once(place, suffix, _piped(text, place, found)))
-    if not stat.S_ISREG(found.st_mode):
+    if stat.S_ISFIFO(status.st_mode):
+        return _not_empty(_once(place, suffix, _piped(text, place, status)))
+    if not stat.S_ISREG(status.st_mode):
         raise DataFileError(f"{place}: this is a device, not a file; name a file, or '-' for standard input.")
     if suffix == ".zip":
-        return _not_empty(_member(text, place, part, found))
+        return _not_empty(_member(text, place, part, status))
     if part is not None and suffix not in _WITH_SHEETS:
         raise ArgumentError(f"{place}: only a workbook has sheets and only a zip archive members; name the file alone.")
     return _not_empty(Input(place, suffix, path=text, part=part))
@@ -147,20 +147,20 @@ def named_part(path: str) -> tuple[str, str | None]:
     return said["path"], said["name"]
 
 
-def _member(path: str, place: str, part: str | None, found: os.stat_result) -> Input:
+def _member(path: str, place: str, part: str | None, status: os.stat_result) -> Input:
     """Unpack a file of a zip archive: the one named, or the only one."""
     try:
         with zipfile.ZipFile(path) as archive:
             known = [one.filename for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
             name = _chosen(place, known, part)
-            key = ("zip", found.st_dev, found.st_ino, found.st_mtime_ns, name)
+            key = ("zip", status.st_dev, status.st_ino, status.st_mtime_ns, name)
             if key not in _held:
                 with archive.open(name) as stream:
                     _held[key] = _kept(cast("BinaryIO", stream), place)
     except RuntimeError:  # so says the library of a member that needs a password
         raise DataFileError(f"{place}: the archive is encrypted; unpack it first.") from None
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError):
-        raise DataFileError(f"{place}: this is no zip archive, or a damaged one; fetch the file anew.") from None
+        raise DataFileError(f"{place}: this is not a zip archive, or it is damaged; fetch the file again.") from None
     return _once(f"{place}?member={name}" if len(known) > 1 else place, _suffix(name), _held[key])
 
 
@@ -244,8 +244,8 @@ def _standard_input() -> bytes | str:
     return _held[key]
 
 
-def _piped(path: str, place: str, found: os.stat_result) -> bytes | str:
-    key = ("pipe", found.st_dev, found.st_ino)
+def _piped(path: str, place: str, status: os.stat_result) -> bytes | str:
+    key = ("pipe", status.st_dev, status.st_ino)
     if key not in _held:
         try:
             with ExitStack() as opened:

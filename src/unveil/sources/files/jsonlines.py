@@ -1,4 +1,4 @@
-"""What a file of JSON lines, one object on every line, holds.
+"""JSON lines: one object on every line.
 
 Columns are the keys of all objects, in the order in which they first appear; a key that an object lacks is a null
 there, and so is the NaN that some writers put. A list or an object as a value is kept as its JSON text. Blank lines are
@@ -58,7 +58,7 @@ def _not_empty(source: Input, names: dict[str, None]) -> list[str]:
 
 
 class _RepeatedKeyError(ValueError):
-    """A key that stands twice in one object."""
+    """A key that occurs twice in one object."""
 
 
 def _objects(source: Input, options: ReadOptions) -> Iterator[dict[str, Any]]:
@@ -73,7 +73,7 @@ def _objects(source: Input, options: ReadOptions) -> Iterator[dict[str, Any]]:
             raise DuplicateColumnError.named(str(error), f"{source.place}, line {line:,}") from None
         except (ValueError, RecursionError):
             raise DataFileError.at_line(
-                source.place, line, "this is no valid JSON; one whole object is expected on every line."
+                source.place, line, "this is not valid JSON; one whole object is expected on every line."
             ) from None
         if not isinstance(record, dict):
             raise DataFileError.at_line(source.place, line, "a JSON object is expected on every line, in braces.")
@@ -114,7 +114,7 @@ def series_of(place: str, name: str, cells: list[Any]) -> pl.Series:
     try:
         return pl.Series(name, cells, dtype=dtype, strict=False)
     except UnicodeError:
-        raise DataFileError(f"{place}: column {shown(name)} holds half a surrogate pair, which is no character.") from None
+        raise DataFileError(f"{place}: column {shown(name)} holds half a surrogate pair, which is not a character.") from None
 
 
 def _type_of(cells: list[Any]) -> type[pl.DataType]:

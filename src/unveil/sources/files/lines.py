@@ -1,4 +1,4 @@
-"""Text as UTF-8 lines, and on which line a file is no text.
+"""Text as UTF-8 lines, and on which line a file is not text.
 
 Text of any encoding comes out as UTF-8 without byte order mark, in blocks of whole lines. Only a line feed ends a line.
 """
@@ -44,7 +44,7 @@ def encoding_of(source: Input, encoding: str | None) -> str:
 
 
 def line_blocks(source: Input, encoding: str) -> Iterator[Block]:
-    """Cut the text into blocks of whole lines, refusing what is no text."""
+    """Cut the text into blocks of whole lines, refusing what is not text."""
     chunks = _plain(source) if encoding == "utf-8" else _recoded(source, encoding)
     line, pending = 1, bytearray()
     for chunk in chunks:
@@ -57,7 +57,7 @@ def line_blocks(source: Input, encoding: str) -> Iterator[Block]:
             pending = bytearray(chunk[cut:])
         if len(pending) > LONGEST_LINE:
             size = LONGEST_LINE >> 20
-            raise DataFileError.at_line(source.place, line, f"the line is longer than {size} MiB; this is no table of text.")
+            raise DataFileError.at_line(source.place, line, f"the line is longer than {size} MiB; this is not a table of text.")
     if pending:
         yield _checked(source.place, Block(line, bytes(pending) + b"\n"))
 
@@ -102,7 +102,7 @@ def _ended(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _lines_before(decoder: codecs.IncrementalDecoder, chunk: bytes, error: UnicodeError, buffered: int) -> int:
-    """Count the line feeds of the chunk that stand before the byte that could not be decoded."""
+    """Count the line feeds of the chunk before the byte that could not be decoded."""
     if not isinstance(error, UnicodeDecodeError):
         return 0
     return decoder.decode(chunk[: max(error.start - buffered, 0)]).count("\n")
@@ -113,7 +113,7 @@ def _refuse_nul(place: str, line: int, pending: bytearray, chunk: bytes) -> None
     if position >= 0:
         line += pending.count(b"\n") + chunk.count(b"\n", 0, position)
         raise DataFileError.at_line(
-            place, line, "a NUL byte stands here, so this is no plain text; if it is UTF-16 text, give the encoding."
+            place, line, "here is a NUL byte, so this is not plain text; if it is UTF-16 text, give the encoding."
         )
 
 

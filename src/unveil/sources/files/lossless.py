@@ -1,4 +1,4 @@
-"""Which columns of text are numbers, without anything being lost.
+"""Columns of text that are numbers, recognised without losing anything.
 
 A column becomes a number only if every distinct text stays a distinct number. So leading zeros, plus signs, `1.5` next
 to `1.50`, and numbers too long to be held exactly stay text. Only `-0.0`, which rounding makes, is taken for `0.0`.
@@ -17,7 +17,7 @@ __all__ = ["typed"]
 
 _INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})$"
 _DECIMAL = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
-_MINUS_ZERO = r"^-0\.0$"  # rounding makes it, and it is no other number than 0.0
+_MINUS_ZERO = r"^-0\.0$"  # rounding makes it, and it is the same number as 0.0
 _FIRST = 1000
 
 

@@ -28,7 +28,7 @@ class HarmlessTexts:
         self._texts: set[str] = set()
 
     def see(self, frame: pl.DataFrame) -> None:
-        """Find the columns that hold a text which is no number."""
+        """Find the columns that hold a text which is not a number."""
         for name, dtype in frame.schema.items():
             if name not in self._texts and isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
                 column = frame.get_column(name).cast(pl.String)

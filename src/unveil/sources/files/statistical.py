@@ -1,4 +1,4 @@
-"""What a file of Stata, SPSS or SAS holds.
+"""Files of Stata, SPSS and SAS.
 
 Value labels are applied: a labelled code becomes its label, and a code of the same column without a label becomes its
 own text. Whole numbers, which these programs keep as floating-point numbers, become integers. What the file declares

@@ -53,9 +53,9 @@ def survey(blocks: Iterable[Block], separator: str, n_fields: int, place: str) -
     return Survey(surveyor.seen - len(blanks), blanks)
 
 
-def ragged(place: str, line: int, found: int, expected: int) -> DataFileError:
+def ragged(place: str, line: int, number: int, expected: int) -> DataFileError:
     """Report a record whose number of fields is not that of the header."""
-    fields = "1 field" if found == 1 else f"{found:,} fields"
+    fields = "1 field" if number == 1 else f"{number:,} fields"
     return DataFileError.at_line(
         place,
         line,
@@ -77,7 +77,7 @@ class _Surveyor:
     blanks: list[_Ints] = field(default_factory=list)
 
     def take(self, block: Block) -> bool:
-        """Look through one block; false if a quote stands where it does not belong."""
+        """Look through one block; false if a quote is where it does not belong."""
         data = np.frombuffer(block.data, np.uint8)
         breaks, cuts = data == _LINE_FEED, data == self.separator
         if self.open or b'"' in block.data:

@@ -66,8 +66,8 @@ def _opened(source: Input) -> Any:
     except ImportError:
         raise MissingExtraError.needed(f"reading {source.suffix} files", extra="excel") from None
     try:
-        found = source.for_engine()
-        return fastexcel.read_excel(found if isinstance(found, str) else found.getvalue())
+        readable = source.for_engine()
+        return fastexcel.read_excel(readable if isinstance(readable, str) else readable.getvalue())
     except fastexcel.FastExcelError:
         raise DataFileError(
             f"{source.place}: the file cannot be read as a workbook ({source.suffix}); it is damaged, encrypted or no workbook."
@@ -93,10 +93,10 @@ def _loaded(source: Input, book: Any, **how: Any) -> pl.DataFrame:
     import fastexcel
 
     try:
-        found: pl.DataFrame = book.load_sheet(_sheet(source, book), **how).to_polars()
+        frame: pl.DataFrame = book.load_sheet(_sheet(source, book), **how).to_polars()
     except fastexcel.FastExcelError:
         raise DataFileError(f"{source.place}: the sheet cannot be read; save the workbook anew.") from None
-    return found
+    return frame
 
 
 def _names(source: Input, book: Any) -> list[str]:
@@ -136,7 +136,7 @@ def _column(cells: pl.Series, missing: Sequence[str]) -> pl.Series:
 def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     """Return a workbook with these sheets, each a list of rows.
 
-    Texts stand in the cells as they are, numbers as numbers where a spreadsheet holds them exactly, all else by its text.
+    Texts are in the cells as they are, numbers as numbers where a spreadsheet holds them exactly, all else by its text.
 
     Raises
     ------
@@ -161,15 +161,15 @@ def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
 
 def _sheet_names(names: Sequence[str]) -> list[str]:
     """Return names that sheets can have: short, without signs that mean something else, and all different."""
-    found: list[str] = []
+    titles: list[str] = []
     for name in names:
         plain = "".join(" " if sign in "[]:*?/\\'" or not sign.isprintable() else sign for sign in name).strip() or "table"
         short, at = plain[:_LONGEST_NAME], 1
-        while short.lower() in {one.lower() for one in found}:
+        while short.lower() in {one.lower() for one in titles}:
             at += 1
             short = f"{plain[: _LONGEST_NAME - len(str(at)) - 1]} {at}"
-        found.append(short)
-    return found
+        titles.append(short)
+    return titles
 
 
 def _sheet_text(rows: Sequence[Sequence[Any]]) -> str:
@@ -226,12 +226,14 @@ def _types(sheets: int) -> str:
 
 def _relations(parts: Sequence[tuple[str, str]]) -> str:
     one = f'Type="{_OFFICE}/officeDocument/2006/relationships/'
-    told = "".join(f'<Relationship Id="rId{at}" {one}{kind}" Target="{to}"/>' for at, (kind, to) in enumerate(parts, start=1))
-    return f'{_HEAD}<Relationships xmlns="{_OFFICE}/package/2006/relationships">{told}</Relationships>'
+    relations = "".join(
+        f'<Relationship Id="rId{at}" {one}{kind}" Target="{to}"/>' for at, (kind, to) in enumerate(parts, start=1)
+    )
+    return f'{_HEAD}<Relationships xmlns="{_OFFICE}/package/2006/relationships">{relations}</Relationships>'
 
 
 def _book(names: Sequence[str]) -> str:
     quoted = [escape(name, {'"': "&quot;"}) for name in names]
-    told = "".join(f'<sheet name="{name}" sheetId="{at}" r:id="rId{at}"/>' for at, name in enumerate(quoted, start=1))
+    sheets = "".join(f'<sheet name="{name}" sheetId="{at}" r:id="rId{at}"/>' for at, name in enumerate(quoted, start=1))
     kinds = f'xmlns="{_MAIN}" xmlns:r="{_OFFICE}/officeDocument/2006/relationships"'
-    return f"{_HEAD}<workbook {kinds}><sheets>{told}</sheets></workbook>"
+    return f"{_HEAD}<workbook {kinds}><sheets>{sheets}</sheets></workbook>"

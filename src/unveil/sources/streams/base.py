@@ -49,9 +49,9 @@ class StreamBatch:
     Attributes
     ----------
     frame
-        The columns asked for.
+        The requested columns.
     position
-        Where the source stands behind them, as JSON can hold it.
+        Where the source is behind them, as JSON can hold it.
     malformed
         What could not be read, as it came.
     """
@@ -72,7 +72,7 @@ class StreamOptions:
     missing
         Texts that stand for a null.
     settings
-        What a client library is told: the properties of a Kafka consumer, such as those of TLS and SASL.
+        The settings of the client library: the properties of a Kafka consumer, such as those of TLS and SASL.
     avro
         The schema of messages in Avro; none: they are JSON.
     from_start

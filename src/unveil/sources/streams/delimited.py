@@ -102,7 +102,7 @@ def _padded(texts: pl.Series) -> bool:
 
 
 def whole_lines(lines: bytes) -> list[bytes]:
-    """Cut at the line breaks that stand outside of quotes."""
+    """Cut at the line breaks that are outside of quotes."""
     if b'"' not in lines:
         return lines.split(b"\n")
     whole: list[bytes] = []

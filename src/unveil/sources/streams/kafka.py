@@ -142,5 +142,5 @@ def kafka_client(kind: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def kafka_settings(brokers: str, settings: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a client is told: where the brokers are, and the properties that the user gives."""
+    """Return the settings of a client: where the brokers are, and the properties that the user gives."""
     return {"bootstrap.servers": brokers, **_QUIET, **settings}

@@ -59,7 +59,7 @@ class _Lines:
         return {} if self._records is None else named_types(self._records.types)
 
     def begin(self, head: bytes, done: int, types: Mapping[str, str]) -> None:
-        """Start behind so many bytes, with what the start of the file says about how to read it, and the types known then."""
+        """Start behind this many bytes, with what the start of the file says about how to read it, and the types known then."""
         self._begun(head, at_start=True)
         self.done = done
         if self._records is not None:

@@ -1,4 +1,4 @@
-"""Which stream an address names."""
+"""Addresses of streams."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _open_path(path: Path, options: StreamOptions) -> RecordStream:
 
         return Replay(str(path))
     if not path.exists():
-        raise DataNotFoundError(f"{shown(path)} is no file, no folder and no address of a stream (kafka://, redis://).")
+        raise DataNotFoundError(f"{shown(path)} is not a file, a folder or the address of a stream (kafka://, redis://).")
     if path.suffix.lower() in (".parquet", ".arrow", ".xlsx", ".sav"):
         raise ArgumentError(
-            f"{shown(path)} is no file of lines; name the folder in which such files arrive, or measure the file."
+            f"{shown(path)} is not a file of lines; name the folder in which such files arrive, or measure the file."
         )
     from unveil.sources.streams.lines import LineFile
 

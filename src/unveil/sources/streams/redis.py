@@ -58,7 +58,7 @@ class RedisStream:
             yield StreamBatch(frame, {"id": last, "types": reader.types}, tuple(malformed))
 
     def committed(self, position: Any) -> None:
-        """Do nothing: the position is kept by whoever reads."""
+        """Do nothing: the position is kept by the reader."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -79,7 +79,7 @@ class RedisStream:
         return "0-0" if self._options.from_start or not newest else newest[0][0].decode()
 
     def _read(self, last: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        """Read what stands behind an id; nothing where nothing came, or the server is away."""
+        """Read what is behind an id; nothing where nothing came, or the server is away."""
         import redis
 
         try:
@@ -109,19 +109,19 @@ def redis_client(address: str) -> tuple[Any, str]:
     stream = parts.path.strip("/")
     if not stream:
         raise ArgumentError("a Redis stream is named as redis://host/stream.")
-    asked = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
-    db = asked.pop("db", "0")
-    if not db.isdigit() or not set(asked) <= set(_FILES) or (asked and parts.scheme != "rediss"):
+    options = {name: values[-1] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    db = options.pop("db", "0")
+    if not db.isdigit() or not set(options) <= set(_FILES) or (options and parts.scheme != "rediss"):
         raise ArgumentError(
             "behind the question mark of a Redis address stand db=NUMBER and, of rediss://, "
             + ", ".join(f"{f}=FILE" for f in _FILES)
         )
-    for name, file in asked.items():
+    for name, file in options.items():
         if not Path(file).is_file():
             raise ArgumentError(f"the file that {name} names in the Redis address, {shown(file)}, is not there.")
     server = urlunsplit((parts.scheme, parts.netloc, f"/{db}", "", ""))
     try:
-        return redis.Redis.from_url(server, protocol=2, socket_connect_timeout=5, retry_on_timeout=True, **asked), stream
+        return redis.Redis.from_url(server, protocol=2, socket_connect_timeout=5, retry_on_timeout=True, **options), stream
     except ValueError:
         raise ArgumentError("the Redis address cannot be read; it reads redis://user:password@host:port/stream.") from None
 

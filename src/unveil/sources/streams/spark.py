@@ -25,7 +25,7 @@ def counted_batch(frame: Any, columns: Sequence[str], time: str | None, step: in
     columns
         The columns, that of times among them.
     time, step
-        The column of times, which are cut down to steps of so many microseconds first, so that there are few of them.
+        The column of times, which are cut down to steps of this many microseconds first, so that there are few of them.
     """
     if time is not None and step is not None:
         from pyspark.sql import functions

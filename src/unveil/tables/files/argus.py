@@ -147,11 +147,11 @@ def _described(text: str, place: Path) -> tuple[dict[str, str], list[_Variable]]
     for line in text.splitlines():
         if not line.strip():
             continue
-        if (found := _TAG.match(line.strip())) is None:
+        if (match := _TAG.match(line.strip())) is None:
             variables.append(_Variable(line.split()[0]))
         else:
             tags = variables[-1].tags if variables else general
-            tags[found["tag"].upper()] = found["rest"].strip().strip('"')
+            tags[match["tag"].upper()] = match["rest"].strip().strip('"')
     if not variables:
         raise DataFileError(f"{place}: there are no variables in the description.")
     return general, variables
@@ -180,12 +180,12 @@ def _table(
     scores = [at for at, one in enumerate(variables) if "MAXSCORE" in one.tags]
 
     def amounts(at: int) -> Any:
-        found = np.zeros(size)
+        column = np.zeros(size)
         try:
-            found[cells] = [float(row[at] or 0) for row in rows]
+            column[cells] = [float(row[at] or 0) for row in rows]
         except ValueError:
             raise DataFileError(f"{place}: column {variables[at].name!r} holds entries that are no numbers.") from None
-        return found
+        return column
 
     value = amounts(columns["RESPONSE"]) if "RESPONSE" in columns else None
     frequency = next((columns[tag] for tag in ("FREQUENCY", "FREQ") if tag in columns), None)
@@ -249,7 +249,9 @@ def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
         cells = [_cell(line) for line in lines[2 : 2 + number]]
         equations = [_equation(line) for line in lines[3 + number : 3 + number + int(lines[2 + number])]]
     except (ValueError, IndexError):
-        raise DataFileError(f"{place}: this is no problem in the JJ form: the cells, one a line, then the equations.") from None
+        raise DataFileError(
+            f"{place}: this is not a problem in the JJ form: the cells, one per line, then the equations."
+        ) from None
     if [one[0] for one in cells] != list(range(number)):
         raise DataFileError(f"{place}: the cells are not numbered from 0.")
     codes = tuple(str(one[0]) for one in cells)

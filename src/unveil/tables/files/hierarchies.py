@@ -28,7 +28,7 @@ def read_hierarchy(path: PathLike, column: str, total: str = TOTAL) -> Hierarchy
 
 
 def _by_signs(place: Path, text: str, column: str, total: str) -> Hierarchy:
-    """Read codes that stand below the total, each as deep as the signs before it."""
+    """Read codes that are below the total, each as deep as the signs before it."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     sign = next((line[0] for line in lines if line[0] in "@#$%&*+-. \t" and not line[0].isalnum()), "@")
     levels = [(1, total)]

@@ -93,7 +93,7 @@ def read_published(
     places = [_places(one, frame[one.name].to_list()) for one in dimensions]
     cells = np.ravel_multi_index(places, [len(one) for one in dimensions])
     if len(np.unique(cells)) < len(cells):
-        raise TableError(f"{len(cells) - len(np.unique(cells)):,} cells stand more than once in the published table.")
+        raise TableError(f"{len(cells) - len(np.unique(cells)):,} cells occur more than once in the published table.")
     size = int(np.prod([len(one) for one in dimensions]))
     figure, suppressed = np.zeros(size), np.ones(size, dtype=bool)
     numbers = _figures(figure_name, frame[figure_name].to_list())
@@ -114,10 +114,10 @@ def dimensions_of(data: Data, figures: str | None = None, on: On | None = None) 
 def _figures_of(names: Sequence[str], asked: str | None, on: On | None) -> str:
     """Return the column of the figures: the one that is named, or one of a usual name."""
     usual = ("n", "value") if on == "count" else ("value", "n")
-    found = asked if asked in names else next((name for name in usual if name in names), None)
-    if found is None:
+    figures = asked if asked in names else next((name for name in usual if name in names), None)
+    if figures is None:
         raise ArgumentError(f"no column of figures is named, and there is none called value or n; columns are: {listed(names)}.")
-    return found
+    return figures
 
 
 def _spanning(names: Sequence[str], figures: str) -> tuple[str, ...]:

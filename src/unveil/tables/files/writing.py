@@ -65,7 +65,7 @@ def _write_rows(rows: Sequence[Sequence[Any]], path: Path, *, spreadsheet_safe: 
 
 
 def _plain(cell: Any) -> Any:
-    """Return what stands in a cell of a file: a mark is a blank there."""
+    """Return what is in a cell of a file: a mark is a blank there."""
     if isinstance(cell, Mark) or cell is None:
         return ""
     if isinstance(cell, bool):

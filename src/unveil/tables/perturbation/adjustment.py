@@ -112,10 +112,10 @@ def _moves(
     if len(primary) <= _WHOLE_UP_TO:
         return _solved(problem, down, up, weight, still, None, time_limit), True
     side = _sides(problem, primary, down)
-    found = _solved(problem, down, up, weight, still, side, time_limit)
-    if found is None:  # the sides do not fit: let them be chosen
+    solution = _solved(problem, down, up, weight, still, side, time_limit)
+    if solution is None:  # the sides do not fit: let them be chosen
         return _solved(problem, down, up, weight, still, None, time_limit), True
-    return found, False
+    return solution, False
 
 
 def _sides(problem: CellProblem, primary: NDArray[np.int64], down: NDArray[np.float64]) -> NDArray[np.bool_]:

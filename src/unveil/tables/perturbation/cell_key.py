@@ -57,7 +57,7 @@ def perturb_by_cell_keys(
     record
         The column with the unique and lasting name of every record.
     key_file
-        The secret from which the records' keys are made; whoever has it can compute the noise.
+        The secret from which the records' keys are made; anyone who has it can compute the noise.
     largest, variance
         The largest noise, and its variance. Neither should be published.
     gap
@@ -146,8 +146,8 @@ def perturbation_row(count: int, largest: int, variance: float, gap: int) -> tup
         chances = weights / weights.sum()
         return float(np.log(weights.sum()) + top - factors @ aim), both @ chances - aim
 
-    found = minimize(dual, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
-    powers = found.x @ both
+    solved = minimize(dual, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+    powers = solved.x @ both
     weights = np.exp(powers - powers.max())
     return steps, weights / weights.sum()
 

@@ -94,7 +94,7 @@ class PerturbedTable(Result):
         return rows
 
     def entries(self) -> list[Any]:
-        """Return what stands in every cell of a crosstab."""
+        """Return what is in every cell of a crosstab."""
         return [plain_number(one) for one in self.figure.tolist()]
 
     def view(self) -> View:

@@ -142,6 +142,6 @@ def _nearest(
     solution = whole.solve(partial=True)
     if solution is None:
         return None
-    found = low.copy()
-    found[free] += np.rint(solution)
-    return found
+    rounded = low.copy()
+    rounded[free] += np.rint(solution)
+    return rounded

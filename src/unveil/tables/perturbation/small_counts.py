@@ -1,4 +1,4 @@
-"""Small count rounding: inner cells below a base become 0 or the base, and all totals are sums of what stands there.
+"""Small count rounding: inner cells below a base become 0 or the base, and all totals are sums of what is there.
 
 Which of them go up is chosen one by one: the cell whose change brings the totals it belongs to nearest to what they were.
 """
@@ -75,15 +75,15 @@ def _raised(
 
 
 def _gathered(dimensions: Sequence[Classification], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for every inner cell the sum of what stands in the cells it belongs to."""
-    found = amounts
+    """Return for every inner cell the sum of what is in the cells it belongs to."""
+    sums = amounts
     for axis, dimension in enumerate(dimensions):
-        moved = np.moveaxis(found, axis, 0)
+        moved = np.moveaxis(sums, axis, 0)
         gathered = np.zeros((len(dimension.leaves), *moved.shape[1:]))
         for code, members in enumerate(dimension.members):
             gathered[members] += moved[code]
-        found = np.moveaxis(gathered, 0, axis)
-    return found
+        sums = np.moveaxis(gathered, 0, axis)
+    return sums
 
 
 def _taken(dimensions: Sequence[Classification], missing: NDArray[np.float64], at: tuple[np.intp, ...], base: int) -> None:

@@ -56,5 +56,5 @@ def _rule(rule: str | TableRule) -> TableRule:
     word, _, text = rule.partition("=")
     if word not in RULES:
         raise ArgumentError.not_one_of("rule", word, tuple(RULES))
-    found: TableRule = RULES[word].read(text)
-    return found
+    parsed: TableRule = RULES[word].read(text)
+    return parsed

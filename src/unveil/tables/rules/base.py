@@ -1,4 +1,4 @@
-"""What a rule for sensitive cells says: which cells are primary, and how far each must be protected."""
+"""The base of every rule for sensitive cells: which cells are primary, and how far each must be protected."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class TableRule(Protocol):
     Attributes
     ----------
     word
-        How it is asked for.
+        How it is written.
     on
-        What it speaks of: the counts or the values.
+        What it is about: the counts or the values.
     attack
-        The attacks it stands against.
+        The attacks it protects against.
     """
 
     word: ClassVar[str]
@@ -43,7 +43,7 @@ class TableRule(Protocol):
         """Return how far above and below its value every sensitive cell must stay open; 0: not exactly known."""
 
     def words(self) -> str:
-        """Return the rule as it is asked for."""
+        """Return the rule as it is written."""
 
 
 def no_level(table: CrossTable) -> NDArray[np.float64]:
@@ -52,7 +52,7 @@ def no_level(table: CrossTable) -> NDArray[np.float64]:
 
 
 def contributions(table: CrossTable, least: int) -> NDArray[np.float64]:
-    """Return the largest contributions of every cell, at least so many of them."""
+    """Return the largest contributions of every cell, at least this many of them."""
     if table.top is None:
         raise TableError("this rule looks at contributions to a value, and the table has none; name a column of values.")
     if table.top.shape[1] < least:

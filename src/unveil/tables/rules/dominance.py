@@ -57,5 +57,5 @@ class DominanceRule:
         return np.asarray(100 / self.k * contributions(table, self.n)[:, : self.n].sum(axis=1) - values(table))
 
     def words(self) -> str:
-        """Return the rule as it is asked for."""
+        """Return the rule as it is written."""
         return f"dominance={self.n}:{self.k:g}"

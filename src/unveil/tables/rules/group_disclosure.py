@@ -74,7 +74,7 @@ class GroupRule:
         return no_level(table)
 
     def words(self) -> str:
-        """Return the rule as it is asked for."""
+        """Return the rule as it is written."""
         rest = f":{self.coalition}" if self.coalition else ""
         return f"group={self.dimension or ''}{rest}".rstrip("=")
 
@@ -83,5 +83,5 @@ class GroupRule:
         if self.dimension is None:
             return len(table.dimensions) - 1
         if self.dimension not in table.names:
-            raise TableError(f"the group rule names {shown(self.dimension)}, which is no dimension of the table.")
+            raise TableError(f"the group rule names {shown(self.dimension)}, which is not a dimension of the table.")
         return table.names.index(self.dimension)

@@ -65,5 +65,5 @@ class PercentRule:
         return np.asarray(self.p / 100 * top[:, 0] - others)
 
     def words(self) -> str:
-        """Return the rule as it is asked for."""
+        """Return the rule as it is written."""
         return f"p={self.p:g}" + (f":{self.coalition}" if self.coalition > 1 else "")

@@ -62,5 +62,5 @@ class PriorPosteriorRule:
         return self.p / self.q * top[:, 0] - (values(table) - top[:, 0] - top[:, 1])
 
     def words(self) -> str:
-        """Return the rule as it is asked for."""
+        """Return the rule as it is written."""
         return f"pq={self.p:g}:{self.q:g}"

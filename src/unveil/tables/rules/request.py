@@ -54,5 +54,5 @@ class RequestRule:
         return no_level(table)
 
     def words(self) -> str:
-        """Return the rule as it is asked for."""
+        """Return the rule as it is written."""
         return f"request={self.share:g}" if self.share else "request"

@@ -1,6 +1,6 @@
 """The threshold rule: a cell of too few contributors is sensitive.
 
-It stands against the external attack (one contributor: the published value is theirs) and the internal one (two: each computes
+It protects against the external attack (one contributor: the published value is theirs) and the internal one (two: each computes
 the other's value from their own).
 """
 
@@ -55,5 +55,5 @@ class ThresholdRule:
         return no_level(table)
 
     def words(self) -> str:
-        """Return the rule as it is asked for."""
+        """Return the rule as it is written."""
         return f"threshold={self.k}"

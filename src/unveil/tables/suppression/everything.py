@@ -31,9 +31,9 @@ def everything_needed(problem: CellProblem, step: Callable[[int, int], None] | N
         If a cell is exposed even then: that cell.
     """
     whole = ~problem.fixed
-    found = audited(problem, whole, depth="enough")
-    if not found.safe:
-        cell = int(found.suppressed[found.exposed][0])
-        raise Unprotectable(cell, insider=any(one.cell == cell for one in found.insiders))
+    findings = audited(problem, whole, depth="enough")
+    if not findings.safe:
+        cell = int(findings.suppressed[findings.exposed][0])
+        raise Unprotectable(cell, insider=any(one.cell == cell for one in findings.insiders))
     thin = thinned_by_pool(problem.aimed(), whole, step)
     return thin if audited(problem, thin, depth="enough").safe else whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["Unprotectable"]
 
 
-class Unprotectable(Exception):  # noqa: N818 - it is caught, and told with the name of the cell
+class Unprotectable(Exception):  # noqa: N818 - it is caught, and reported with the name of the cell
     """A cell that nothing protects, by its number in the problem, and whether it is an insider who can compute it."""
 
     def __init__(self, cell: int, *, insider: bool) -> None:

@@ -31,11 +31,11 @@ __all__ = ["by_elimination"]
 Step = Callable[[int, int], None]
 _ROUNDS = 50
 _LARGE, _WIDENINGS = 5_000, 6
-"""In tables of more cells a flow takes long: there the equations of a cell are widened first, so many times."""
+"""In tables of more cells a flow takes long: there the equations of a cell are widened first, this many times."""
 
 
 def by_elimination(problem: CellProblem, *, step: Step | None = None) -> NDArray[np.bool_]:
-    """Return a pattern of which no sensitive cell can be computed exactly, by outsiders or by who is alone in a cell.
+    """Return a pattern of which no sensitive cell can be computed exactly, by outsiders or by someone who is alone in a cell.
 
     Where nobody is said to be an insider, cells of one record are treated as if somebody knew them: a cell that only holds
     together with those can move by less than one.

@@ -3,7 +3,7 @@
 The suppressed cells can move along the solutions of M z = 0. To publish a cell c is to keep the solutions with z_c = 0: that
 determines exactly the cells which move in fixed proportion to c, and lets somebody who knows a cell s compute every cell that
 moves in fixed proportion to a mixture of s and c. A basis of the solutions, modulo a prime, answers that for one cell after
-the other, at a cost of one elimination step each. How wide the intervals stay is not asked here.
+the other, at a cost of one elimination step each. How wide the intervals stay is not decided here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PRIME = (1 << 31) - 1
 """Products of two residues fit into 64 bits. That two quotients agree by chance only keeps a cell suppressed."""
 _DETERMINED = -2
 _TRIED = 16
-"""Of about so many solutions that move a cell, the one that moves the fewest others takes it out of the rest."""
+"""Of about So many solutions that move a cell, the one that moves the fewest others takes it out of the rest."""
 _MOST_ENTRIES = 40_000_000
 """Of the basis; a larger one is not made."""
 

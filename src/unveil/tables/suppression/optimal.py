@@ -139,14 +139,14 @@ class _Search:
 
     def separated(self, x: NDArray[np.float64]) -> list[PatternCut]:
         """Return the cuts that a pattern, perhaps fractional, violates."""
-        found: list[PatternCut] = []
+        cuts: list[PatternCut] = []
         self.maker.pattern(x, _NOTHING)
-        found += [cut for task in self.tasks if (cut := self.maker.cut(task)) is not None]
+        cuts += [cut for task in self.tasks if (cut := self.maker.cut(task)) is not None]
         for task, insider in self.pairs:
             self.maker.pattern(x, self._known(insider))
             if (cut := self.maker.cut(self.tasks[task])) is not None:
-                found.append(cut)
-        return found
+                cuts.append(cut)
+        return cuts
 
     def _known(self, insider: int) -> NDArray[np.int64]:
         cells = self.problem.insiders[insider]
@@ -156,14 +156,14 @@ class _Search:
         """Return the cuts against those who are alone in a cell, for a pattern that outsiders cannot attack."""
         if not self.problem.insiders:
             return []
-        found = []
+        cuts = []
         x = suppressed.astype(np.float64)
         for task, insider in spoiled(self.problem, suppressed, self.tasks):
             self.pairs[task, insider] = None
             self.maker.pattern(x, self._known(insider))
             if (cut := self.maker.cut(self.tasks[task])) is not None:
-                found.append(cut)
-        return found
+                cuts.append(cut)
+        return cuts
 
     def improve(self, suppressed: NDArray[np.bool_]) -> None:
         """Complete a pattern by flows, and keep it if it is the cheapest so far."""

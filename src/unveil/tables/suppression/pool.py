@@ -32,7 +32,7 @@ _FAR = 20.0
 """How far, in units of what it needs, a sensitive cell is pushed at most: room for mixtures."""
 _LEAST = 1e-9
 _IN_VAIN, _MOST = 2, 0.8
-"""Cells are pushed together until so many times in a row more than this share of them stayed open."""
+"""Cells are pushed together until this many times in a row more than this share of them stayed open."""
 _SHARE = 0.6
 """Of the time that is left: the attack on the result needs some too."""
 
@@ -84,10 +84,10 @@ class _Pool:
         self.kernel = Kernel.of(problem, cells)
         self.published = np.zeros(len(cells), dtype=bool)
         self.sought = np.flatnonzero(problem.primary[cells])
-        asked = problem.exposed(problem.value, problem.value)[cells[self.sought]]
+        exposed = problem.exposed(problem.value, problem.value)[cells[self.sought]]
         levels = np.maximum(problem.up, problem.down)[cells]
         self.need = np.maximum(np.maximum(levels, problem.width[cells]), _LEAST)
-        self.sought = self.sought[asked]
+        self.sought = self.sought[exposed]
         self.tables = np.zeros((1, len(cells)))
         missing = self._completed(hopeless=True)
         self.sought = np.setdiff1d(self.sought, missing)  # what is not safe now need not become so

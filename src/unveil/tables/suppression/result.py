@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CROSS", "SuppressedTable", "plain_number"]
 
 CROSS = "\u00d7"
-"""What stands in a suppressed cell."""
+"""What is in a suppressed cell."""
 _FOR_STEWARDS = (
     "This page tells sensitive cells from others: it is for those who protect. What may be published is the table as .csv, "
     ".parquet or .xlsx."
@@ -82,7 +82,7 @@ class SuppressedTable(Result):
         cls,
         table: CrossTable,
         problem: CellProblem,
-        found: ChosenPattern,
+        pattern: ChosenPattern,
         *,
         method: str,
         rules: tuple[TableRule, ...],
@@ -93,7 +93,7 @@ class SuppressedTable(Result):
         value = table.amounts(problem.on)
         low, high = value.copy(), value.copy()
         status = np.where(table.n == 0, _ZERO, _PUBLISHED).astype(np.int8)
-        cells, findings = problem.cells, found.findings
+        cells, findings = problem.cells, pattern.findings
         suppressed = cells[findings.suppressed]
         status[suppressed] = np.where(problem.primary[findings.suppressed], _PRIMARY, _SECONDARY)
         low[suppressed], high[suppressed] = findings.low, findings.high
@@ -108,14 +108,14 @@ class SuppressedTable(Result):
             exposed,
             findings.exact,
             method,
-            found.cost,
+            pattern.cost,
             cost,
-            found.bound,
+            pattern.bound,
             rules,
             aim,
             problem.on,
             inside,
-            found.timed_out,
+            pattern.timed_out,
         )
 
     @property
@@ -209,13 +209,13 @@ class SuppressedTable(Result):
         }
 
     def entries(self) -> list[Any]:
-        """Return what stands in every cell of a crosstab: a figure, or a mark with the interval."""
+        """Return what is in every cell of a crosstab: a figure, or a mark with the interval."""
         amounts = self.table.n if self.table.value is None else self.table.value
         hidden = self.suppressed
         return [self._mark(cell) if hidden[cell] else plain_number(amounts[cell]) for cell in range(len(amounts))]
 
     def interval_entries(self) -> list[Any]:
-        """Return what stands in every cell of a crosstab with the interval that everybody can compute in the place of a blank."""
+        """Return what is in every cell of a crosstab with the interval that everybody can compute in the place of a blank."""
         self._require_ends()
         return [
             f"[{plain_number(self.low[cell])}; {plain_number(self.high[cell])}]" if isinstance(entry, Mark) else entry
@@ -279,7 +279,7 @@ class SuppressedTable(Result):
 
     def _notes(self) -> tuple[str, ...]:
         who = "who is alone in a cell knows it" if self.aim.insiders == "singletons" else "nobody knows a cell beforehand"
-        told = (
+        sentence = (
             f"Protected is the {self.on}; the attacker knows that each lies in {self.aim.attacker or '0:inf'}, and {who}.",
             _FOR_STEWARDS,
         )
@@ -288,7 +288,7 @@ class SuppressedTable(Result):
             for cell, other, _, _ in self.insiders[:5]
         ]
         late = ("The time was up: this is the best pattern that passed the audit by then.",) if self.timed_out else ()
-        return (*names, *late, *told)
+        return (*names, *late, *sentence)
 
 
 def plain_number(value: float) -> float | int:

@@ -50,7 +50,7 @@ class EquationRows:
         return float(np.sort(self.cost[free])[:2].sum()) if len(free) > 1 else float("inf")
 
     def equations_of(self, cell: int) -> NDArray[np.int64]:
-        """Return the equations that a cell stands in."""
+        """Return the equations that a cell is in."""
         return np.asarray(self.of_cell[self.first[cell] : self.first[cell + 1]])
 
     def add(self, cells: NDArray[np.int64]) -> None:
@@ -122,18 +122,18 @@ class EquationRows:
     def bares(self, cell: int) -> bool:
         """Return whether a sensitive cell would be given away, one equation after the other, if a cell were published."""
         gone: list[int] = []
-        waiting, found = [cell], False
-        while waiting and not found:
+        waiting, bared = [cell], False
+        while waiting and not bared:
             one = waiting.pop()
             if self.suppressed[one]:
                 self.publish(one)
                 gone.append(one)
                 open_rows = [row for row in self.equations_of(one).tolist() if self.given_away(row)]
-                found = self._told_by(open_rows, waiting)
+                bared = self._told_by(open_rows, waiting)
         for one in gone:
             self.suppressed[one] = True
             self.number[self.equations_of(one)] += 1
-        return found
+        return bared
 
     def _told_by(self, open_rows: list[int], waiting: list[int]) -> bool:
         """Return whether equations give a sensitive cell away; other cells that they give to everybody wait for publication."""

@@ -63,7 +63,7 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
         What a suppressed cell costs: "cells" (1), "count" (its records), "value" (its value), or a table of the same
         dimensions, whose cells are the costs.
     on
-        What is protected: "count" or "value"; none: what the rules speak of.
+        What is protected: "count" or "value"; none: what the rules are about.
     attacker
         What everybody knows of each cell beforehand, as in ``"0:inf"`` or ``"50%:150%"``; none: that it is not negative.
     zeros
@@ -98,21 +98,21 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     checked_word("method", method, tuple(one for one in METHODS if one != EVERYTHING))
     if time_limit is not None:
         checked_number("time_limit", time_limit, above=0)
-    asked = rules_of(rules)
+    required = rules_of(rules)
     aim = Aim(on, attacker, zeros, insiders, level, width)
     decided = {} if apriori is None else apriori.masks(table)
-    problem = posed(table, asked, aim, **decided)
+    problem = posed(table, required, aim, **decided)
     problem = problem.with_cost(_costs(table, problem, cost))
     if apriori is not None:
         problem = apriori.applied(table, problem)
     try:
-        found = _chosen(problem, method, Effort(time_limit, solver), intervals)
+        pattern = _chosen(problem, method, Effort(time_limit, solver), intervals)
     except Unprotectable as failure:
         raise _told(table, problem, failure) from None
     except OutOfTime:
         raise TableError.out_of_time(time_limit or 0.0, method) from None
     return SuppressedTable.of(
-        table, problem, found, method=method, rules=asked, aim=aim, cost=cost if isinstance(cost, str) else "table"
+        table, problem, pattern, method=method, rules=required, aim=aim, cost=cost if isinstance(cost, str) else "table"
     )
 
 
@@ -144,7 +144,7 @@ def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> N
 
 def _told(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> TableError:
     why = (
-        "whoever is alone in another cell can compute it (`insiders` of 'none' would let them)"
+        "anyone who is alone in another cell can compute it (`insiders` of 'none' would let them)"
         if failure.insider
         else "its sums leave no room, or what everybody knows is too near; lower the level or the width, or publish fewer totals"
     )
