@@ -51,7 +51,7 @@ def test_types_are_counted_as_their_values(types: str) -> None:
         return [(str(table.columns[0].values[code]), int(n)) for code, n in zip(table.codes[0], table.n, strict=True)]
 
     assert counted("m") == [("ok", 1), ("sad", 1)]
-    assert counted("d") == [("1.5", 2)]
+    assert counted("d") == [("1.50", 2)]
     assert counted("free") == [("1E-20", 1), ("None", 1)]
     assert counted("u") == [("00000000-0000-0000-0000-00000000000a", 1), ("None", 1)]
     assert counted("i") == [("1 mon", 1), ("30 days", 1)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -219,3 +221,38 @@ def test_a_null_policy_lets_no_more_than_cells_leave_an_engine(heard: list[str],
         assert len(sent) == (3 if "holding" in options else 2)
         assert len(run(sent[0])) == 1
         assert all(len(run(one)) <= len(table) for one in sent[1:])
+
+
+KINDS = pl.DataFrame(
+    {
+        "price": pl.Series([Decimal(one) for one in ("1.50", "2.00", "3.25", "100.00")] * 9, dtype=pl.Decimal(10, 2)),
+        "day": [date(2020, 1, 1), date(1999, 12, 31), None, date(2020, 1, 1)] * 9,
+        "at": pl.Series(["2020-01-01T03:04:05", "2020-01-01T00:00:00", None, "2020-01-01T00:00:00"] * 9).str.to_datetime(),
+        "flag": [True, False, None, True] * 9,
+        "share": [0.5, float("nan"), -0.0, 1e20] * 9,
+        "large": [2**40, None, -3, 2] * 9,
+        "worth": [1.5, 2.0, 3.0, 6.25] * 9,
+    }
+)
+
+
+@pytest.mark.parametrize("engine", COUNTING, indirect=True)
+def test_codes_are_those_of_the_records_whatever_their_kind(engine: Any) -> None:
+    held = engine(KINDS)
+    times = () if type(held).__module__.startswith("pyspark") else ("at",)  # Spark's times have a zone
+    for column in ("day", "flag", "share", "large", *times):
+        for options in ({}, {"value": "worth"}, {"value": "price"}, {"value": "worth", "weights": "price"}):
+            same(unveil.table(KINDS, [column], **options), unveil.table(held, [column], **options))
+        same(*(unveil.table(data, [column], value="worth", holding="price") for data in (KINDS, held)))
+
+
+def test_decimals_have_the_digits_that_the_table_grants_them(postgres: str, run: Any) -> None:
+    run(
+        "CREATE TABLE prices (price numeric(10, 2), worth float8)",
+        "INSERT INTO prices VALUES (1.5, 1.5), (2, 2), (3.25, 3), (100, 6.25)",
+    )
+    run("CREATE VIEW round_prices AS SELECT * FROM prices WHERE price <> 3.25")  # of these none needs two digits
+    for frame, name in ((KINDS, "prices"), (KINDS.filter(pl.col("price") != Decimal("3.25")), "round_prices")):
+        codes = unveil.table(frame, ["price"]).dimensions[0].codes
+        for options in ({}, {"value": "worth"}, {"holding": "worth"}):
+            assert unveil.table(f"{postgres}?table={name}", ["price"], **options).dimensions[0].codes == codes

@@ -6,7 +6,7 @@ no record does, and no name of a contributor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -197,7 +197,12 @@ def _dropped(source: EngineSource, columns: Sequence[str], what: Contribution, n
 
 
 def _checked(
-    source: Source, columns: Sequence[str], what: Contribution, answer: pl.DataFrame, numeric: Sequence[str], dropped: int
+    source: Source,
+    columns: Sequence[str],
+    what: Contribution,
+    answer: pl.DataFrame,
+    numeric: Mapping[str, int | None],
+    dropped: int,
 ) -> tuple[CodedTable, bool]:
     """Return the combinations, and whether a contribution is below 0; refuse what is no value, weight, word or holding."""
     problems = {name: int(_whole(answer, len(columns) + at).sum()) for at, name in enumerate(CHECKS)}

@@ -127,6 +127,8 @@ class Classification:
 def _code(value: Any) -> str:
     from unveil.partitions.matching import text_of
 
+    if isinstance(value, float):
+        value += 0.0  # -0.0 is 0.0
     return MISSING if value is None else text_of(value)
 
 

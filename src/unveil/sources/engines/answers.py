@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ __all__ = ["batches_of", "named", "tally_of"]
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """1 January 1 and 31 December 9999, in days from 1970: what a date can be in Python."""
 _LONGEST = 38
+_NONE: Mapping[str, int | None] = MappingProxyType({})
 _TEXTS = (pl.Categorical, pl.Enum)
 
 
-def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> Tally:
+def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[str, int | None] = _NONE) -> Tally:
     """Read combinations, with their counts in the last column."""
     counts = answer.to_series(len(columns))
     frame = named(answer, columns, numeric=numeric)
@@ -27,10 +29,15 @@ def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collectio
     return Tally(cells, counts.cast(pl.Int64).to_numpy().astype(np.int64))
 
 
-def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Collection[str] = ()) -> pl.DataFrame:
-    """Read columns in their order; those in `numeric` came as texts, so that no digit is lost on the way."""
-    series = {name: answer.to_series(at) for at, name in enumerate(columns)}
-    return pl.DataFrame({name: _usual(name, _numbers(held) if name in numeric else held) for name, held in series.items()})
+def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[str, int | None] = _NONE) -> pl.DataFrame:
+    """Read columns in their order; those in `numeric` came as texts, so that no digit is lost on the way.
+
+    `numeric` also says how many digits the table grants them behind their point, where it does.
+    """
+    found = {name: answer.to_series(at) for at, name in enumerate(columns)}
+    return pl.DataFrame(
+        {name: _usual(name, _numbers(held, numeric[name]) if name in numeric else held) for name, held in found.items()}
+    )
 
 
 def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -66,11 +73,12 @@ def _dated(name: str, series: pl.Series) -> pl.Series:
     return series
 
 
-def _numbers(texts: pl.Series) -> pl.Series:
+def _numbers(texts: pl.Series, scale: int | None) -> pl.Series:
     """Read decimal numbers; those too long become floating point, or stay texts where that would merge some. NaN is a null."""
     finite = texts.set(texts == "NaN", None)
     parts = finite.str.strip_chars("-").str.split_exact(".", 1).struct.unnest()
     whole, behind = (int(parts.to_series(at).str.len_bytes().max() or 0) for at in (0, 1))  # type: ignore[arg-type]
+    behind = max(behind, scale or 0)
     if whole + behind <= _LONGEST and not finite.str.contains("Infinity").any():
         return finite.str.to_decimal(scale=behind)
     rounded = finite.cast(pl.Float64)

@@ -66,7 +66,7 @@ class RelationSource(EngineSource):
 
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
-    ) -> tuple[pl.DataFrame, Sequence[str]]:
+    ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names."""
         return _answered(self._relation, columns, what, query, self.place)
 
@@ -136,7 +136,7 @@ class FileTable(EngineSource):
 
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
-    ) -> tuple[pl.DataFrame, Sequence[str]]:
+    ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names."""
         return self._asked(lambda relation: _answered(relation, columns, what, query, self.place))
 
@@ -255,7 +255,7 @@ class _Held:
 
     def values(self, name: str, column: str) -> pl.Series:
         answer = self._connection.sql(f'SELECT v AS "0" FROM {name} ORDER BY id').pl()  # noqa: S608 - our own name
-        return named(answer, [column], numeric=[column] if self._kinds[column] in _LONG else ()).to_series()
+        return named(answer, [column], numeric=_numeric([column], self._kinds)).to_series()
 
     def drop(self) -> None:
         """Forget the tables."""
@@ -267,7 +267,7 @@ def _collected(relation: Any, columns: Sequence[str], place: str) -> pl.DataFram
     kinds = _kinds(relation)
     with _failure_reported(place):
         answer = _said(relation.project(selection([_expression(name, kinds[name]) for name in columns]))).pl()
-    return named(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
+    return named(answer, columns, numeric=_numeric(columns, kinds))
 
 
 def _batches(relation: Any, columns: Sequence[str], place: str) -> Iterator[pl.DataFrame]:
@@ -288,7 +288,7 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
     keys = [_expression(name, kinds[name]) for name in columns]
     with _failure_reported(place):
         answer = _said(relation.aggregate(f'{selection(keys)}, count(*) AS "n"', ", ".join(keys))).pl()
-    return tally_of(answer, columns, numeric=[name for name in columns if kinds[name] in _LONG])
+    return tally_of(answer, columns, numeric=_numeric(columns, kinds))
 
 
 def _numbered(relation: Any, owners: Collection[str]) -> Any:
@@ -315,13 +315,13 @@ def _aggregated(relation: Any, columns: Sequence[str], aggregates: Aggregates, p
     with _failure_reported(place):
         answer = relation.aggregate(f"{selection([*keys, 'count(*)', *sums])}", ", ".join(keys)).pl()
     width = len(columns) + 1
-    tally = tally_of(answer[:, :width], columns, numeric=[name for name in columns if kinds[name] in _LONG])
+    tally = tally_of(answer[:, :width], columns, numeric=_numeric(columns, kinds))
     return tally, answer[:, width:]
 
 
 def _answered(
     relation: Any, columns: Sequence[str], what: Contribution, query: Callable[[str], str], place: str
-) -> tuple[pl.DataFrame, list[str]]:
+) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
     kinds = _kinds(relation)
     for name in (*columns, *(one for one in (what.holding, what.request) if one is not None)):
         if kinds[name] in _UNCOUNTABLE:
@@ -338,7 +338,12 @@ def _answered(
     records = f"(SELECT {listed} FROM unveil_records)"  # noqa: S608 - quoted
     with _failure_reported(place):
         answer = _said(relation.query("unveil_records", query(records))).pl()
-    return answer, [name for name in columns if kinds[name] in _LONG]
+    return answer, _numeric(columns, kinds)
+
+
+def _numeric(columns: Sequence[str], kinds: Mapping[str, str]) -> dict[str, int | None]:
+    """Return the columns whose numbers come as text."""
+    return {name: None for name in columns if kinds[name] in _LONG}
 
 
 def _number(name: str | None, kinds: Mapping[str, str]) -> str:

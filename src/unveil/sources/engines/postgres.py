@@ -181,7 +181,7 @@ class PostgresTable(EngineSource):
 
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
-    ) -> tuple[pl.DataFrame, Sequence[str]]:
+    ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names."""
         selected = [self._columns[column] for column in columns]
         holding, request = (None if one is None else self._columns[one] for one in (what.holding, what.request))
@@ -196,7 +196,7 @@ class PostgresTable(EngineSource):
             listed.append(f"CASE WHEN {self._columns[name].counted} IS NULL THEN 1 ELSE 0 END AS z{at}")
         with self._cursor() as cursor:
             cursor.execute(query(f"(SELECT {', '.join(listed)} FROM {self._name})"))  # noqa: S608 - quoted
-            return pl.DataFrame(cursor.fetch_arrow_table()), list(_numeric(selected))
+            return pl.DataFrame(cursor.fetch_arrow_table()), _numeric(selected)
 
     def _number(self, name: str | None) -> str:
         """Return a column as finite floating point numbers; without one, 1."""
@@ -316,7 +316,7 @@ class _Held:
         exact = self._columns[column].kind == "numeric"
         self._cursor.execute(f"SELECT {'trim_scale(v)::text' if exact else 'v'} FROM {name} ORDER BY id")  # noqa: S608 - our own name
         answer = pl.DataFrame(self._cursor.fetch_arrow_table())
-        return named(answer, [column], numeric=[column] if exact else ()).to_series()
+        return named(answer, [column], numeric={column: self._columns[column].scale} if exact else {}).to_series()
 
     def drop(self) -> None:
         """Forget the tables."""
@@ -328,8 +328,9 @@ class _Held:
         self._cursor.execute(f"ANALYZE {name}")
 
 
-def _numeric(columns: Sequence[_Column]) -> list[str]:
-    return [column.name for column in columns if column.kind == "numeric"]
+def _numeric(columns: Sequence[_Column]) -> dict[str, int | None]:
+    """Return the columns of exact numbers, which come as text, with the digits that the table grants them behind their point."""
+    return {column.name: column.scale for column in columns if column.kind == "numeric"}
 
 
 @contextmanager

@@ -101,7 +101,7 @@ class SparkSource(EngineSource):
 
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
-    ) -> tuple[pl.DataFrame, Sequence[str]]:
+    ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names."""
         from pyspark.sql import functions
 
@@ -118,7 +118,7 @@ class SparkSource(EngineSource):
         with _failure_reported(self.place):
             self.numbered.select(*listed).createOrReplaceTempView(view)
             try:
-                return pl.DataFrame(_cancellable(self.session, self.session.sql(query(view)).toArrow)), []
+                return pl.DataFrame(_cancellable(self.session, self.session.sql(query(view)).toArrow)), {}
             finally:
                 self.session.catalog.dropTempView(view)
 

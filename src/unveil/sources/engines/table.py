@@ -46,10 +46,10 @@ class EngineSource(Source):
         columns: Sequence[str],  # noqa: ARG002 - an engine that can uses them
         what: Contribution,  # noqa: ARG002
         query: Callable[[str], str],  # noqa: ARG002
-    ) -> tuple[pl.DataFrame, Sequence[str]]:
+    ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names.
 
-        The second answer names the columns whose numbers came as text.
+        The second answer names the columns whose numbers came as text, with the digits behind their point where these are known.
         """
         raise UnsupportedDataError(f"{self.place}: this engine cannot compute sums.")
 
