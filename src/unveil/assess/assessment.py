@@ -52,7 +52,7 @@ _PER_SUBSET = 7_500
 _COMBINED = 60
 """Of more key attributes, sets are looked at among those alone that say most by themselves, unless a size is requested."""
 _RISKIEST, _FEW = 3, 3
-"""So many combinations are shown of each size up to a few attributes, one of each larger size."""
+"""This many combinations are shown of each size up to a few attributes, one of each larger size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

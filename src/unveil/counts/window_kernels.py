@@ -21,10 +21,12 @@ __all__ = ["add_counted", "add_records", "find_rows", "refill_slots", "slide_rec
 @compiled_in_place
 def _slot_of(codes: Any, at: int, rows: Any, slots: Any) -> Any:
     """Return the slot that holds the combination of a record, or the empty one where it belongs."""
+    # hash the codes of all columns
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for column in range(codes.shape[1]):
         mixed = (mixed ^ np.uint64(codes[at, column])) * np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(29)
+    # probe from there, slot by slot, until the combination or an empty slot comes
     mask = len(slots) - 1
     slot = np.int64(mixed & np.uint64(mask))
     while True:
@@ -45,6 +47,7 @@ def _slot_of(codes: Any, at: int, rows: Any, slots: Any) -> Any:
 def add_records(codes: Any, start: int, rows: Any, n: Any, slots: Any, used: int, places: Any) -> tuple[int, int]:
     """Count one record for each row of codes from `start` on, and note its place; return the record reached and the rows used."""
     for at in range(start, len(codes)):
+        # a new combination takes the next row, if there is room
         slot = _slot_of(codes, at, rows, slots)
         place = slots[slot]
         if place < 0:
@@ -65,6 +68,7 @@ def add_records(codes: Any, start: int, rows: Any, n: Any, slots: Any, used: int
 def add_counted(codes: Any, amounts: Any, start: int, rows: Any, n: Any, slots: Any, used: int) -> tuple[int, int]:
     """Count as many records as `amounts` says for each row of codes."""
     for at in range(start, len(codes)):
+        # a new combination takes the next row, if there is room
         slot = _slot_of(codes, at, rows, slots)
         place = slots[slot]
         if place < 0:
@@ -90,6 +94,7 @@ def slide_records(
     """
     size = len(ring)
     for at in range(start, len(codes)):
+        # a new combination takes the next row, if there is room
         slot = _slot_of(codes, at, rows, slots)
         place = slots[slot]
         if place < 0:
@@ -102,6 +107,7 @@ def slide_records(
             n[place] = 0
             used += 1
         n[place] += 1
+        # the record joins the ring, in the place of the oldest once the ring is full
         if held < size:
             ring[(oldest + held) % size] = place
             held += 1

@@ -62,7 +62,7 @@ def subsets(items: Items, most: int) -> Iterator[Items]:
 
 
 def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counter[Items]:
-    """Return how many records hold each set of at most So many items that any record holds.
+    """Return how many records hold each set of at most this many items that any record holds.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ class _Recoding:
         return tuple(sorted({label for item in items if (label := self._label(item)) is not None}))
 
     def mend(self, k: int, size: int) -> None:
-        """Recode until all sets of So many items that occur are held by k records."""
+        """Recode until all sets of this many items that occur are held by k records."""
         while wrong := self._rare(k, size):
             while wrong:
                 label = max(sorted({label for known in wrong for label in known}), key=lambda one: self._worth(one, wrong))

@@ -82,18 +82,21 @@ def ratios(first: Any, second: Any, prime: Any) -> Any:
     """Return first / second for every entry, and the prime itself where second is zero; all inverses come from one."""
     share = 1.0 / np.float64(prime)
     quotients = np.full(len(first), prime, dtype=np.int64)
+    # products of all entries before each
     before = np.empty(len(first), dtype=np.int64)
     running = np.int64(1)
     for at in range(len(first)):
         before[at] = running
         if second[at] != 0:
             running = _times(running, second[at], prime, share)
+    # the inverse of the whole product, by Fermat
     back, power, exponent = np.int64(1), running, prime - 2
     while exponent > 0:
         if exponent & 1:
             back = _times(back, power, prime, share)
         power = _times(power, power, prime, share)
         exponent >>= 1
+    # backwards: the inverse of each entry from that of the product up to it
     for at in range(len(first) - 1, -1, -1):
         if second[at] != 0:
             quotients[at] = _times(first[at], _times(back, before[at], prime, share), prime, share)
@@ -160,9 +163,11 @@ def bordered(matrix: Any, size: Any, down: Any, across: Any, corner: Any, prime:
         w, u and 1/s.
     """
     share = 1.0 / np.float64(prime)
+    # u / s
     scaled = np.empty(size, dtype=np.int64)
     for column in range(size):
         scaled[column] = _times(across[column], corner, prime, share)
+    # M + w u / s, and the new column -w / s
     for row in range(size):
         factor = down[row]
         if factor != 0:
@@ -171,6 +176,7 @@ def bordered(matrix: Any, size: Any, down: Any, across: Any, corner: Any, prime:
                 matrix[row, column] = moved - prime if moved >= prime else moved
         rest = _times(factor, corner, prime, share)
         matrix[row, size] = 0 if rest == 0 else prime - rest
+    # the new row and the corner
     for column in range(size):
         matrix[size, column] = 0 if scaled[column] == 0 else prime - scaled[column]
     matrix[size, size] = corner

@@ -57,10 +57,12 @@ def _gathered(far: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: i
     """
     number, people, missing = 0, 0, -1
     while True:
+        # enough persons: is an attribute still short of values?
         if people >= k:
             missing = _short_of(secrets, chosen, number, diverse)
             if missing < 0:
                 return number
+        # the nearest row that is left
         best = -1
         for row in range(len(far)):
             if far[row] < np.inf and (best < 0 or far[row] < far[best]):
@@ -68,6 +70,7 @@ def _gathered(far: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: i
         if best < 0:
             return 0
         far[best] = np.inf
+        # it joins if it adds what is missing, a person or a value, or if it must leave anyway
         new = not _among(persons, chosen, number, persons[best])
         helps = new if missing < 0 else not _among(secrets[missing], chosen, number, secrets[missing, best])
         if helps or (due[best] and missing < 0):
@@ -92,13 +95,16 @@ def leaving_groups(x: Any, spans: Any, flat: Any, codes: Any, moments: Any, k: i
     first = number = 0
     for moment in range(len(moments)):
         come, due = moments[moment, 0], moments[moment, 1]
+        # rows that have left stay behind for good
         while first < come and group[first] != WAITING_ROW:
             first += 1
         if first >= due:
             continue
+        # group those that wait
         rows = first + np.flatnonzero(group[first:come] == WAITING_ROW)
         group_of = np.full(len(rows), WAITING_ROW)
         groups = _nearest_groups(x[rows], spans[moment], flat, codes[:, rows], rows < due, k, diverse, group_of)
+        # note the groups of those that leave, numbered over all moments
         for at in range(len(rows)):
             if group_of[at] != WAITING_ROW:
                 group[rows[at]] = group_of[at] + number if group_of[at] >= 0 else group_of[at]
@@ -119,6 +125,7 @@ def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, 
     lost = np.zeros(len(x), dtype=np.bool_)
     groups, last = 0, 0
     while True:
+        # the next seed: of the rows that must leave, the one farthest from the last seed
         seed = -1
         distance = -1.0
         for row in range(len(x)):
@@ -128,9 +135,11 @@ def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, 
                     seed, distance = row, away
         if seed < 0:
             break
+        # distances from the seed, which comes first; rows that are taken do not count
         for row in range(len(x)):
             taken = group[row] != WAITING_ROW or lost[row]
             far[row] = np.inf if taken else -1.0 if row == seed else _distance(x, seed, row, span, flat)
+        # its group, or none where too few rows are left
         number = _gathered(far, persons, secrets, due, k, diverse, chosen)
         if number == 0:
             lost[seed] = True
@@ -146,6 +155,7 @@ def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, 
 @compiled_in_place
 def _join_nearest(x: Any, span: Any, flat: Any, lost: Any, group: Any) -> None:
     """Let rows that found too few neighbours join the group of the nearest row that leaves."""
+    # find the nearest group for each row that was left over
     joined = np.full(len(x), SUPPRESSED_ROW)
     for row in range(len(x)):
         nearest = np.inf
@@ -155,6 +165,7 @@ def _join_nearest(x: Any, span: Any, flat: Any, lost: Any, group: Any) -> None:
                     away = _distance(x, row, other, span, flat)
                     if away < nearest:
                         nearest, joined[row] = away, group[other]
+    # enter them only now, so that none joins through another that was left over
     for row in range(len(x)):
         if lost[row]:
             group[row] = joined[row]

@@ -32,10 +32,12 @@ def _has(points: Any, start: int, stop: int, point: int) -> bool:
 @compiled_in_place
 def _alone(chosen: Any, person: int, points: Any, of_person: Any, persons: Any, of_point: Any) -> bool:
     """Whether nobody else has all points chosen: those who have the rarest of them are looked at."""
+    # the point that the fewest persons have
     rarest = chosen[0]
     for point in chosen:
         if of_point[point + 1] - of_point[point] < of_point[rarest + 1] - of_point[rarest]:
             rarest = point
+    # does one of these have all other points, too?
     for at in range(of_point[rarest], of_point[rarest + 1]):
         other = persons[at]
         if other == person:
@@ -58,14 +60,17 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
     for at in range(len(who)):
         person = who[at]
         start, number = of_person[person], of_person[person + 1] - of_person[person]
+        # the first combination: the first p points
         for place in range(p):
             places[place] = place
         count = 0
         while True:
+            # look at the combination
             for place in range(p):
                 chosen[place] = points[start + places[place]]
             if _alone(chosen, person, points, of_person, persons, of_point):
                 count += 1
+            # go on to the next one in order, until the last
             place = p - 1
             while place >= 0 and places[place] == number - p + place:
                 place -= 1
@@ -92,6 +97,7 @@ def single_out_drawn(who: Any, picks: Any, points: Any, of_person: Any, persons:
         count = 0
         for draw in range(draws):
             for place in range(p):
+                # draw without replacement: the pick counts only points that are left
                 pick = np.int64(picks[at, draw, place] * (number - place))
                 earlier = 0
                 while earlier < place and places[earlier] <= pick:  # places are in order: step over those taken
@@ -100,6 +106,7 @@ def single_out_drawn(who: Any, picks: Any, points: Any, of_person: Any, persons:
                 for later in range(place, earlier, -1):
                     places[later] = places[later - 1]
                 places[earlier] = pick
+            # look at the set drawn
             for place in range(p):
                 chosen[place] = points[start + places[place]]
             if _alone(chosen, person, points, of_person, persons, of_point):

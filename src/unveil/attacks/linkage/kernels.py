@@ -65,6 +65,7 @@ def _distance(originals: Originals, row: int, releases: Releases, job: int, boun
     for attribute in range(originals.positions.shape[1]):
         x = originals.positions[row, attribute]
         value = releases.values[job, attribute]
+        # the gap to the nearest of the ranges that the released value covers
         gap = math.inf
         for at in range(releases.starts[value], releases.starts[value + 1]):
             if x < releases.low[at]:
@@ -74,6 +75,7 @@ def _distance(originals: Originals, row: int, releases: Releases, job: int, boun
             else:
                 gap = 0.0
                 break
+        # add it up, and stop above the bound
         if gap > 0.0:
             if originals.step[attribute] or gap == math.inf:
                 gap = 1.0
@@ -90,6 +92,7 @@ def _stretch(originals: Originals, releases: Releases, job: int, bound: float) -
     best, begin, end = 0, 0, size
     if not bound < math.inf:
         return best, begin, end
+    # for each attribute, the rows whose gap alone does not exceed the bound; the shortest stretch wins
     reach = math.sqrt(bound) if originals.squared else bound
     for attribute in range(originals.positions.shape[1]):
         if reach >= 1.0 and (originals.step[attribute] or originals.nulls[attribute]):

@@ -76,6 +76,7 @@ def _grown(points: NDArray[np.float64], leaf: int) -> tuple[NDArray[np.int64], A
     low, high = np.empty((most, width)), np.empty((most, width))
     start, end, child = np.zeros(most, np.int64), np.zeros(most, np.int64), np.full(most, -1, np.int64)
     end[0], made, at = n, 1, 0
+    # box by box in the order made: its corners, then two halves along its widest column
     while at < made:
         first, last = start[at], end[at]
         axis = _bounded(points, order[first:last], low[at], high[at])
@@ -153,18 +154,22 @@ def _nearest(
     deepest = 128 + 4 * points.shape[1]  # a column of mostly one value takes two cuts more than halving
     waiting, bounds = np.empty(deepest, np.int64), np.empty(deepest)
     for row in range(len(queries)):
+        # depth first from the box of all points
         waiting[0], bounds[0], many = 0, 0.0, 1
         while many:
             many -= 1
             box = waiting[many]
+            # no point of this box can be nearer
             if bounds[many] >= distance[row]:
                 continue
+            # a leaf: compare its points one by one
             if child[box] < 0:
                 for at in range(start[box], end[box]):
                     total = _to_point(points[at], queries[row], step, distance[row])
                     if total < distance[row]:
                         distance[row], nearest[row] = total, at
                 continue
+            # else both halves wait, with the least distance that a point in them can have
             one, other = child[box], child[box] + 1
             to_one, to_other = (
                 _to_box(low[one], high[one], step, queries[row]),

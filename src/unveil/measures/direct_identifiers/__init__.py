@@ -65,7 +65,7 @@ _TELLING = (
 _GENERAL = (person_names, account_names, free_text, numbered)
 """Detectors that go by what is left: they keep silent once a form has explained the column."""
 _TOGETHER = 16
-"""So many columns are counted at once."""
+"""This many columns are counted at once."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

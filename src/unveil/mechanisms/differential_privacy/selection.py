@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["NoisyTable", "NoisyTables", "select"]
 
 _ROUNDS = 4
-"""So many rounds for each attribute are planned for at first."""
+"""This many rounds per attribute are planned at first."""
 _ON_CHOICE = 0.1
 """The part of a round's budget that goes to its choice."""
 _DROWNED = 4.0
-"""So many times the budget of a round has the next, where noise drowned what it found: half the noise."""
+"""The next round has this many times the budget where noise drowned what was found: half the noise."""
 _MOST_CELLS = 60_000
 """Of all cliques together: fitting takes time in proportion."""
 _SWEEPS, _LAST_SWEEPS = 12, 60

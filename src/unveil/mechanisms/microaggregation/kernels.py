@@ -62,6 +62,7 @@ def optimal(values, k):
     n = values.shape[0]
     cost, start = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
     cost[0] = 0.0
+    # the cheapest way to reach each end, over the last run that leads there
     for end in range(k, n + 1):
         mean, error = 0.0, 0.0
         for size in range(1, min(2 * k - 1, end) + 1):
@@ -72,6 +73,7 @@ def optimal(values, k):
             if size >= k and cost[first] + error < cost[end]:
                 cost[end] = cost[first] + error
                 start[end] = first
+    # walk back along the runs chosen
     cuts = [n]
     while cuts[-1] > 0:
         cuts.append(start[cuts[-1]])
@@ -87,15 +89,18 @@ def mdav(points, codes, weights, k, stop):
 def _mdav(pool, k, stop):
     left, made = pool.row.shape[0], np.int64(0)
     while left >= 2 * k and not stop[0]:
+        # the record farthest from the centre, and the one farthest from that
         _from_centre(pool, left)
         _from_record(pool, left, _farthest(pool, left))
         second, pair = pool.row[_farthest(pool, left)], left >= 3 * k
+        # a group around the first, and one around the second
         left = _take(pool, left, _nearest(pool, left, k), made)
         made += 1
-        if pair and pool.group[second] < 0:  # it has a group only where So many records are alike that it is near as well
+        if pair and pool.group[second] < 0:  # it has a group only where so many records are alike that it is near as well
             _from_record(pool, left, pool.place[second])
             left = _take(pool, left, _nearest(pool, left, k), made)
             made += 1
+    # what is left is the last group
     for at in range(left):
         pool.group[pool.row[at]] = made
     return pool.group
@@ -119,11 +124,13 @@ def _v_mdav(pool, outermost, k, gain, stop):
     for record in outermost:
         if stop[0]:
             return pool.group
+        # a group around the outermost record without one, extended by those that fit
         if pool.group[record] < 0 and left >= k:
             _from_record(pool, left, pool.place[record])
             left = _take(pool, left, _nearest(pool, left, k), made)
             left = _extend(pool, left, made, k, gain * gain, gap)
             made += 1
+    # the last records, fewer than k, join the group of their nearest neighbour
     for at in range(left):
         _from_record(pool, n, at)
         for other in range(left):
@@ -135,21 +142,25 @@ def _v_mdav(pool, outermost, k, gain, stop):
 @compiled
 def _extend(pool, left, made, k, gain, gap):
     """Add to the group just made, which is behind the records left, one by one those that fit, up to 2k - 1."""
+    # how far each record left is from the nearest of the k members
     for at in range(gap.shape[0]):
         gap[at] = np.inf
     for member in range(left, left + k):
         _narrow(pool, left, member, gap)
     for _ in range(min(k - 1, left)):
+        # the record nearest to the group
         for at in range(left):
             pool.distance[at] = gap[pool.row[at]]
         closest = _nearest(pool, left, 1)
         _from_record(pool, left, closest[0])
         pool.distance[closest[0]] = np.inf
+        # how far it is from the nearest record that is left
         least = np.inf
         for at in range(left):
             least = min(least, pool.distance[at])
         if gap[pool.row[closest[0]]] >= gain * least:
             break
+        # it fits
         left = _take(pool, left, closest, made)
         _narrow(pool, left, left, gap)
     return left
@@ -229,6 +240,7 @@ def _nearest(pool, left, k):
     nearest = np.empty(k, dtype=np.int64)
     bound, size = np.inf, 0
     for at in range(left):
+        # insert into the list of the k nearest, which is kept in order
         if size < k or pool.distance[at] <= bound:
             to = min(size, k - 1)
             if size == k and not _before(pool, at, nearest[to]):
@@ -258,6 +270,7 @@ def _take(pool, left, places, group):
             places[to] = places[to - 1]
             to -= 1
         places[to] = at
+    # out of the sums of those left, and to a place behind them
     for at in places:
         pool.group[pool.row[at]] = group
         for attribute in range(pool.points.shape[0]):

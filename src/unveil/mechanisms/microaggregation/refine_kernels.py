@@ -57,12 +57,14 @@ def _moved(points, record, near, group, size, centre, k):
     """Let a record go where it costs less, if its group can spare it; else exchange it. Return what is saved."""
     own = group[record]
     here = _squares(points, record, centre, own)
+    # a group that can spare the record lets it go
     if size[own] > k:
         to, cost = _best(points, record, near, group, size, centre)
         saved = size[own] / (size[own] - 1) * here - cost
         if to >= 0 and saved > _ALIKE:
             _put(points, record, to, group, size, centre)
             return saved
+    # else the best exchange with a near record of another group
     best, most = -1, _ALIKE
     for at in range(near.shape[1]):
         other = near[record, at]
@@ -76,6 +78,7 @@ def _moved(points, record, near, group, size, centre, k):
             best, most = other, saved
     if best < 0:
         return 0.0
+    # carry the exchange out
     to = group[best]
     _put(points, record, to, group, size, centre)
     _put(points, best, own, group, size, centre)
@@ -86,8 +89,10 @@ def _moved(points, record, near, group, size, centre, k):
 def _dissolved(points, members, near, group, size, centre):
     """Let all records of a group go to others if that costs less, and return what is saved."""
     own, saved, gone = group[members[0]], 0.0, 0
+    # what the group costs now
     for record in members:
         saved += _squares(points, record, centre, own)
+    # let its records go, one by one, as long as that saves something
     for record in members:
         to, cost = _best(points, record, near, group, size, centre)
         if to < 0 or saved - cost <= _ALIKE:
@@ -97,6 +102,7 @@ def _dissolved(points, members, near, group, size, centre):
         gone += 1
     if gone == members.shape[0]:
         return saved
+    # not all could go: take every move back
     for at in range(gone - 1, -1, -1):
         _put(points, members[at], own, group, size, centre)
     return 0.0
@@ -116,10 +122,12 @@ def refine(points, near, group, size, centre, k, passes, stop):
     """Move, exchange and dissolve until nothing is saved any more, or the passes are over; groups may become empty."""
     for _ in range(passes):
         saved = 0.0
+        # single moves and exchanges
         for record in range(points.shape[0]):
             if stop[0]:
                 return group
             saved += _moved(points, record, near, group, size, centre, k)
+        # whole groups
         order = np.argsort(group, kind="mergesort")
         # groups as they stood when they were sorted: one that records came to in the meantime has to wait
         starts = np.zeros(size.shape[0] + 1, np.int64)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["grouped"]
 
 _PART, _WORK = 256, 1 << 24
-"""So many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
+"""This many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
 
 
 def grouped(codes: NDArray[np.int64], k: int, costs: NDArray[np.float64], tell: Callable[[int, int], None]) -> NDArray[np.bool_]:

@@ -25,7 +25,7 @@ __all__ = ["matched"]
 
 _NULL = -1
 _PART, _WORK = 256, 1 << 24
-"""So many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
+"""This many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
 
 
 def matched(

@@ -27,7 +27,7 @@ _PRIME = (1 << 31) - 1
 """Products of two residues fit into 64 bits. That two quotients agree by chance only keeps a cell suppressed."""
 _DETERMINED = -2
 _TRIED = 16
-"""Of about So many solutions that move a cell, the one that moves the fewest others takes it out of the rest."""
+"""Of about this many solutions that move a cell, the one that moves the fewest others takes it out of the rest."""
 _MOST_ENTRIES = 40_000_000
 """Of the basis; a larger one is not made."""
 
